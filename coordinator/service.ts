@@ -1,0 +1,137 @@
+import type { Filter } from '../shared/filter/filter';
+import type { Metric } from '../shared/vector/metric';
+import type { SearchEffort } from '../shared/shard/shard-client';
+
+/**
+ * What the service can do, free of HTTP: the use cases behind every endpoint. Inputs are checked for shape by the
+ * caller (coordinator/http/schema); everything that needs the collection (its dimension, its model, its existence) is
+ * checked here. Errors are QuiverErrors. Metadata is JSON object text in both directions.
+ */
+export interface Service {
+  collections: CollectionsService;
+  vectors: VectorsService;
+  search: SearchService;
+  documents: DocumentsService;
+}
+
+export interface CollectionsService {
+  create(input: NewCollection): Promise<CollectionView>;
+  list(): Promise<CollectionView[]>;
+  get(name: string): Promise<CollectionView>;
+  update(name: string, change: { description: string | null }): Promise<CollectionView>;
+  delete(name: string): Promise<void>;
+}
+
+export interface NewCollection {
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  shards: number | undefined;
+  replicas: number | undefined;
+}
+
+export interface CollectionView {
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  vectorCount: number;
+  /** ISO 8601, UTC, milliseconds. */
+  createdAt: string;
+  shards: number;
+  replicas: number;
+  /** The model of its first text; null before. */
+  embeddingModel: string | null;
+}
+
+/** A vector as given, or a text that the service embeds. A vector wins over a text. */
+export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
+
+export interface VectorInput {
+  externalId: string;
+  source: VectorSource;
+  /** undefined keeps what is stored. */
+  metadata: string | undefined;
+  /** Text to store for keywords and answers; undefined keeps what is stored. */
+  text: string | undefined;
+}
+
+export interface VectorsService {
+  /** All or nothing per shard, validated as a whole before anything is written; outcomes in the order of `items`. */
+  upsert(collection: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }>;
+  /** Ids in the order given, an id twice counted once. */
+  delete(collection: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }>;
+  /** In the order of `externalIds`, missing ones left out. */
+  fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
+  scroll(
+    collection: string,
+    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
+  ): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
+  /** The first `limit` in insertion order, as pages for a streaming answer. */
+  export(collection: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
+}
+
+export interface VectorView {
+  externalId: string;
+  /** Present when asked for. */
+  vector?: Float32Array;
+  metadata: string;
+  text: string | null;
+}
+
+export interface SearchService {
+  search(collection: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }>;
+  bulkSearch(collection: string, queries: SearchInput[]): Promise<{ results: ScoredHit[][]; timing: SearchTiming }>;
+  hybridSearch(collection: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  rerank(collection: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }>;
+  similarity(collection: string, id1: string, id2: string): Promise<number>;
+  /** Search by embedded text; hits carry their text. */
+  query(collection: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+}
+
+export interface SearchInput {
+  source: VectorSource;
+  k: number;
+  offset: number;
+  filter: Filter | null;
+  effort: SearchEffort;
+}
+
+export interface HybridInput {
+  queryText: string;
+  vector: Float32Array | undefined;
+  k: number;
+  offset: number;
+  /** 1 = vector only, 0 = keyword only. */
+  alpha: number;
+  filter: Filter | null;
+}
+
+export interface ScoredHit {
+  externalId: string;
+  score: number;
+  metadata: string;
+  text?: string;
+}
+
+export interface DocumentsService {
+  /**
+   * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives.
+   * Errors: invalid_parameter ("Only .txt …", "empty …", not UTF-8, over MAX_UPLOAD_BYTES), not_found.
+   */
+  upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+}
+
+export interface SearchTiming {
+  embeddingMs: number;
+  searchMs: number;
+  totalMs: number;
+}
+
+export interface WriteTiming {
+  embeddingMs: number;
+  storageMs: number;
+  totalMs: number;
+}

@@ -1,0 +1,10 @@
+/** Jest over the TypeScript sources: swc strips the types, `tsc --noEmit` (run by scripts/test.mjs) checks them. */
+module.exports = {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};

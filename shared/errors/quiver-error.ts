@@ -1,0 +1,51 @@
+/**
+ * The registry of operating errors: every error a client can be shown is one of these kinds.
+ * `code` is the envelope's error code (spec section 7); `retryable` says whether the same call may succeed later.
+ * Programmer errors are not here: they are assertions and surface as `internal`.
+ */
+export const ERROR_KINDS = {
+  invalid_parameter: { code: 400, retryable: false },
+  dimension_mismatch: { code: 400, retryable: false },
+  limit_exceeded: { code: 400, retryable: false },
+  unauthenticated: { code: 401, retryable: false },
+  forbidden: { code: 403, retryable: false },
+  not_found: { code: 404, retryable: false },
+  already_exists: { code: 409, retryable: false },
+  schema_violation: { code: 422, retryable: false },
+  rate_limited: { code: 429, retryable: true },
+  overloaded: { code: 429, retryable: true },
+  unavailable: { code: 500, retryable: true },
+  /** The write was sent but its outcome is not known: it appears once or not at all. */
+  commit_unknown: { code: 500, retryable: true },
+  embedding_unavailable: { code: 500, retryable: false },
+  storage_failed: { code: 500, retryable: false },
+  internal: { code: 500, retryable: false },
+} as const;
+
+export type ErrorKind = keyof typeof ERROR_KINDS;
+
+/** An operating error with a stable kind; its message is meant for the client and holds no secret, path or stack. */
+export class QuiverError extends Error {
+  readonly kind: ErrorKind;
+  /** Facts for the log (ids, sizes, limits), never sent to the client as such. */
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(kind: ErrorKind, message: string, options: { cause?: unknown; details?: Record<string, unknown> } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'QuiverError';
+    this.kind = kind;
+    this.details = options.details ?? {};
+  }
+
+  get code(): number {
+    return ERROR_KINDS[this.kind].code;
+  }
+
+  get retryable(): boolean {
+    return ERROR_KINDS[this.kind].retryable;
+  }
+}
+
+export function isQuiverError(error: unknown): error is QuiverError {
+  return error instanceof QuiverError;
+}

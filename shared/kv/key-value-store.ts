@@ -1,0 +1,45 @@
+/**
+ * An ordered, durable map of byte strings: what Quiver needs of RocksDB, and no more.
+ * Keys sort by unsigned bytes. Implementations: RocksDB (`rocks-key-value-store.ts`, the only file that knows the
+ * library) and memory (`memory-key-value-store.ts`); both pass test/contract/key-value-store.
+ *
+ * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise resolved sees it.
+ * Errors: every failure of the medium is a QuiverError `storage_failed`; using a closed store is one too.
+ */
+export interface KeyValueStore {
+  get(key: Buffer): Promise<Buffer | undefined>;
+  /** Values in the order of `keys`, `undefined` where absent. */
+  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]>;
+  /**
+   * Applies all changes or none. With `sync` the promise resolves only when the batch is on stable storage
+   * (fsync of the write-ahead log); the call itself does not merge concurrent batches.
+   */
+  write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void>;
+  /** Entries with `from` ≤ key < `to` in key order (or falling with `reverse`), over a snapshot taken at the call. */
+  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]>;
+  /** Removes every key with `from` ≤ key < `to`. */
+  clear(range: { from: Buffer; to: Buffer }): Promise<void>;
+  /** Approximate bytes on disk (0 where it has no meaning). */
+  sizeBytes(): Promise<number>;
+  /** Waits for running calls, then closes; idempotent. */
+  close(): Promise<void>;
+}
+
+export interface KeyRange {
+  from: Buffer;
+  to: Buffer;
+  reverse?: boolean;
+  /** Largest number of entries over all pages. */
+  limit?: number;
+  /** Entries per page handed to the consumer (default 1000), also cut at about 4 MiB. */
+  pageSize?: number;
+  /** false: `value` is an empty buffer and is not read. Default true. */
+  values?: boolean;
+}
+
+export interface KeyValueEntry {
+  key: Buffer;
+  value: Buffer;
+}
+
+export type KeyValueChange = { type: 'put'; key: Buffer; value: Buffer } | { type: 'delete'; key: Buffer };

@@ -1,0 +1,33 @@
+/** The clocks of a process, as one injectable object: the pure core never reads time by itself. */
+export interface Clock {
+  /** Wall time in milliseconds since the Unix epoch; may jump. For timestamps shown to people only. */
+  wallMs(): number;
+  /** Monotonic time in milliseconds from an arbitrary origin, with a fraction. For durations, deadlines and windows. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** A clock that a test moves by hand; both readings start at `startMs` and advance together. */
+export class ManualClock implements Clock {
+  private nowMs: number;
+
+  constructor(startMs = 1_700_000_000_000) {
+    this.nowMs = startMs;
+  }
+
+  wallMs(): number {
+    return this.nowMs;
+  }
+
+  monotonicMs(): number {
+    return this.nowMs;
+  }
+
+  advance(milliseconds: number): void {
+    this.nowMs += milliseconds;
+  }
+}
