@@ -1,0 +1,49 @@
+/** API keys: who may call, as what. */
+export type Role = 'admin' | 'readwrite' | 'readonly';
+
+/** A key without its secret. Timestamps are ISO 8601, UTC, milliseconds. */
+export interface ApiKeyView {
+  id: number;
+  name: string;
+  role: Role;
+  createdAt: string;
+  isActive: boolean;
+  expiresAt: string | null;
+  lastUsedAt: string | null;
+}
+
+export interface KeysService {
+  /**
+   * The active, unexpired key with this secret, or null. Synchronous: it reads an in-memory view that follows the
+   * cluster store. Secrets are compared as SHA-256 digests in constant time.
+   */
+  authenticate(secret: string): ApiKeyView | null;
+  list(): Promise<ApiKeyView[]>;
+  /** Errors: not_found. */
+  get(id: number): Promise<ApiKeyView>;
+  /** The answer is the only place where the secret is ever shown. */
+  create(input: { name: string; role: Role; expiresInDays: number | null }): Promise<ApiKeyView & { key: string }>;
+  /** Errors: not_found; invalid_parameter when key 1 would lose its role or be switched off. */
+  update(id: number, change: { name?: string; role?: Role; isActive?: boolean }): Promise<ApiKeyView>;
+  rotate(id: number): Promise<ApiKeyView & { key: string }>;
+  /** Errors: not_found; invalid_parameter for key 1. Answers the key that was deleted. */
+  delete(id: number): Promise<ApiKeyView>;
+}
+
+/** Request statistics per key, durable at least every few seconds and on shutdown. */
+export interface KeyUsage {
+  /** Counts one request; cheap and synchronous. `endpoint` is the method and the route's template. */
+  record(keyId: number, endpoint: string): void;
+  /** Errors: not_found. */
+  ofKey(id: number): Promise<UsageView>;
+  summary(): Promise<UsageView>;
+}
+
+export interface UsageView {
+  totalRequests: number;
+  last24h: number;
+  last7d: number;
+  last30d: number;
+  byEndpoint: Record<string, number>;
+  lastRequestAt: string | null;
+}

@@ -1,0 +1,51 @@
+/** What operators ask of a running service: health and the state of the cluster. Embedded answers as a cluster of one. */
+export interface OperationsService {
+  health(): Promise<HealthView>;
+  cluster(): Promise<ClusterView>;
+  /** Errors: not_found; invalid_parameter where it can't be done (embedded has nowhere to move shards). */
+  drain(nodeId: string): Promise<NodeView>;
+  undrain(nodeId: string): Promise<NodeView>;
+}
+
+export interface HealthView {
+  totalVectors: number;
+  totalCollections: number;
+  uptimeSeconds: number;
+  collections: { name: string; vectorCount: number; dim: number }[];
+  embedding: { configured: string; active: string; fallbackReason: string | null };
+}
+
+export interface ClusterView {
+  mode: 'embedded' | 'cluster';
+  controller: string | null;
+  coordinators: { id: string; address: string; pid: number; startedAt: string }[];
+  nodes: NodeView[];
+  shards: ShardView[];
+  moves: { collection: string; shard: number; from: string; to: string; phase: string; progress: number }[];
+}
+
+export interface NodeView {
+  id: string;
+  address: string;
+  zone: string;
+  pid: number;
+  state: 'up' | 'draining' | 'drained' | 'down';
+  primaries: number;
+  replicas: number;
+  vectors: number;
+  diskBytes: number;
+}
+
+export interface ShardView {
+  collection: string;
+  shard: number;
+  epoch: number;
+  primary: string | null;
+  inSync: string[];
+  learners: { node: string; progress: number }[];
+  state: 'ok' | 'degraded' | 'unavailable';
+  vectors: number;
+  lastOperation: number;
+  /** Operations each replica is behind, by node id. */
+  lagOperations: Record<string, number>;
+}
