@@ -1,8 +1,9 @@
 import { QuiverError } from '../errors/quiver-error';
+import { SETTINGS, type Setting } from './settings';
 
 /**
  * The configuration of a process: what the environment says, checked once at start and complete afterwards.
- * Every variable is part of the public interface (README, "Configuration").
+ * Every variable is part of the public interface; `settings.ts` holds their names, ranges and defaults.
  */
 export interface Config {
   port: number;
@@ -32,42 +33,52 @@ export interface Config {
   logLevel: string;
   /** Longest a client call may take inside, in milliseconds. */
   requestTimeoutMs: number;
+  /** Longest a graceful stop may take before the process ends hard, in milliseconds. */
+  shutdownTimeoutMs: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A configuration error: one clear line that names the variable. */
-function refuse(name: string, value: string, expected: string): never {
-  throw new QuiverError('invalid_parameter', `${name}=${JSON.stringify(value)} is not valid: expected ${expected}`);
+/** What a header can carry unchanged: printable ASCII without blanks at its ends. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+const INTEGER = /^-?\d{1,15}$/;
+const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
+
+/** A configuration error: one clear line that names the variable; a secret's value is not in it. */
+function refuse(setting: Setting, value: string, expected: string): never {
+  const shown = setting.kind === 'secret' ? setting.name : `${setting.name}=${JSON.stringify(value)}`;
+  throw new QuiverError('invalid_parameter', `${shown} is not valid: expected ${expected}`);
 }
 
-function integer(environment: Environment, name: string, fallback: number, minimum: number, maximum: number): number {
-  const value = environment[name];
-  if (value === undefined || value === '') return fallback;
-  const expected = `an integer from ${minimum} to ${maximum}`;
-  if (!/^-?\d{1,15}$/.test(value.trim())) refuse(name, value, expected);
-  const number = Number(value);
-  if (number < minimum || number > maximum) refuse(name, value, expected);
+function readNumber(setting: Setting & { minimum: number; maximum: number }, value: string, shape: RegExp, noun: string): number {
+  const number = Number(value.trim());
+  if (!shape.test(value.trim()) || number < setting.minimum || number > setting.maximum) {
+    refuse(setting, value, `${noun} from ${setting.minimum} to ${setting.maximum}`);
+  }
   return number;
 }
 
-function fraction(environment: Environment, name: string, fallback: number, minimum: number, maximum: number): number {
-  const value = environment[name];
-  if (value === undefined || value === '') return fallback;
-  const number = Number(value);
-  if (!Number.isFinite(number) || number < minimum || number > maximum) refuse(name, value, `a number from ${minimum} to ${maximum}`);
-  return number;
-}
-
-function text(environment: Environment, name: string, fallback: string): string {
-  const value = environment[name];
-  return value === undefined || value === '' ? fallback : value;
-}
-
-function choice(environment: Environment, name: string, fallback: string, choices: readonly string[]): string {
-  const value = text(environment, name, fallback);
-  if (!choices.includes(value)) refuse(name, value, `one of ${choices.join(', ')}`);
-  return value;
+/** The value of one variable; an empty one counts as unset. */
+function readSetting(setting: Setting, environment: Environment, cores: number): string | number | undefined {
+  const value = environment[setting.name] || undefined;
+  switch (setting.kind) {
+    case 'integer':
+      if (value === undefined) return setting.fallback === 'cores' ? Math.max(1, cores) : setting.fallback;
+      return readNumber(setting, value, INTEGER, 'an integer');
+    case 'fraction':
+      return value === undefined ? setting.fallback : readNumber(setting, value, DECIMAL, 'a number');
+    case 'choice':
+      if (value === undefined) return setting.fallback;
+      return setting.choices.includes(value) ? value : refuse(setting, value, `one of ${setting.choices.join(', ')}`);
+    case 'secret':
+      if (value !== undefined && !HEADER_VALUE.test(value)) {
+        refuse(setting, value, 'printable ASCII characters without blanks at the ends, as an HTTP header carries them');
+      }
+      return value;
+    case 'text':
+      if (value !== undefined && value.trim() === '') refuse(setting, value, 'a text that is not blank');
+      return value ?? setting.fallback;
+  }
 }
 
 /**
@@ -75,32 +86,12 @@ function choice(environment: Environment, name: string, fallback: string, choice
  * Throws QuiverError `invalid_parameter` with a one-line message for the first bad value.
  */
 export function readConfig(environment: Environment, cores: number): Config {
-  const config: Config = {
-    port: integer(environment, 'PORT', 8000, 0, 65535),
-    host: text(environment, 'HOST', '0.0.0.0'),
-    opsPort: integer(environment, 'OPS_PORT', 9090, 0, 65535),
-    dataDir: text(environment, 'DATA_DIR', 'data'),
-    apiKey: environment.API_KEY === undefined || environment.API_KEY === '' ? undefined : environment.API_KEY,
-    rateLimitPerMinute: integer(environment, 'RATE_LIMIT_PER_MINUTE', 100, 0, 1_000_000_000),
-    batchItemsMax: integer(environment, 'MAX_BATCH_SIZE', 1000, 1, 1_000_000),
-    bodyBytesMax: integer(environment, 'MAX_BODY_BYTES', 67_108_864, 1024, 1_073_741_824),
-    uploadBytesMax: integer(environment, 'MAX_UPLOAD_BYTES', 26_214_400, 1, 1_073_741_824),
-    metadataBytesMax: integer(environment, 'MAX_METADATA_BYTES', 65_536, 2, 16_777_216),
-    vectorDimMax: integer(environment, 'MAX_VECTOR_DIM', 16_384, 1, 65_536),
-    kMax: integer(environment, 'MAX_K', 10_000, 1, 1_000_000),
-    queryLengthMax: integer(environment, 'MAX_QUERY_LENGTH', 1000, 1, 1_000_000),
-    embeddingModel: text(environment, 'EMBEDDING_MODEL', 'Xenova/all-MiniLM-L6-v2'),
-    chunkSize: integer(environment, 'CHUNK_SIZE', 500, 16, 1_000_000),
-    chunkOverlap: integer(environment, 'CHUNK_OVERLAP', 50, 0, 500_000),
-    recallTarget: fraction(environment, 'RECALL_TARGET', 0.99, 0.5, 0.9999),
-    defaultShards: integer(environment, 'DEFAULT_SHARDS', 1, 1, 256),
-    defaultReplicas: integer(environment, 'DEFAULT_REPLICAS', 1, 1, 5),
-    indexThreads: integer(environment, 'INDEX_THREADS', Math.max(1, cores), 1, 1024),
-    logLevel: choice(environment, 'LOG_LEVEL', 'info', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    requestTimeoutMs: integer(environment, 'REQUEST_TIMEOUT_MS', 60_000, 100, 3_600_000),
-  };
+  const settings: Record<keyof Config, Setting> = SETTINGS;
+  const values = Object.entries(settings).map(([field, setting]) => [field, readSetting(setting, environment, cores)]);
+  // Each setting is of the kind that yields its field's type; the tests see to it for every field.
+  const config = Object.fromEntries(values) as Config;
   if (config.chunkOverlap >= config.chunkSize) {
-    refuse('CHUNK_OVERLAP', String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
+    refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
   return config;
 }

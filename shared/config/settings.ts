@@ -1,0 +1,129 @@
+/**
+ * One environment variable: how it is read, checked and explained. `readConfig` reads by this table and the README's
+ * configuration table is generated from it, so the two cannot drift apart.
+ */
+export type Setting = IntegerSetting | FractionSetting | TextSetting | ChoiceSetting | SecretSetting;
+
+interface SettingBase {
+  /** The environment variable. */
+  name: string;
+  /** One sentence for the README's table, without a full stop. */
+  meaning: string;
+}
+
+export interface IntegerSetting extends SettingBase {
+  kind: 'integer';
+  /** `cores`: as many as the process has processors. */
+  fallback: number | 'cores';
+  minimum: number;
+  maximum: number;
+}
+
+export interface FractionSetting extends SettingBase {
+  kind: 'fraction';
+  fallback: number;
+  minimum: number;
+  maximum: number;
+}
+
+export interface TextSetting extends SettingBase {
+  kind: 'text';
+  fallback: string;
+}
+
+export interface ChoiceSetting extends SettingBase {
+  kind: 'choice';
+  fallback: string;
+  choices: readonly string[];
+}
+
+/** A text that is never shown, neither in errors nor in logs; unset means none. */
+export interface SecretSetting extends SettingBase {
+  kind: 'secret';
+}
+
+/** Every variable of the public interface, by the field of Config that it fills, in the order of the README. */
+export const SETTINGS = {
+  port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
+  host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
+  opsPort: {
+    name: 'OPS_PORT', kind: 'integer', fallback: 9090, minimum: 0, maximum: 65535,
+    meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one',
+  },
+  dataDir: { name: 'DATA_DIR', kind: 'text', fallback: 'data', meaning: 'Folder that holds everything stored; one process at a time' },
+  apiKey: {
+    name: 'API_KEY', kind: 'secret',
+    meaning: 'Secret of key 1 (`default`, admin); unset, a random one is made at the first start and printed once',
+  },
+  rateLimitPerMinute: {
+    name: 'RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
+    meaning: 'Requests per key in any 60 seconds; 0 turns the limit off',
+  },
+  batchItemsMax: {
+    name: 'MAX_BATCH_SIZE', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
+    meaning: 'Items in one bulk_upsert and ids in one delete_batch',
+  },
+  bodyBytesMax: {
+    name: 'MAX_BODY_BYTES', kind: 'integer', fallback: 67_108_864, minimum: 1024, maximum: 1_073_741_824,
+    meaning: 'Bytes of a JSON body',
+  },
+  uploadBytesMax: {
+    name: 'MAX_UPLOAD_BYTES', kind: 'integer', fallback: 26_214_400, minimum: 1, maximum: 1_073_741_824,
+    meaning: 'Bytes of an uploaded document',
+  },
+  metadataBytesMax: {
+    name: 'MAX_METADATA_BYTES', kind: 'integer', fallback: 65_536, minimum: 2, maximum: 16_777_216,
+    meaning: "Bytes of one item's metadata as JSON",
+  },
+  vectorDimMax: {
+    name: 'MAX_VECTOR_DIM', kind: 'integer', fallback: 16_384, minimum: 1, maximum: 65_536,
+    meaning: 'Largest dimension of a collection',
+  },
+  kMax: { name: 'MAX_K', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 1_000_000, meaning: 'Largest k + offset of a search' },
+  queryLengthMax: {
+    name: 'MAX_QUERY_LENGTH', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
+    meaning: 'Characters of a natural-language query',
+  },
+  embeddingModel: {
+    name: 'EMBEDDING_MODEL', kind: 'text', fallback: 'Xenova/all-MiniLM-L6-v2',
+    meaning: 'Model that turns text into vectors: a transformers model name, a local folder, or `builtin`',
+  },
+  chunkSize: {
+    name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
+    meaning: "Characters of a document's chunk, at most",
+  },
+  chunkOverlap: {
+    name: 'CHUNK_OVERLAP', kind: 'integer', fallback: 50, minimum: 0, maximum: 500_000,
+    meaning: 'Characters that neighbouring chunks share, about; below CHUNK_SIZE',
+  },
+  recallTarget: {
+    name: 'RECALL_TARGET', kind: 'fraction', fallback: 0.99, minimum: 0.5, maximum: 0.9999,
+    meaning: 'Recall that searches are calibrated to',
+  },
+  defaultShards: {
+    name: 'DEFAULT_SHARDS', kind: 'integer', fallback: 1, minimum: 1, maximum: 256,
+    meaning: 'Shards of a new collection that names none',
+  },
+  defaultReplicas: {
+    name: 'DEFAULT_REPLICAS', kind: 'integer', fallback: 1, minimum: 1, maximum: 5,
+    meaning: 'Replicas of a new collection that names none',
+  },
+  indexThreads: {
+    name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,
+    meaning: 'Native threads that build indexes in the background',
+  },
+  logLevel: {
+    name: 'LOG_LEVEL', kind: 'choice', fallback: 'info',
+    choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    meaning: 'Least level of the log',
+  },
+  requestTimeoutMs: {
+    name: 'REQUEST_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 3_600_000,
+    meaning: 'Longest that a call may take, in milliseconds',
+  },
+  shutdownTimeoutMs: {
+    // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.
+    name: 'SHUTDOWN_TIMEOUT_MS', kind: 'integer', fallback: 25_000, minimum: 0, maximum: 3_600_000,
+    meaning: 'Longest that a graceful stop may take before the process ends hard, in milliseconds',
+  },
+} as const satisfies Record<string, Setting>;

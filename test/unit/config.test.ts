@@ -1,0 +1,94 @@
+import { readConfig } from '../../shared/config/config';
+import { SETTINGS, type Setting } from '../../shared/config/settings';
+import { settingsTable } from '../../shared/config/settings-table';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+
+function refusalOf(environment: Record<string, string>): string {
+  try {
+    readConfig(environment, 2);
+  } catch (error) {
+    if (isQuiverError(error) && error.kind === 'invalid_parameter') return error.message;
+    throw error;
+  }
+  return 'accepted';
+}
+
+describe('configuration', () => {
+  test('an empty environment gives the documented defaults', () => {
+    expect(readConfig({}, 3)).toEqual({
+      port: 8000,
+      host: '0.0.0.0',
+      opsPort: 9090,
+      dataDir: 'data',
+      apiKey: undefined,
+      rateLimitPerMinute: 100,
+      batchItemsMax: 1000,
+      bodyBytesMax: 67_108_864,
+      uploadBytesMax: 26_214_400,
+      metadataBytesMax: 65_536,
+      vectorDimMax: 16_384,
+      kMax: 10_000,
+      queryLengthMax: 1000,
+      embeddingModel: 'Xenova/all-MiniLM-L6-v2',
+      chunkSize: 500,
+      chunkOverlap: 50,
+      recallTarget: 0.99,
+      defaultShards: 1,
+      defaultReplicas: 1,
+      indexThreads: 3,
+      logLevel: 'info',
+      requestTimeoutMs: 60_000,
+      shutdownTimeoutMs: 25_000,
+    });
+  });
+
+  test('an empty variable counts as unset', () => {
+    expect(readConfig({ PORT: '', API_KEY: '', HOST: '', RECALL_TARGET: '' }, 2)).toEqual(readConfig({}, 2));
+  });
+
+  test('every variable reaches its field', () => {
+    const given: Record<keyof typeof SETTINGS, string | number> = {
+      port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
+      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
+      requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
+    };
+    const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
+    expect(readConfig(environment, 2)).toEqual(given);
+  });
+
+  test.each(Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'))(
+    '$name accepts its limits and refuses what is past them or no number',
+    (setting) => {
+      const { minimum, maximum } = setting as Setting & { minimum: number; maximum: number };
+      const room: Record<string, string> = setting.name === 'CHUNK_OVERLAP' ? { CHUNK_SIZE: '1000000' } : setting.name === 'CHUNK_SIZE' ? { CHUNK_OVERLAP: '0' } : {};
+      for (const value of [minimum, maximum]) expect(refusalOf({ ...room, [setting.name]: String(value) })).toBe('accepted');
+      for (const value of [minimum - 1, maximum + 1, 'many', '0x10', '1e999', 'NaN', '1,000', ' ']) {
+        const message = refusalOf({ ...room, [setting.name]: String(value) });
+        expect(message).toContain(`${setting.name}="${value}" is not valid: expected`);
+        expect(message).not.toContain('\n');
+      }
+    },
+  );
+
+  test('an overlap that is not below the chunk size is refused', () => {
+    expect(refusalOf({ CHUNK_SIZE: '50' })).toBe('CHUNK_OVERLAP="50" is not valid: expected an integer below CHUNK_SIZE (50)');
+  });
+
+  test('an unknown log level is refused with the choices', () => {
+    expect(refusalOf({ LOG_LEVEL: 'loud' })).toBe('LOG_LEVEL="loud" is not valid: expected one of trace, debug, info, warn, error, fatal, silent');
+  });
+
+  test.each([' padded', 'padded ', 'two\nlines', 'schlüssel', '\u0000'])('an API key that no header can carry is refused without showing it: %j', (apiKey) => {
+    const message = refusalOf({ API_KEY: apiKey });
+    expect(message).toMatch(/^API_KEY is not valid: expected /);
+    expect(message).not.toContain(apiKey.trim());
+  });
+
+  test('the README table has one row per variable', () => {
+    const rows = settingsTable().trimEnd().split('\n').slice(2);
+    expect(rows).toHaveLength(Object.keys(SETTINGS).length);
+    expect(rows[0]).toBe('| `PORT` | `8000` | 0 – 65535 | Port of the API; 0 takes a free one |');
+    for (const row of rows) expect(row.split('|')).toHaveLength(6);
+  });
+});
