@@ -1,0 +1,131 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const root = resolve(__dirname, '../..');
+const READY_DEADLINE_MS = 30_000;
+
+export interface Envelope<Data = any> {
+  status: 'success' | 'error';
+  data: Data;
+  error: { code: number; message: string } | null;
+}
+
+/**
+ * A real Quiver process in its embedded form, from the compiled sources, on free ports and a data folder of its own.
+ * `stop` is the polite way (SIGTERM), `kill` the rude one (SIGKILL); both resolve when the process is gone, and `start`
+ * may follow on the same data. `destroy` also removes the data.
+ */
+export class EmbeddedProcess {
+  readonly dataDir: string;
+  readonly apiKey = 'test-admin-key';
+  port = 0;
+  opsPort = 0;
+  output = '';
+  private child: ChildProcess | null = null;
+  private readonly environment: Record<string, string>;
+
+  constructor(options: { environment?: Record<string, string>; dataDir?: string } = {}) {
+    this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quiver-embedded-'));
+    this.environment = options.environment ?? {};
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.child?.pid === undefined) throw new Error('the process is not running');
+    return this.child.pid;
+  }
+
+  async start(): Promise<void> {
+    if (this.port === 0) [this.port, this.opsPort] = await freePorts(2);
+    this.output = '';
+    const child = spawn(process.execPath, [join(root, 'dist/coordinator/embedded.js')], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        PORT: String(this.port),
+        HOST: '127.0.0.1',
+        OPS_PORT: String(this.opsPort),
+        DATA_DIR: this.dataDir,
+        API_KEY: this.apiKey,
+        EMBEDDING_MODEL: 'builtin',
+        RATE_LIMIT_PER_MINUTE: '0',
+        LOG_LEVEL: 'warn',
+        ...this.environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    child.stdout?.on('data', (chunk) => (this.output += chunk));
+    child.stderr?.on('data', (chunk) => (this.output += chunk));
+    const deadline = Date.now() + READY_DEADLINE_MS;
+    for (;;) {
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended at start: ${this.output}`);
+      const ready = await fetch(`http://127.0.0.1:${this.opsPort}/readyz`).then((answer) => answer.status === 200, () => false);
+      if (ready) return;
+      if (Date.now() > deadline) throw new Error(`the process was not ready in time: ${this.output}`);
+      await new Promise((wake) => setTimeout(wake, 20));
+    }
+  }
+
+  /** Ends the process with `signal`; resolves with its exit code, null when the signal ended it. */
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    const child = this.child;
+    if (child === null) return null;
+    if (child.exitCode === null && child.signalCode === null) {
+      const gone = new Promise<void>((done) => child.once('exit', () => done()));
+      child.kill(signal);
+      await gone;
+    }
+    this.child = null;
+    return child.exitCode;
+  }
+
+  stop(): Promise<number | null> {
+    return this.end('SIGTERM');
+  }
+
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  async destroy(): Promise<void> {
+    await this.kill();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** One call with the admin key; answers the envelope, throws when the connection breaks. */
+  async call<Data = any>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Envelope<Data>> {
+    const answer = await fetch(this.baseUrl + path, {
+      method,
+      headers: { 'x-api-key': this.apiKey, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return (await answer.json()) as Envelope<Data>;
+  }
+
+  /** As `call`, but an error envelope throws. */
+  async data<Data = any>(method: string, path: string, body?: unknown): Promise<Data> {
+    const envelope = await this.call<Data>(method, path, body);
+    if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
+    return envelope.data;
+  }
+}
+
+/** Ports that were free a moment ago, all different. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, () => new Promise<ReturnType<typeof createServer>>((done, fail) => {
+      const server = createServer();
+      server.once('error', fail);
+      server.listen(0, '127.0.0.1', () => done(server));
+    })),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
