@@ -1,0 +1,127 @@
+#include "decimal_float.h"
+
+#include <cfloat>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <locale.h>
+#include <stdlib.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
+
+namespace quiver {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// 10^22 is the last power of ten that a double holds exactly.
+constexpr int kExactPower = 22;
+constexpr int64_t kExponentMax = int64_t{1} << 50;
+constexpr double kPowers[kExactPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                             1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// strtof is exact but slow and reads the process's locale; this one is bound to "C". Made once, lives as long as the process.
+locale_t c_locale() {
+  static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  return locale;
+}
+
+float parse_any(const char* begin, const char* end) {
+#if defined(__cpp_lib_to_chars)
+  float value;
+  const auto result = std::from_chars(begin, end, value);
+  if (result.ec == std::errc() && result.ptr == end) return value;
+#endif
+  // Past the range of float32, where from_chars says only that, or a library without from_chars for floats.
+  return strtof_l(std::string(begin, end).c_str(), nullptr, c_locale());
+}
+
+// Clinger's fast path ("How to read floating point numbers accurately", 1990) in double, then one rounding to float.
+// A double that was rounded correctly rounds on to the right float unless it is the very middle between two floats
+// (bit 28 set and none below it); then, and outside float's normal range, the answer is no.
+bool parse_fast(uint64_t digits, int64_t exponent, float& value) {
+  if (digits > (uint64_t{1} << 53) || exponent < -kExactPower || exponent > kExactPower) return false;
+  const double wide = exponent < 0 ? static_cast<double>(digits) / kPowers[-exponent] : static_cast<double>(digits) * kPowers[exponent];
+  if (wide == 0) {
+    value = 0;
+    return true;
+  }
+  uint64_t bits;
+  std::memcpy(&bits, &wide, sizeof bits);
+  if ((bits & 0x1FFFFFFF) == 0x10000000 || wide < FLT_MIN || wide > FLT_MAX) return false;
+  value = static_cast<float>(wide);
+  return true;
+}
+
+}  // namespace
+
+const char* parse_json_number(const char* at, const char* end, float& value) {
+  const char* begin = at;
+  const bool negative = at < end && *at == '-';
+  if (negative) ++at;
+  if (at == end || !is_digit(*at)) return nullptr;
+
+  uint64_t digits = 0;
+  int significant = 0;
+  int64_t exponent = 0;
+  const auto digit = [&](char c) {
+    digits = digits * 10 + static_cast<uint64_t>(c - '0');
+    if (digits != 0) ++significant;
+  };
+  if (*at == '0') {
+    ++at;
+  } else {
+    while (at < end && is_digit(*at)) digit(*at++);
+  }
+  if (at < end && *at == '.') {
+    const char* fraction = ++at;
+    while (at < end && is_digit(*at)) digit(*at++);
+    if (at == fraction) return nullptr;
+    exponent = -static_cast<int64_t>(at - fraction);
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    ++at;
+    const bool down = at < end && *at == '-';
+    if (at < end && (*at == '-' || *at == '+')) ++at;
+    const char* power = at;
+    int64_t written = 0;
+    for (; at < end && is_digit(*at); ++at) {
+      // Saturates far above any number of digits that a body can hold, so the sum below can't come back into range.
+      if (written < kExponentMax) written = written * 10 + (*at - '0');
+    }
+    if (at == power) return nullptr;
+    exponent += down ? -written : written;
+  }
+  // 19 digits always fit 64 bits; more may have overflowed.
+  if (significant <= 19 && parse_fast(digits, exponent, value)) {
+    if (negative) value = -value;
+  } else {
+    value = parse_any(begin, at);
+  }
+  return at;
+}
+
+void append_shortest(float value, std::string& out) {
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  // The longest is like -1.17549435e-38.
+  char text[32];
+#if defined(__cpp_lib_to_chars)
+  const auto result = std::to_chars(text, text + sizeof text, value);
+  out.append(text, result.ptr - text);
+#else
+  for (int precision = 1; precision <= 9; ++precision) {
+    const int size = snprintf_l(text, sizeof text, c_locale(), "%.*g", precision, static_cast<double>(value));
+    if (precision == 9 || strtof_l(text, nullptr, c_locale()) == value) {
+      out.append(text, size);
+      return;
+    }
+  }
+#endif
+}
+
+}  // namespace quiver
