@@ -1,0 +1,52 @@
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Clock } from '../../shared/time/clock';
+import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue } from './key-record';
+import { digestOf, newSecret } from './secret';
+
+/** Coordinators that start together get into each other's way once each at most; more means that the store misbehaves. */
+const ATTEMPTS_MAX = 32;
+
+/**
+ * Makes key 1 exist, with the secret of `apiKey` where one is set.
+ * Answers a secret only when it was made here and now: the caller shows it once, it can't be had again.
+ * A set `apiKey` is put in force when it is new to the store, so a key rotated since then stays rotated.
+ * Errors: unavailable.
+ */
+export async function ensureDefaultKey(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<string | null> {
+  const { store, clock, apiKey } = options;
+  const path = keyPath(DEFAULT_KEY_ID);
+  const environmentDigest = apiKey === undefined ? undefined : digestOf(apiKey).toString('hex');
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const entry = await store.get(path);
+    if (entry === null) {
+      const counter = await store.get(KEY_COUNTER_PATH);
+      const secret = apiKey ?? newSecret();
+      const record = {
+        id: DEFAULT_KEY_ID,
+        name: 'default',
+        role: 'admin' as const,
+        digest: digestOf(secret).toString('hex'),
+        createdAt: new Date(clock.wallMs()).toISOString(),
+        isActive: true,
+        expiresAt: null,
+        environmentDigest,
+      };
+      const made = await store.transact(
+        [{ key: path, revision: 0 }, { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }],
+        [
+          { type: 'put', key: path, value: keyToValue(record) },
+          { type: 'put', key: KEY_COUNTER_PATH, value: String(Math.max(DEFAULT_KEY_ID, Number(counter?.value ?? 0))) },
+        ],
+      );
+      if (made.applied) return apiKey === undefined ? secret : null;
+      continue;
+    }
+    const record = keyFromEntry(entry);
+    if (environmentDigest === undefined || record.environmentDigest === environmentDigest) return null;
+    const value = keyToValue({ ...record, digest: environmentDigest, environmentDigest });
+    const changed = await store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value }]);
+    if (changed.applied) return null;
+  }
+  throw new QuiverError('unavailable', 'the default API key could not be set up: the cluster store is too busy');
+}

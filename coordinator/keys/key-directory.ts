@@ -1,0 +1,82 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
+import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
+
+interface Known {
+  record: KeyRecord;
+  digest: Buffer;
+  /** Wall time in milliseconds from which the key is void; Infinity for never. */
+  expiresMs: number;
+  revision: number;
+}
+
+/**
+ * The keys in memory, fed by the store's entries and by this process's own changes in whatever order they arrive:
+ * the higher revision wins, and an id that was deleted stays deleted because ids are never reused.
+ */
+export class KeyDirectory {
+  private readonly byId = new Map<number, Known>();
+  /** Hexadecimal digest → the key that owns it. */
+  private byDigest = new Map<string, Known>();
+  private readonly deleted = new Set<number>();
+
+  load(entries: StoreEntry[]): void {
+    for (const entry of entries) this.keep(keyFromEntry(entry), entry.revision);
+    this.indexDigests();
+  }
+
+  put(record: KeyRecord, revision: number): void {
+    this.keep(record, revision);
+    this.indexDigests();
+  }
+
+  remove(id: number): void {
+    this.drop(id);
+    this.indexDigests();
+  }
+
+  /** Takes over changes that the store reports. */
+  apply(events: StoreEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'put') {
+        this.keep(keyFromEntry(event), event.revision);
+      } else {
+        this.drop(Number(event.key.slice(KEYS_PREFIX.length)));
+      }
+    }
+    this.indexDigests();
+  }
+
+  has(id: number): boolean {
+    return this.byId.has(id);
+  }
+
+  /**
+   * The key with this digest if it is active and unexpired at `wallMs`.
+   * The lookup by digest may take longer or shorter with the digest's first bytes; nobody can steer a SHA-256 towards
+   * a stored one, so that says nothing about a secret. The comparison that decides takes constant time.
+   */
+  authenticate(digest: Buffer, wallMs: number): KeyRecord | null {
+    const known = this.byDigest.get(digest.toString('hex'));
+    if (known === undefined || !timingSafeEqual(known.digest, digest)) return null;
+    return known.record.isActive && wallMs < known.expiresMs ? known.record : null;
+  }
+
+  private drop(id: number): void {
+    this.deleted.add(id);
+    this.byId.delete(id);
+  }
+
+  private keep(record: KeyRecord, revision: number): void {
+    const known = this.byId.get(record.id);
+    if (this.deleted.has(record.id) || (known !== undefined && known.revision >= revision)) return;
+    const expiresMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+    this.byId.set(record.id, { record, digest: Buffer.from(record.digest, 'hex'), expiresMs, revision });
+  }
+
+  /** Anew at every change: changes are rare, and two keys may share a secret (API_KEY may name another key's). */
+  private indexDigests(): void {
+    const byFallingId = [...this.byId.values()].sort((a, b) => b.record.id - a.record.id);
+    this.byDigest = new Map(byFallingId.map((known) => [known.record.digest, known]));
+  }
+}

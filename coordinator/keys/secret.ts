@@ -1,0 +1,16 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** 256 bits: beyond guessing, and so a plain SHA-256 protects them at rest (slow hashes are for passwords). */
+const SECRET_BYTES = 32;
+/** Marks a Quiver key for people and for secret scanners; the log's redaction knows it too. */
+export const SECRET_PREFIX = 'qv_';
+
+/** A new random secret that fits a header as it is: the prefix and 43 characters of base64url. */
+export function newSecret(): string {
+  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
+}
+
+/** SHA-256 of a secret, the only form in which it is kept. */
+export function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret, 'utf8').digest();
+}

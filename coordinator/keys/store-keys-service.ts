@@ -1,0 +1,212 @@
+import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Clock } from '../../shared/time/clock';
+import { ensureDefaultKey } from './default-key';
+import { KeyDirectory } from './key-directory';
+import { DEFAULT_KEY_ID, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
+import type { ApiKeyView, KeysService, Role } from './keys-service';
+import { digestOf, newSecret } from './secret';
+import { readLastRequests, removeUsage } from './usage/usage-entries';
+
+const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies Role[];
+/** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
+const ATTEMPTS_MAX = 32;
+/** As long as a collection's name may be. */
+const NAME_LENGTH_MAX = 255;
+/** A century: beyond it a date would leave the calendar's range rather than mean anything. */
+const EXPIRY_DAYS_MAX = 36_500;
+const DAY_MS = 86_400_000;
+
+/**
+ * API keys in the cluster store. Administration reads and writes the store; `authenticate` reads a directory in memory
+ * that follows the store's watch, so it goes on working while the store can't be reached.
+ * Every change is one transaction guarded by what it was decided on, and decided again when something came in between.
+ */
+export class StoreKeysService implements KeysService {
+  private readonly store: ClusterStore;
+  private readonly clock: Clock;
+  private readonly directory = new KeyDirectory();
+  /** Wall time of each key's last use through this process. */
+  private readonly lastUsedMs = new Map<number, number>();
+  private stopWatching: () => void = () => undefined;
+
+  private constructor(options: { store: ClusterStore; clock: Clock }) {
+    this.store = options.store;
+    this.clock = options.clock;
+  }
+
+  /**
+   * Makes key 1 exist (its secret is `apiKey` where set) and starts following the store.
+   * `firstSecret` is key 1's random secret when it was made by this very call, to be shown once; else null.
+   * Errors: unavailable.
+   */
+  static async open(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
+    const firstSecret = await ensureDefaultKey(options);
+    const keys = new StoreKeysService(options);
+    const { entries, revision } = await options.store.list(KEYS_PREFIX);
+    keys.directory.load(entries);
+    keys.stopWatching = options.store.watch(KEYS_PREFIX, revision, (events) => keys.directory.apply(events));
+    return { keys, firstSecret };
+  }
+
+  /** Stops following the store; `authenticate` answers from what was known last. */
+  close(): void {
+    this.stopWatching();
+  }
+
+  /** Whether the key exists, as far as this process knows. */
+  exists(id: number): boolean {
+    return this.directory.has(id);
+  }
+
+  /** `lastUsedAt` in the answer is this very call. */
+  authenticate(secret: string): ApiKeyView | null {
+    const nowMs = this.clock.wallMs();
+    const record = this.directory.authenticate(digestOf(secret), nowMs);
+    if (record === null) return null;
+    this.lastUsedMs.set(record.id, nowMs);
+    return keyToView(record, nowMs);
+  }
+
+  async list(): Promise<ApiKeyView[]> {
+    const [{ entries }, lastRequests] = await Promise.all([this.store.list(KEYS_PREFIX), readLastRequests(this.store)]);
+    const records = entries.map(keyFromEntry).sort((a, b) => a.id - b.id);
+    return records.map((record) => keyToView(record, this.lastUsed(record.id, lastRequests)));
+  }
+
+  async get(id: number): Promise<ApiKeyView> {
+    return this.view(keyFromEntry(await this.entry(id)));
+  }
+
+  async create(input: { name: string; role: Role; expiresInDays: number | null }): Promise<ApiKeyView & { key: string }> {
+    checkName(input.name);
+    checkRole(input.role);
+    if (input.expiresInDays !== null) checkExpiry(input.expiresInDays);
+    const key = newSecret();
+    const nowMs = this.clock.wallMs();
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const counter = await this.store.get(KEY_COUNTER_PATH);
+      const record: KeyRecord = {
+        id: Math.max(DEFAULT_KEY_ID, Number(counter?.value ?? 0)) + 1,
+        name: input.name,
+        role: input.role,
+        digest: digestOf(key).toString('hex'),
+        createdAt: new Date(nowMs).toISOString(),
+        isActive: true,
+        expiresAt: input.expiresInDays === null ? null : new Date(nowMs + input.expiresInDays * DAY_MS).toISOString(),
+      };
+      const path = keyPath(record.id);
+      const result = await this.store.transact(
+        [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }],
+        [
+          { type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) },
+          { type: 'put', key: path, value: keyToValue(record) },
+        ],
+      );
+      if (result.applied) {
+        this.directory.put(record, result.revision);
+        return { ...keyToView(record, null), key };
+      }
+    }
+    throw tooBusy();
+  }
+
+  async update(id: number, change: { name?: string; role?: Role; isActive?: boolean }): Promise<ApiKeyView> {
+    if (change.name !== undefined) checkName(change.name);
+    if (change.role !== undefined) checkRole(change.role);
+    const record = await this.change(id, (current) => {
+      const next = {
+        ...current,
+        name: change.name ?? current.name,
+        role: change.role ?? current.role,
+        isActive: change.isActive ?? current.isActive,
+      };
+      if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
+      return next;
+    });
+    return this.view(record);
+  }
+
+  async rotate(id: number): Promise<ApiKeyView & { key: string }> {
+    const key = newSecret();
+    const record = await this.change(id, (current) => ({ ...current, digest: digestOf(key).toString('hex') }));
+    return { ...(await this.view(record)), key };
+  }
+
+  /** The key's usage goes with it; the summary over all keys keeps its requests. */
+  async delete(id: number): Promise<ApiKeyView> {
+    if (id === DEFAULT_KEY_ID) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deleted');
+    let entry = await this.entry(id);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const deleted = await this.view(keyFromEntry(entry));
+      const path = keyPath(id);
+      const result = await this.store.transact([{ key: path, revision: entry.revision }], [{ type: 'delete', key: path }]);
+      if (result.applied) {
+        this.directory.remove(id);
+        this.lastUsedMs.delete(id);
+        // The key is gone whatever comes of this; counts left behind belong to an id that is never given again.
+        await removeUsage(this.store, id).catch(() => undefined);
+        return deleted;
+      }
+      entry = result.current[0] ?? unknownKey(id);
+    }
+    throw tooBusy();
+  }
+
+  private async change(id: number, decide: (current: KeyRecord) => KeyRecord): Promise<KeyRecord> {
+    let entry = await this.entry(id);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const record = decide(keyFromEntry(entry));
+      const path = keyPath(id);
+      const result = await this.store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value: keyToValue(record) }]);
+      if (result.applied) {
+        this.directory.put(record, result.revision);
+        return record;
+      }
+      entry = result.current[0] ?? unknownKey(id);
+    }
+    throw tooBusy();
+  }
+
+  private async entry(id: number): Promise<StoreEntry> {
+    return (await this.store.get(keyPath(id))) ?? unknownKey(id);
+  }
+
+  private async view(record: KeyRecord): Promise<ApiKeyView> {
+    return keyToView(record, this.lastUsed(record.id, await readLastRequests(this.store, record.id)));
+  }
+
+  private lastUsed(id: number, lastRequests: Map<number, number>): number | null {
+    const latest = Math.max(this.lastUsedMs.get(id) ?? 0, lastRequests.get(id) ?? 0);
+    return latest === 0 ? null : latest;
+  }
+}
+
+function checkName(name: string): void {
+  if (name.trim() === '') throw new QuiverError('invalid_parameter', 'name must not be blank');
+  if (name.length > NAME_LENGTH_MAX) throw new QuiverError('invalid_parameter', `name is longer than ${NAME_LENGTH_MAX} characters`);
+}
+
+function checkRole(role: string): void {
+  if (!ROLES.includes(role)) throw new QuiverError('invalid_parameter', `role must be one of ${ROLES.join(', ')}`);
+}
+
+function checkExpiry(days: number): void {
+  if (!Number.isInteger(days) || days < 1 || days > EXPIRY_DAYS_MAX) {
+    throw new QuiverError('invalid_parameter', `expires_in_days must be an integer from 1 to ${EXPIRY_DAYS_MAX}`);
+  }
+}
+
+function checkDefaultKey(current: KeyRecord, next: KeyRecord): void {
+  if (next.role !== 'admin') throw new QuiverError('invalid_parameter', 'the default key (id 1) must keep the role admin');
+  if (!next.isActive) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deactivated');
+  if (next.name !== current.name) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be renamed');
+}
+
+function unknownKey(id: number): never {
+  throw new QuiverError('not_found', `API key ${id} does not exist`);
+}
+
+function tooBusy(): QuiverError {
+  return new QuiverError('unavailable', 'the key could not be changed: the cluster store is too busy; the call may be retried');
+}

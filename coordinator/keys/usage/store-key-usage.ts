@@ -1,0 +1,199 @@
+import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { Clock } from '../../../shared/time/clock';
+import type { KeyUsage, UsageView } from '../keys-service';
+import { UsageCounter, dayOfMs } from './usage-counter';
+import {
+  CHANGES_PER_TRANSACTION,
+  coordinatorOf,
+  dayOf,
+  hoursFromValue,
+  hoursPath,
+  hoursPrefix,
+  totalsFromValue,
+  totalsPath,
+  totalsPrefix,
+  type UsageSubject,
+} from './usage-entries';
+
+/** What a crash may lose of the counts. */
+const FLUSH_MS = 5000;
+/** Subjects written per flush, so that no number of busy keys loads the store with more than 200 small entries a second. */
+const SUBJECTS_PER_FLUSH = 500;
+/** Subjects read and written together: two changes each fill most of one transaction. */
+const SUBJECTS_PER_GROUP = 40;
+/** A counter without a request for this long leaves memory; it is read again when it is needed. */
+const IDLE_MS = 3_600_000;
+
+/** The counts of one subject made by this coordinator. */
+interface Tally {
+  counter: UsageCounter;
+  /** Whether the counter holds all that this coordinator ever counted, or only what came since the tally was made. */
+  complete: boolean;
+  /** Days with counts that are not in the store yet. */
+  dirtyDays: Set<number>;
+}
+
+/**
+ * Usage in the cluster store: counted in memory, written every few seconds as absolute numbers under this
+ * coordinator's own id (a repeated write changes nothing), added up over all coordinators when read.
+ * An answer holds everything this coordinator has counted and what the others had written.
+ */
+export class StoreKeyUsage implements KeyUsage {
+  private readonly store: ClusterStore;
+  private readonly clock: Clock;
+  private readonly coordinatorId: string;
+  private readonly keys: { exists(id: number): boolean };
+  private readonly onFlushError: (error: unknown) => void;
+  private readonly tallies = new Map<UsageSubject, Tally>();
+  /** Subjects to write, the longest waiting first. */
+  private readonly dirty = new Set<UsageSubject>();
+  private readonly timer: NodeJS.Timeout;
+  private flushing: Promise<void> = Promise.resolve();
+
+  /**
+   * `coordinatorId` is unique among the coordinators that run at a time, and best the same after a restart.
+   * `onFlushError` hears of writes that failed; their counts are kept and written by a later flush.
+   */
+  constructor(options: {
+    store: ClusterStore;
+    clock: Clock;
+    coordinatorId: string;
+    keys: { exists(id: number): boolean };
+    onFlushError: (error: unknown) => void;
+    flushMs?: number;
+  }) {
+    this.store = options.store;
+    this.clock = options.clock;
+    this.coordinatorId = options.coordinatorId;
+    this.keys = options.keys;
+    this.onFlushError = options.onFlushError;
+    this.timer = setInterval(() => {
+      this.flush(SUBJECTS_PER_FLUSH).catch(this.onFlushError);
+    }, options.flushMs ?? FLUSH_MS);
+    this.timer.unref();
+  }
+
+  record(keyId: number, endpoint: string): void {
+    const nowMs = this.clock.wallMs();
+    this.count(keyId, endpoint, nowMs);
+    this.count('all', endpoint, nowMs);
+  }
+
+  async ofKey(id: number): Promise<UsageView> {
+    if (!this.keys.exists(id)) throw new QuiverError('not_found', `API key ${id} does not exist`);
+    return this.sum(id);
+  }
+
+  /** Over all keys, deleted ones included. */
+  async summary(): Promise<UsageView> {
+    return this.sum('all');
+  }
+
+  /** Writes what is new, at most `subjectsMax` subjects; flushes run one after another. */
+  flush(subjectsMax = Infinity): Promise<void> {
+    this.flushing = this.flushing.catch(() => undefined).then(() => this.writeDirty(subjectsMax));
+    return this.flushing;
+  }
+
+  /** Stops the periodic flush and writes everything. */
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await this.flush();
+  }
+
+  private count(subject: UsageSubject, endpoint: string, nowMs: number): void {
+    let tally = this.tallies.get(subject);
+    if (tally === undefined) {
+      tally = { counter: new UsageCounter(), complete: false, dirtyDays: new Set() };
+      this.tallies.set(subject, tally);
+    }
+    tally.counter.add(endpoint, nowMs);
+    tally.dirtyDays.add(dayOfMs(nowMs));
+    this.dirty.add(subject);
+  }
+
+  private async sum(subject: UsageSubject): Promise<UsageView> {
+    const [totals, hours] = await Promise.all([this.store.list(totalsPrefix(subject)), this.store.list(hoursPrefix(subject))]);
+    // From here on synchronous: `complete` must not change between the choice of entries and the addition.
+    const tally = this.tallies.get(subject);
+    const counts = (path: string): boolean => tally?.complete !== true || coordinatorOf(path) !== this.coordinatorId;
+    const sum = new UsageCounter();
+    for (const entry of totals.entries) if (counts(entry.key)) sum.addTotals(totalsFromValue(entry.value));
+    for (const entry of hours.entries) if (counts(entry.key)) sum.addHours(dayOf(entry.key), hoursFromValue(entry.value));
+    if (tally !== undefined) sum.addCounter(tally.counter);
+    return sum.view(this.clock.wallMs());
+  }
+
+  private async writeDirty(subjectsMax: number): Promise<void> {
+    const subjects = [...this.dirty].slice(0, subjectsMax);
+    for (let first = 0; first < subjects.length; first += SUBJECTS_PER_GROUP) {
+      await this.writeGroup(subjects.slice(first, first + SUBJECTS_PER_GROUP));
+    }
+    this.dropIdle();
+  }
+
+  private async writeGroup(subjects: UsageSubject[]): Promise<void> {
+    const group: { subject: UsageSubject; tally: Tally }[] = [];
+    for (const subject of subjects) {
+      const tally = this.tallies.get(subject);
+      if (tally === undefined || (subject !== 'all' && !this.keys.exists(subject))) {
+        this.dirty.delete(subject);
+        this.tallies.delete(subject);
+      } else {
+        if (!tally.complete) await this.complete(subject, tally);
+        group.push({ subject, tally });
+      }
+    }
+    // Counted as written from here on: a request that comes during the write makes its subject dirty again.
+    const taken = group.map(({ subject, tally }) => {
+      const changes = this.changesOf(subject, tally);
+      const days = [...tally.dirtyDays];
+      tally.dirtyDays.clear();
+      this.dirty.delete(subject);
+      return { subject, tally, changes, days };
+    });
+    const changes = taken.flatMap((one) => one.changes);
+    try {
+      for (let first = 0; first < changes.length; first += CHANGES_PER_TRANSACTION) {
+        await this.store.transact([], changes.slice(first, first + CHANGES_PER_TRANSACTION));
+      }
+    } catch (error) {
+      for (const { subject, tally, days } of taken) {
+        this.dirty.add(subject);
+        for (const day of days) tally.dirtyDays.add(day);
+      }
+      throw error;
+    }
+  }
+
+  /** Adds to the tally what this coordinator wrote about the subject in earlier lives. */
+  private async complete(subject: UsageSubject, tally: Tally): Promise<void> {
+    const [totals, hours] = await Promise.all([
+      this.store.get(totalsPath(subject, this.coordinatorId)),
+      this.store.list(hoursPrefix(subject)),
+    ]);
+    if (totals !== null) tally.counter.addTotals(totalsFromValue(totals.value));
+    for (const entry of hours.entries) {
+      if (coordinatorOf(entry.key) === this.coordinatorId) tally.counter.addHours(dayOf(entry.key), hoursFromValue(entry.value));
+    }
+    tally.complete = true;
+  }
+
+  private changesOf(subject: UsageSubject, tally: Tally): StoreChange[] {
+    const { counter } = tally;
+    const put = (key: string, value: unknown): StoreChange => ({ type: 'put', key, value: JSON.stringify(value) });
+    return [
+      put(totalsPath(subject, this.coordinatorId), counter.totals()),
+      ...[...tally.dirtyDays].map((day) => put(hoursPath(subject, this.coordinatorId, day), counter.hours(day))),
+      ...counter.forgetOldDays(this.clock.wallMs()).map((day): StoreChange => ({ type: 'delete', key: hoursPath(subject, this.coordinatorId, day) })),
+    ];
+  }
+
+  private dropIdle(): void {
+    const idleSince = this.clock.wallMs() - IDLE_MS;
+    for (const [subject, tally] of this.tallies) {
+      if (tally.complete && !this.dirty.has(subject) && tally.counter.lastMs < idleSince) this.tallies.delete(subject);
+    }
+  }
+}
