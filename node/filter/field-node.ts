@@ -1,0 +1,206 @@
+import type { JsonObject, JsonValue, RangeOperator } from '../../shared/filter/filter';
+import { isJsonObject, PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
+import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { NumberColumn } from './number-column';
+import { NO_SLOTS, type Posting, postingSize, postingToSet, postingWith, postingWithout, postingWithoutAll } from './posting';
+import { PostingUnion } from './posting-union';
+import { ValueDictionary } from './value-dictionary';
+import { compositeKey, stringKey } from './value-key';
+
+/** What the nodes of one index share. */
+export interface IndexExtent {
+  /** Nodes and distinct values held. */
+  entries: number;
+  /** Above every slot ever put. */
+  slotLimit: number;
+}
+
+/**
+ * A range over fewer distinct numbers than one for this many slots visits the numbers; over more it reads a column:
+ * visiting a number and its slots costs some ten times as much as looking at one slot of a column.
+ */
+const COLUMN_SLOTS_PER_NUMBER = 8;
+/** Below this many distinct numbers a column is never worth its memory. */
+const COLUMN_NUMBERS_MIN = 4_096;
+
+/**
+ * One key of the metadata at one place of its nesting: who has it, with which value, and the keys inside of it. The
+ * nodes of an index are a tree along the keys, so that a key is held once however many keys lie inside of it.
+ */
+export class FieldNode {
+  present: Posting = NO_SLOTS;
+  nulls: Posting = NO_SLOTS;
+  trues: Posting = NO_SLOTS;
+  falses: Posting = NO_SLOTS;
+  numbers: ValueDictionary<number> | null = null;
+  strings: ValueDictionary<string> | null = null;
+  /** Objects and arrays as a whole, by compositeKey. */
+  composites: ValueDictionary<string> | null = null;
+  readonly children = new Map<string, FieldNode>();
+  private column: NumberColumn | null = null;
+
+  constructor(private readonly extent: IndexExtent) {}
+
+  /** `depth` is the number of keys above these. */
+  putMembers(object: JsonObject, slot: number, depth: number): void {
+    if (depth >= PATH_DEPTH_MAX) return;
+    for (const key of Object.keys(object)) this.childOf(key).put(object[key], slot, depth + 1);
+  }
+
+  removeMembers(object: JsonObject, slot: number, depth: number): void {
+    if (depth >= PATH_DEPTH_MAX) return;
+    for (const key of Object.keys(object)) {
+      const child = this.children.get(key);
+      if (child === undefined) continue;
+      child.remove(object[key], slot, depth + 1);
+      if (child.isEmpty()) this.drop(key);
+    }
+  }
+
+  /** The child of that key, made when it is not there. */
+  childOf(key: string): FieldNode {
+    let child = this.children.get(key);
+    if (child === undefined) {
+      child = new FieldNode(this.extent);
+      this.children.set(key, child);
+      this.extent.entries++;
+    }
+    return child;
+  }
+
+  removeEverywhere(slots: ChunkedSlotSet): void {
+    this.column = null;
+    this.present = postingWithoutAll(this.present, slots);
+    this.nulls = postingWithoutAll(this.nulls, slots);
+    this.trues = postingWithoutAll(this.trues, slots);
+    this.falses = postingWithoutAll(this.falses, slots);
+    for (const dictionary of this.dictionaries()) this.extent.entries -= dictionary.removeAll(slots);
+    for (const [key, child] of this.children) {
+      child.removeEverywhere(slots);
+      if (child.isEmpty()) this.drop(key);
+    }
+  }
+
+  /** The slots whose value equals `value` or is an array that contains it (shared/filter/matches.ts). */
+  equal(value: JsonValue): Posting {
+    switch (typeof value) {
+      case 'number':
+        return this.numbers?.get(value) ?? NO_SLOTS;
+      case 'string':
+        return this.strings?.get(stringKey(value)) ?? NO_SLOTS;
+      case 'boolean':
+        return value ? this.trues : this.falses;
+    }
+    if (value === null) return this.nulls;
+    const key = compositeKey(value);
+    return key === null ? NO_SLOTS : (this.composites?.get(key) ?? NO_SLOTS);
+  }
+
+  range(operator: RangeOperator, bound: number | string): ChunkedSlotSet {
+    const union = new PostingUnion(this.extent.slotLimit);
+    if (typeof bound === 'string') {
+      this.strings?.collectRange(operator, bound, union);
+      return union.finish();
+    }
+    if (this.numberColumn() !== null) return (this.column as NumberColumn).inRange(operator, bound);
+    this.numbers?.collectRange(operator, bound, union);
+    return union.finish();
+  }
+
+  /** Those of the given few slots that are in the range; by slot where a column allows it. */
+  rangeWithin(slots: ChunkedSlotSet, operator: RangeOperator, bound: number | string): ChunkedSlotSet {
+    const column = typeof bound === 'number' ? this.numberColumn() : null;
+    return column === null ? slots.and(this.range(operator, bound)) : column.select(slots, operator, bound as number);
+  }
+
+  presentCount(): number {
+    return postingSize(this.present);
+  }
+
+  isEmpty(): boolean {
+    return this.present === NO_SLOTS && this.children.size === 0;
+  }
+
+  memoryBytes(): number {
+    /** The node, its map and its entry in its parent's map. */
+    let bytes = 400 + (this.column?.memoryBytes ?? 0);
+    for (const posting of [this.present, this.nulls, this.trues, this.falses]) {
+      if (typeof posting !== 'number') bytes += posting.memoryBytes;
+    }
+    for (const dictionary of this.dictionaries()) bytes += dictionary.memoryBytes(this.extent.slotLimit);
+    for (const [key, child] of this.children) bytes += 2 * key.length + child.memoryBytes();
+    return bytes;
+  }
+
+  private put(value: JsonValue, slot: number, depth: number): void {
+    this.present = postingWith(this.present, slot);
+    if (typeof value !== 'object' || value === null) {
+      this.putScalar(value, slot);
+      return;
+    }
+    const key = compositeKey(value);
+    if (key !== null) this.addTo((this.composites ??= new ValueDictionary<string>()), key, slot);
+    if (isJsonObject(value)) this.putMembers(value, slot, depth);
+    else for (const element of value) this.putScalar(element, slot);
+  }
+
+  private putScalar(value: JsonValue, slot: number): void {
+    if (typeof value === 'string') this.addTo((this.strings ??= new ValueDictionary<string>()), stringKey(value), slot);
+    else if (typeof value === 'number') {
+      this.addTo((this.numbers ??= new ValueDictionary<number>()), value, slot);
+      this.column?.add(slot, value);
+    } else if (value === null) this.nulls = postingWith(this.nulls, slot);
+    else if (value === true) this.trues = postingWith(this.trues, slot);
+    else if (value === false) this.falses = postingWith(this.falses, slot);
+  }
+
+  private remove(value: JsonValue, slot: number, depth: number): void {
+    this.present = postingWithout(this.present, slot);
+    this.column?.clear(slot);
+    if (typeof value !== 'object' || value === null) {
+      this.removeScalar(value, slot);
+      return;
+    }
+    const key = compositeKey(value);
+    if (key !== null && this.composites?.remove(key, slot)) this.extent.entries--;
+    if (isJsonObject(value)) this.removeMembers(value, slot, depth);
+    else for (const element of value) this.removeScalar(element, slot);
+  }
+
+  private removeScalar(value: JsonValue, slot: number): void {
+    if (typeof value === 'string') {
+      if (this.strings?.remove(stringKey(value), slot)) this.extent.entries--;
+    } else if (typeof value === 'number') {
+      if (this.numbers?.remove(value, slot)) this.extent.entries--;
+    } else if (value === null) this.nulls = postingWithout(this.nulls, slot);
+    else if (value === true) this.trues = postingWithout(this.trues, slot);
+    else if (value === false) this.falses = postingWithout(this.falses, slot);
+  }
+
+  private addTo<K extends number | string>(dictionary: ValueDictionary<K>, key: K, slot: number): void {
+    if (dictionary.add(key, slot)) this.extent.entries++;
+  }
+
+  /** The column, when there are enough distinct numbers for one; made at the first range that wants it. */
+  private numberColumn(): NumberColumn | null {
+    const count = this.numbers?.size ?? 0;
+    if (count < COLUMN_NUMBERS_MIN || count < this.extent.slotLimit / COLUMN_SLOTS_PER_NUMBER) {
+      this.column = null;
+      return null;
+    }
+    if (this.column !== null) return this.column;
+    const column = new NumberColumn(this.extent.slotLimit);
+    this.numbers?.forEach((value, posting) => postingToSet(posting).forEach((slot) => column.add(slot, value)));
+    this.column = column;
+    return column;
+  }
+
+  private drop(key: string): void {
+    this.children.delete(key);
+    this.extent.entries--;
+  }
+
+  private dictionaries(): ValueDictionary<never>[] {
+    return [this.numbers, this.strings, this.composites].filter((d) => d !== null) as unknown as ValueDictionary<never>[];
+  }
+}

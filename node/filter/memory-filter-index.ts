@@ -1,0 +1,115 @@
+import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { matches } from '../../shared/filter/matches';
+import { ByteReader } from '../slots/byte-reader';
+import { ByteWriter } from '../slots/byte-writer';
+import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import type { SlotSet } from '../slots/slot-set';
+import { readSlotSet, writeSlotSet } from '../slots/slot-set-codec';
+import { FieldNode, type IndexExtent } from './field-node';
+import { FilterEvaluation } from './filter-evaluation';
+import { readFields, writeFields } from './filter-index-codec';
+import type { FilterIndex } from './filter-index';
+import { ResolvedFilters } from './resolved-filters';
+
+export interface MemoryFilterIndexOptions {
+  /** The metadata of a slot that is in the index; asked only for items that were left out of the lists (see EXTENT). */
+  metadataOf: (slot: number) => JsonObject;
+}
+
+/**
+ * How much the index may hold. An entry (a distinct key or value) costs some 100 to 500 bytes, so metadata with a
+ * thousand keys that no other item has would cost twenty times its own size. While the whole index holds more than
+ * `entriesFree` + `entriesPerItem` × items, an item that brings more than `entriesPerItem` new entries is left out of
+ * the lists, and every filter reads its metadata instead: slower by microseconds for each such item, never wrong.
+ */
+const EXTENT = { entriesFree: 262_144, entriesPerItem: 64 };
+
+const SAVE_MAGIC = 0x31494651;
+
+/** The FilterIndex in memory: per key a dictionary from value to slots; exact by the algebra of sets. */
+export class MemoryFilterIndex implements FilterIndex {
+  private readonly metadataOf: (slot: number) => JsonObject;
+  private readonly extent: IndexExtent = { entries: 0, slotLimit: 0 };
+  private readonly root = new FieldNode(this.extent);
+  private readonly resolved = new ResolvedFilters();
+  /** The slots that are in the lists. */
+  private all = new ChunkedSlotSet();
+  /** The slots whose metadata is read instead. */
+  private unlisted = new ChunkedSlotSet();
+
+  constructor(options: MemoryFilterIndexOptions) {
+    this.metadataOf = options.metadataOf;
+  }
+
+  /** An index from the joined chunks of `save`. @throws Error on bytes that no save wrote; the caller then rebuilds. */
+  static load(bytes: Buffer, options: MemoryFilterIndexOptions): MemoryFilterIndex {
+    const index = new MemoryFilterIndex(options);
+    const reader = new ByteReader(bytes);
+    if (reader.u32() !== SAVE_MAGIC) throw new Error('saved filter index: unknown format');
+    index.all = readSlotSet(reader);
+    index.unlisted = readSlotSet(reader);
+    readFields(index.root, reader, index.extent);
+    index.extent.slotLimit = reader.u32() + 1;
+    if (reader.u32() !== SAVE_MAGIC || !reader.atEnd) throw new Error('saved filter index: bytes after its end');
+    return index;
+  }
+
+  put(slot: number, metadata: JsonObject): void {
+    this.resolved.clear();
+    if (slot >= this.extent.slotLimit) this.extent.slotLimit = slot + 1;
+    const before = this.extent.entries;
+    this.all.add(slot);
+    this.root.putMembers(metadata, slot, 0);
+    if (this.extent.entries - before > EXTENT.entriesPerItem && this.isFull()) {
+      this.root.removeMembers(metadata, slot, 0);
+      this.all.remove(slot);
+      this.unlisted.add(slot);
+    }
+  }
+
+  remove(slot: number, metadata: JsonObject): void {
+    this.resolved.clear();
+    if (this.unlisted.remove(slot) || !this.all.remove(slot)) return;
+    this.root.removeMembers(metadata, slot, 0);
+  }
+
+  resolve(filter: Filter): SlotSet {
+    const key = JSON.stringify(filter);
+    const known = this.resolved.get(key);
+    if (known !== undefined) return known;
+    const evaluation = new FilterEvaluation({ root: this.root, all: this.all, slotLimit: this.extent.slotLimit });
+    const found = evaluation.evaluate(filter);
+    this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
+    this.resolved.set(key, found);
+    return found;
+  }
+
+  removeEverywhere(slots: SlotSet): void {
+    this.resolved.clear();
+    const gone = ChunkedSlotSet.from(slots);
+    this.all.andNotInPlace(gone);
+    this.unlisted.andNotInPlace(gone);
+    this.root.removeEverywhere(gone);
+  }
+
+  *save(): Generator<Buffer> {
+    const writer = new ByteWriter();
+    writer.u32(SAVE_MAGIC);
+    writeSlotSet(this.all, writer);
+    writeSlotSet(this.unlisted, writer);
+    yield* writeFields(this.root, writer);
+    /* Last, so that it is above slots put while the save went on too. */
+    writer.u32(Math.max(0, this.extent.slotLimit - 1));
+    writer.u32(SAVE_MAGIC);
+    yield writer.take();
+  }
+
+  /** An estimate, good to some tens of percent. */
+  get memoryBytes(): number {
+    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes;
+  }
+
+  private isFull(): boolean {
+    return this.extent.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.all.size;
+  }
+}

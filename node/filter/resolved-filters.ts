@@ -1,0 +1,34 @@
+import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
+
+/** Filters remembered: those of the queries that run side by side, page after page. */
+const FILTERS_MAX = 64;
+/** Bytes of their sets together. */
+const BYTES_MAX = 32 * 1024 * 1024;
+
+/** Results of filters, by the filter's JSON, until the index changes. */
+export class ResolvedFilters {
+  private readonly sets = new Map<string, ChunkedSlotSet>();
+  private bytes = 0;
+
+  get(key: string): ChunkedSlotSet | undefined {
+    return this.sets.get(key);
+  }
+
+  set(key: string, slots: ChunkedSlotSet): void {
+    const size = slots.memoryBytes + 2 * key.length;
+    if (size > BYTES_MAX) return;
+    if (this.sets.size >= FILTERS_MAX || this.bytes + size > BYTES_MAX) this.clear();
+    this.sets.set(key, slots);
+    this.bytes += size;
+  }
+
+  clear(): void {
+    if (this.sets.size === 0) return;
+    this.sets.clear();
+    this.bytes = 0;
+  }
+
+  get memoryBytes(): number {
+    return this.bytes;
+  }
+}

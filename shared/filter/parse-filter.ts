@@ -1,0 +1,156 @@
+import { QuiverError } from '../errors/quiver-error';
+import type { Filter, JsonObject, JsonValue, RangeOperator } from './filter';
+
+/** Bounds of a client's filter; beyond one of them it is refused. */
+export const FILTER_LIMITS = {
+  /** Nesting of $and, $or and $not: evaluation is recursive, and nothing a person means needs more. */
+  depthMax: 32,
+  /** Conditions in one filter, so that one request can't keep a shard busy for seconds. */
+  conditionsMax: 1_024,
+  /** Values in all lists of $in and $nin together: each is one look-up in memory. */
+  listedValuesMax: 16_384,
+  /** Nesting of an object or array to compare with; metadata nested deeper equals no filter's value. */
+  valueDepthMax: 32,
+  /** Characters of a string bound of a range: an index keeps this much of a long string in order. */
+  boundCharactersMax: 128,
+} as const;
+
+const RANGES: ReadonlyMap<string, RangeOperator> = new Map([
+  ['$gt', 'gt'],
+  ['$gte', 'gte'],
+  ['$lt', 'lt'],
+  ['$lte', 'lte'],
+]);
+const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
+/** Characters of a client's key shown in a message: enough to find it, not enough to flood a log. */
+const SHOWN_KEY_MAX = 80;
+
+/**
+ * A client's `filters` member as a Filter; null when it asks for nothing (absent, null or `{}`).
+ * The filter keeps references to the values in `json`, which must not change afterwards.
+ * @throws QuiverError schema_violation that names the offending key or operator
+ */
+export function parseFilter(json: unknown): Filter | null {
+  if (json === undefined || json === null) return null;
+  const filter = new FilterParser().filter(json, 'filters', 1);
+  return filter.type === 'and' && filter.filters.length === 0 ? null : filter;
+}
+
+class FilterParser {
+  private conditions = 0;
+  private listedValues = 0;
+
+  filter(json: unknown, place: string, depth: number): Filter {
+    if (!isObject(json)) throw refusal(`${place} must be an object`);
+    if (depth > FILTER_LIMITS.depthMax) throw refusal(`filters may nest at most ${FILTER_LIMITS.depthMax} levels deep`);
+    return all(Object.keys(json).map((key) => this.member(key, json[key], place, depth)));
+  }
+
+  private member(key: string, json: unknown, place: string, depth: number): Filter {
+    const here = `${place}.${shown(key)}`;
+    if (!key.startsWith('$')) return this.condition(key, json, here);
+    switch (key) {
+      case '$and':
+        return all(this.filters(json, here, depth));
+      case '$or':
+        return { type: 'or', filters: this.filters(json, here, depth) };
+      case '$not':
+        return { type: 'not', filter: this.filter(json, here, depth + 1) };
+      default:
+        throw refusal(`${here}: unknown operator; beside keys of the metadata there are $and, $or and $not`);
+    }
+  }
+
+  private filters(json: unknown, place: string, depth: number): Filter[] {
+    if (!Array.isArray(json) || json.length === 0) throw refusal(`${place} must be an array of at least one filter`);
+    return json.map((part, i) => this.filter(part, `${place}[${i}]`, depth + 1));
+  }
+
+  /** What a key of the metadata must be: a value to equal, or an object of operators. */
+  private condition(path: string, json: unknown, place: string): Filter {
+    if (isObject(json)) {
+      const keys = Object.keys(json);
+      const operators = keys.filter((key) => key.startsWith('$'));
+      if (operators.length > 0) {
+        const plain = keys.find((key) => !key.startsWith('$'));
+        if (plain !== undefined) {
+          throw refusal(`${place}: operator ${shown(operators[0])} and plain key ${shown(plain)} can't stand in one object`);
+        }
+        return all(operators.map((operator) => this.operation(path, operator, json[operator], `${place}.${shown(operator)}`)));
+      }
+    }
+    this.count(place);
+    return { type: 'equals', path, value: checkedValue(json, place) };
+  }
+
+  private operation(path: string, operator: string, json: unknown, place: string): Filter {
+    this.count(place);
+    const range = RANGES.get(operator);
+    if (range !== undefined) return { type: 'range', path, operator: range, bound: checkedBound(json, place) };
+    switch (operator) {
+      case '$eq':
+        return { type: 'equals', path, value: checkedValue(json, place) };
+      case '$ne':
+        return { type: 'not', filter: { type: 'equals', path, value: checkedValue(json, place) } };
+      case '$in':
+        return { type: 'in', path, values: this.list(json, place) };
+      case '$nin':
+        return { type: 'not', filter: { type: 'in', path, values: this.list(json, place) } };
+      case '$exists':
+        if (typeof json !== 'boolean') throw refusal(`${place} must be true or false`);
+        return json ? { type: 'exists', path } : { type: 'not', filter: { type: 'exists', path } };
+      default:
+        throw refusal(`${place}: unknown operator; there are ${FIELD_OPERATORS}`);
+    }
+  }
+
+  private list(json: unknown, place: string): JsonValue[] {
+    if (!Array.isArray(json)) throw refusal(`${place} must be an array`);
+    this.listedValues += json.length;
+    if (this.listedValues > FILTER_LIMITS.listedValuesMax) {
+      throw refusal(`${place}: filters may list at most ${FILTER_LIMITS.listedValuesMax} values`);
+    }
+    return json.map((value, i) => checkedValue(value, `${place}[${i}]`));
+  }
+
+  private count(place: string): void {
+    if (++this.conditions > FILTER_LIMITS.conditionsMax) {
+      throw refusal(`${place}: filters may hold at most ${FILTER_LIMITS.conditionsMax} conditions`);
+    }
+  }
+}
+
+function checkedBound(json: unknown, place: string): number | string {
+  if (typeof json === 'number' && Number.isFinite(json)) return json;
+  if (typeof json !== 'string') throw refusal(`${place} must be a finite number or a string`);
+  if (json.length > FILTER_LIMITS.boundCharactersMax) {
+    throw refusal(`${place} must have at most ${FILTER_LIMITS.boundCharactersMax} characters`);
+  }
+  return json;
+}
+
+function checkedValue(json: unknown, place: string, depth = 0): JsonValue {
+  if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
+  if (typeof json === 'number' && Number.isFinite(json)) return json;
+  if (!isObject(json) && !Array.isArray(json)) throw refusal(`${place} must be a JSON value with finite numbers`);
+  if (depth >= FILTER_LIMITS.valueDepthMax) throw refusal(`${place} may nest at most ${FILTER_LIMITS.valueDepthMax} levels deep`);
+  for (const value of Object.values(json)) checkedValue(value, place, depth + 1);
+  return json as JsonValue;
+}
+
+/** One condition stands for itself; several, or none, are an `and`. */
+function all(filters: Filter[]): Filter {
+  return filters.length === 1 ? filters[0] : { type: 'and', filters };
+}
+
+function isObject(json: unknown): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+function shown(key: string): string {
+  return key.length > SHOWN_KEY_MAX ? `${key.slice(0, SHOWN_KEY_MAX)}…` : key;
+}
+
+function refusal(message: string): QuiverError {
+  return new QuiverError('schema_violation', message);
+}
