@@ -1,0 +1,207 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { matches } from '../../shared/filter/matches';
+import type {
+  CallOptions,
+  Hit,
+  KeywordSearch,
+  KeywordStatistics,
+  ScanRequest,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  ShardStatus,
+  StoredItem,
+  VectorSearch,
+  WriteOperation,
+  WriteOutcome,
+} from '../../shared/shard/shard-client';
+import { defaultAnalyser } from '../../shared/text/analyser';
+import { keywordText } from '../../shared/text/keyword-text';
+import { systemClock, type Clock } from '../../shared/time/clock';
+import { scoreOf } from '../../shared/vector/metric';
+
+interface PlainItem {
+  externalId: string;
+  stamp: number;
+  vector: Float32Array;
+  metadata: string;
+  text: string | null;
+}
+
+interface PlainShard {
+  spec: ShardSpec;
+  items: Map<string, PlainItem>;
+  lastOperation: number;
+  lastStamp: number;
+}
+
+/** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
+export type ShardInterception = (call: keyof ShardClient, id: ShardId) => Promise<void> | void;
+
+/**
+ * ShardClient by brute force over Maps in memory: what a shard means, with nothing clever in it.
+ * Every shard of every collection lives in one instance. Nothing survives the process.
+ * `intercept` is for tests of failing and slow shards.
+ */
+export class PlainShardClient implements ShardClient {
+  intercept: ShardInterception | undefined;
+  private readonly shards = new Map<string, PlainShard>();
+  private readonly clock: Clock;
+
+  constructor(options: { clock?: Clock; intercept?: ShardInterception } = {}) {
+    this.clock = options.clock ?? systemClock;
+    this.intercept = options.intercept;
+  }
+
+  /** The shards that exist, for tests of clean-up. */
+  openShards(): ShardSpec[] {
+    return [...this.shards.values()].map((shard) => shard.spec);
+  }
+
+  async open(spec: ShardSpec): Promise<void> {
+    await this.intercept?.('open', spec);
+    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0 });
+  }
+
+  async drop(id: ShardId): Promise<void> {
+    await this.intercept?.('drop', id);
+    this.shards.delete(keyOf(id));
+  }
+
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    const shard = await this.enter('write', id, call);
+    shard.lastOperation += 1;
+    return operations.map((operation) => apply(shard, operation));
+  }
+
+  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
+    const shard = await this.enter('search', id, call);
+    const scored = passing(shard, request.filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, request.vector, item.vector) }));
+    return best(scored, request.k).map(({ item, score }) => {
+      const hit = { externalId: item.externalId, score, metadata: item.metadata };
+      return request.texts ? { ...hit, text: item.text ?? '' } : hit;
+    });
+  }
+
+  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
+    const shard = await this.enter('score', id, call);
+    return request.externalIds.flatMap((externalId) => {
+      const item = shard.items.get(externalId);
+      if (item === undefined) return [];
+      return [{ externalId, score: scoreOf(shard.spec.metric, request.vector, item.vector), metadata: item.metadata }];
+    });
+  }
+
+  async keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
+    const shard = await this.enter('keywordStatistics', id, call);
+    const documents = [...shard.items.values()].map(termsOf).filter((document) => document.length > 0);
+    return {
+      documentCount: documents.length,
+      totalLength: documents.reduce((sum, document) => sum + document.length, 0),
+      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
+    };
+  }
+
+  async keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
+    const shard = await this.enter('keywordSearch', id, call);
+    const scored = passing(shard, request.filter)
+      .map((item) => ({ item, score: bm25(termsOf(item), request.terms, request.statistics) }))
+      .filter(({ score }) => score > 0);
+    return best(scored, request.k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
+  }
+
+  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
+    const shard = await this.enter('fetch', id, call);
+    return request.externalIds.map((externalId) => {
+      const item = shard.items.get(externalId);
+      return item === undefined ? null : stored(item, request.vectors);
+    });
+  }
+
+  async scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
+    const shard = await this.enter('scan', id, call);
+    const { after } = request;
+    return passing(shard, request.filter)
+      .filter((item) => after === null || inInsertionOrder(item, after) > 0)
+      .sort(inInsertionOrder)
+      .slice(0, request.limit)
+      .map((item) => stored(item, request.vectors));
+  }
+
+  async status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
+    const shard = await this.enter('status', id, call);
+    return {
+      vectorCount: shard.items.size,
+      lastOperation: shard.lastOperation,
+      lastStamp: shard.lastStamp,
+      diskBytes: 0,
+      memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
+      segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
+    };
+  }
+
+  private async enter(call: keyof ShardClient, id: ShardId, options: CallOptions): Promise<PlainShard> {
+    await this.intercept?.(call, id);
+    if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
+    const shard = this.shards.get(keyOf(id));
+    if (shard === undefined) throw new QuiverError('not_found', `shard ${keyOf(id)} does not exist`);
+    return shard;
+  }
+}
+
+function keyOf(id: ShardId): string {
+  return `${id.collectionUid}/${id.shard}`;
+}
+
+function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
+  const previous = shard.items.get(operation.externalId);
+  if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
+  if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
+  shard.items.set(operation.externalId, {
+    externalId: operation.externalId,
+    stamp: previous?.stamp ?? operation.stamp,
+    vector: Float32Array.from(operation.vector),
+    metadata: operation.metadata ?? previous?.metadata ?? '{}',
+    text: operation.text ?? previous?.text ?? null,
+  });
+  shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
+  return previous === undefined ? 'inserted' : 'updated';
+}
+
+function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
+  const items = [...shard.items.values()];
+  return filter === null ? items : items.filter((item) => matches(filter, JSON.parse(item.metadata) as JsonObject));
+}
+
+function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {
+  return scored.sort((a, b) => b.score - a.score || inCodeUnits(a.item.externalId, b.item.externalId)).slice(0, k);
+}
+
+function stored(item: PlainItem, vectors: boolean): StoredItem {
+  const view = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+  return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
+}
+
+function inInsertionOrder(a: { stamp: number; externalId: string }, b: { stamp: number; externalId: string }): number {
+  return a.stamp - b.stamp || inCodeUnits(a.externalId, b.externalId);
+}
+
+function inCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function termsOf(item: PlainItem): string[] {
+  return defaultAnalyser.terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
+}
+
+/** Okapi BM25 as the textbooks write it, k1 = 1.2, b = 0.75, with an idf that can't fall below 0. */
+function bm25(document: string[], terms: string[], statistics: KeywordStatistics): number {
+  const averageLength = statistics.totalLength / statistics.documentCount;
+  return terms.reduce((sum, term, i) => {
+    const frequency = document.filter((candidate) => candidate === term).length;
+    const containing = statistics.documentFrequencies[i];
+    const idf = Math.log(1 + (statistics.documentCount - containing + 0.5) / (containing + 0.5));
+    return sum + (idf * frequency * 2.2) / (frequency + 1.2 * (0.25 + (0.75 * document.length) / averageLength));
+  }, 0);
+}
