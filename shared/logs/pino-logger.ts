@@ -1,0 +1,95 @@
+import pino from 'pino';
+import { errorFields } from './error-fields';
+import { humanLine } from './human-line';
+import type { LogFields, Logger } from './logger';
+import { lineRedactor, redactFields } from './redaction';
+
+/** Where finished lines go. */
+export interface LogOutput {
+  write(line: string): void;
+  flush(): void;
+}
+
+export interface LoggerOptions {
+  /** trace, debug, info, warn, error, fatal or silent. */
+  level: string;
+  /** Texts that must never be written, such as API_KEY. */
+  secrets: readonly string[];
+  output: LogOutput;
+  /** Fields of every line, such as the name of the process's part. */
+  base?: LogFields;
+}
+
+/**
+ * The log: one JSON object per line with `level` (pino's numbers), `time` (ISO 8601), `msg`, and the fields.
+ * Secrets are taken out twice: by field name, and by their look in the finished line.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  const redactLine = lineRedactor(options.secrets);
+  const logger = pino(
+    {
+      level: options.level,
+      base: options.base ?? {},
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { log: plainFields },
+    },
+    { write: (line: string) => options.output.write(redactLine(line)) },
+  );
+  return new PinoLogger(logger, options.output);
+}
+
+/**
+ * Standard output: readable lines on a terminal (coloured unless NO_COLOR is set), JSON otherwise. Lines are written
+ * in the background, those of one moment together; a reader that goes away (`| head`) does not end the process.
+ */
+export function standardOutput(environment: Readonly<Record<string, string | undefined>>): LogOutput {
+  const destination = pino.destination({ dest: 1, sync: false });
+  const isTerminal = process.stdout.isTTY === true;
+  const colours = isTerminal && !environment.NO_COLOR;
+  return {
+    write: (line) => void destination.write(isTerminal ? humanLine(line, colours) : line),
+    flush: () => destination.flushSync(),
+  };
+}
+
+/** Errors become data with their causes, secrets become `[redacted]`. */
+function plainFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const { error, ...others } = fields;
+  const plain = error === undefined || error === null ? others : { ...others, error: errorFields(error) };
+  return redactFields(plain) as Record<string, unknown>;
+}
+
+class PinoLogger implements Logger {
+  constructor(
+    private readonly logger: pino.Logger,
+    private readonly output: LogOutput,
+  ) {}
+
+  debug(fields: LogFields, message: string): void {
+    this.logger.debug(fields, message);
+  }
+
+  info(fields: LogFields, message: string): void {
+    this.logger.info(fields, message);
+  }
+
+  warn(fields: LogFields, message: string): void {
+    this.logger.warn(fields, message);
+  }
+
+  error(fields: LogFields, message: string): void {
+    this.logger.error(fields, message);
+  }
+
+  fatal(fields: LogFields, message: string): void {
+    this.logger.fatal(fields, message);
+  }
+
+  child(fields: LogFields): Logger {
+    return new PinoLogger(this.logger.child(redactFields(fields) as Record<string, unknown>), this.output);
+  }
+
+  flush(): void {
+    this.output.flush();
+  }
+}

@@ -1,0 +1,78 @@
+import { isQuiverError } from '../errors/quiver-error';
+import type { Logger } from '../logs/logger';
+
+/** A service that runs and can be stopped once. */
+export interface RunningService {
+  /**
+   * Ends it in order: says unready, stops accepting, lets running requests finish, flushes, closes.
+   * Acknowledged writes are safe without it; it saves clients errors and the next start work.
+   */
+  stop(): Promise<void>;
+}
+
+/** What shells and supervisors expect of a process ended by a signal: 128 + its number. */
+const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+/** EX_SOFTWARE's plain cousin: any failure of the process itself. */
+const FAILURE_CODE = 1;
+
+/**
+ * The life of a process; the only place that ends it. SIGTERM or SIGINT stops the service and exits 0; a second signal,
+ * or a stop that takes longer than `hardStopMs`, exits at once and non-zero. A failed start exits 1: with one line on
+ * standard error when the configuration or the surroundings are at fault (QuiverError), with the error in the log too.
+ * An uncaught exception or an unhandled rejection is a crash: logged and exit 1, nothing else is attempted.
+ *
+ * `start` gets a signal that is aborted when the process is told to end meanwhile; it may then reject or resolve, and
+ * what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
+ */
+export function runUntilSignal(options: {
+  start: (ending: AbortSignal) => Promise<RunningService>;
+  hardStopMs: number;
+  logger: Logger;
+}): void {
+  const { hardStopMs, logger } = options;
+  const ending = new AbortController();
+
+  const exit = (code: number): never => {
+    try {
+      logger.flush();
+    } finally {
+      process.exit(code);
+    }
+  };
+  const crash = (error: unknown, what: string): never => {
+    logger.fatal({ error }, what);
+    return exit(FAILURE_CODE);
+  };
+  process.on('uncaughtException', (error) => crash(error, 'uncaught exception'));
+  process.on('unhandledRejection', (error) => crash(error, 'unhandled rejection'));
+
+  const started = options.start(ending.signal);
+  started.catch((error: unknown) => {
+    if (ending.signal.aborted) return;
+    process.stderr.write(`${isQuiverError(error) ? error.message : 'the start failed'}\n`);
+    crash(error, 'the start failed');
+  });
+
+  const end = async (signal: keyof typeof SIGNAL_CODES): Promise<void> => {
+    logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      logger.error({ hardStopMs }, 'the stop took too long');
+      exit(FAILURE_CODE);
+    }, hardStopMs);
+    // A start that was told to give up may reject: then there is nothing to stop.
+    const service = await started.catch((error: unknown) => void logger.debug({ error }, 'the start was given up'));
+    await service?.stop();
+    logger.info({}, 'stopped');
+    exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (ending.signal.aborted) {
+        logger.warn({ signal }, 'stopped hard by a second signal');
+        exit(SIGNAL_CODES[signal]);
+      }
+      ending.abort();
+      end(signal).catch((error: unknown) => crash(error, 'the stop failed'));
+    });
+  }
+}

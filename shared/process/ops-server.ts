@@ -1,0 +1,93 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { QuiverError } from '../errors/quiver-error';
+
+/** Probes and scrapes are small and local: whoever takes longer to send one is not asking. */
+const REQUEST_TIMEOUT_MS = 5000;
+/** Probes and a few scrapers; a bound on what a stray client can hold open. */
+const CONNECTIONS_MAX = 256;
+const PLAIN = 'text/plain; charset=utf-8';
+
+/** Whether traffic may come, and if not, what is missing. */
+export type Readiness = { ready: true } | { ready: false; reason: string };
+
+interface Answer {
+  status: number;
+  contentType: string;
+  text: string;
+}
+
+/**
+ * The operations port: `/livez` (the process answers), `/readyz` (traffic may come), `/metrics`; real HTTP statuses, no
+ * key, no data. It is opened before recovery, so that the platform can tell "recovering" from "dead".
+ */
+export class OpsServer {
+  private readonly readiness: () => Readiness;
+  private readonly metrics: () => Promise<{ contentType: string; text: string }>;
+  private readonly onError: (error: unknown) => void;
+  private readonly server: Server;
+
+  /** `onError` hears of a `/metrics` that failed, which is answered with 500. */
+  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string }>; onError: (error: unknown) => void }) {
+    this.readiness = options.readiness;
+    this.metrics = options.metrics;
+    this.onError = options.onError;
+    this.server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, (request, response) => void this.handle(request, response));
+    this.server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  /** Answers the port it listens on. Errors: invalid_parameter when the port or address can't be had. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const refused = (cause: Error): void => {
+        reject(new QuiverError('invalid_parameter', `the operations port ${host}:${port} can't be opened (OPS_PORT): ${cause.message}`, { cause }));
+      };
+      this.server.once('error', refused);
+      this.server.listen(port, host, () => {
+        this.server.off('error', refused);
+        resolve((this.server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Ends every connection; idempotent. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.close(() => resolve());
+      this.server.closeAllConnections();
+    });
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await this.answer(request).catch((error: unknown): Answer => {
+      this.onError(error);
+      return plain(500, 'failed');
+    });
+    const body = Buffer.from(answer.text, 'utf8');
+    response.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': body.length, 'cache-control': 'no-store' });
+    response.end(request.method === 'HEAD' ? undefined : body);
+    request.resume();
+  }
+
+  private async answer(request: IncomingMessage): Promise<Answer> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'method not allowed');
+    switch ((request.url ?? '').split('?', 1)[0]) {
+      case '/livez':
+        return plain(200, 'ok');
+      case '/readyz': {
+        const readiness = this.readiness();
+        return readiness.ready ? plain(200, 'ok') : plain(503, readiness.reason);
+      }
+      case '/metrics': {
+        const { contentType, text } = await this.metrics();
+        return { status: 200, contentType, text };
+      }
+      default:
+        return plain(404, 'not found');
+    }
+  }
+}
+
+function plain(status: number, text: string): Answer {
+  return { status, contentType: PLAIN, text: `${text}\n` };
+}
