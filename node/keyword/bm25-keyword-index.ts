@@ -1,0 +1,155 @@
+import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
+import type { SlotSet } from '../slots/slot-set';
+import type { SlotScores } from '../vector/vector-index';
+import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
+import { DocumentTable, NO_DOCUMENT } from './document-table';
+import { grownUint32 } from './growable';
+import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
+import type { KeywordIndex } from './keyword-index';
+import { searchPostings } from './keyword-search';
+import { PostingLists } from './posting-lists';
+import { TermDictionary } from './term-dictionary';
+
+/** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
+const DEAD_DOCUMENTS_MIN = 1024;
+/** Share of dead documents that starts a renumbering: they cost a search and the memory at most a quarter more. */
+const DEAD_SHARE_MAX = 0.2;
+/** Work per put or remove while a renumbering is under way: some microseconds, and it ends before the next is due. */
+const POSTINGS_PER_STEP = 512;
+const DOCUMENTS_PER_STEP = 16;
+
+/**
+ * {@link KeywordIndex} as postings in compact arrays. A remove takes effect at once on every figure (a document knows its
+ * terms); its postings are dropped later, when the dead have become many, in slices that puts and removes carry.
+ * Scores are doubles that depend only on the document, the terms and the statistics.
+ */
+export class Bm25KeywordIndex implements KeywordIndex {
+  private readonly analyser: Analyser;
+  private readonly documents = new DocumentTable();
+  private readonly dictionary = new TermDictionary();
+  private readonly lists = new PostingLists();
+  /** By term: its frequency in the text being put; all 0 between puts. */
+  private frequencies = new Uint32Array(64);
+  private distinct = new Uint32Array(64);
+  /** The running save: numbers stay as they are until it ends. A new one takes its place. */
+  private runningSave: symbol | null = null;
+
+  constructor(options: { analyser?: Analyser } = {}) {
+    this.analyser = options.analyser ?? defaultAnalyser;
+  }
+
+  /**
+   * The index that `save` wrote. Throws QuiverError `storage_failed` on bytes that are not a whole, consistent save of
+   * this version and of the same analyser version.
+   */
+  static load(bytes: Buffer, options: { analyser?: Analyser } = {}): Bm25KeywordIndex {
+    const index = new Bm25KeywordIndex(options);
+    readKeywordSave(bytes, index.analyser, index.tables);
+    return index;
+  }
+
+  put(slot: number, text: string): void {
+    if (this.documents.documentOf(slot) !== NO_DOCUMENT) throw new Error(`keyword index: slot ${slot} is taken`);
+    const terms = this.analyser.terms(text);
+    if (terms.length === 0) return;
+    const count = this.countTerms(terms);
+    const document = this.documents.add(slot, terms.length, this.distinct, count);
+    for (let i = 0; i < count; i++) {
+      const term = this.distinct[i];
+      this.lists.append(term, document, this.frequencies[term], terms.length);
+      this.dictionary.documentFrequencies[term]++;
+      this.frequencies[term] = 0;
+    }
+    this.maintain();
+  }
+
+  remove(slot: number): void {
+    const document = this.documents.documentOf(slot);
+    if (document === NO_DOCUMENT) return;
+    const frequencies = this.dictionary.documentFrequencies;
+    this.documents.forEachTerm(document, (term) => {
+      if (--frequencies[term] > 0) return;
+      this.lists.clear(term);
+      this.dictionary.release(term);
+    });
+    this.lists.forgetDocument(document);
+    this.documents.remove(document);
+    this.maintain();
+  }
+
+  removeEverywhere(slots: SlotSet): void {
+    for (const slot of slots.toArray()) this.remove(slot);
+  }
+
+  statistics(terms: string[]): KeywordStatistics {
+    return {
+      documentCount: this.documents.liveCount,
+      totalLength: this.documents.totalLength,
+      documentFrequencies: terms.map((text) => {
+        const term = this.dictionary.find(text);
+        return term === undefined ? 0 : this.dictionary.documentFrequencies[term];
+      }),
+    };
+  }
+
+  search(terms: string[], statistics: KeywordStatistics, options: { k: number; allowed: SlotSet | null }): SlotScores {
+    const weighted = terms.map((text, order) => ({
+      term: this.dictionary.find(text),
+      weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
+      order,
+    }));
+    // The same order in every shard: rarest first, then as asked.
+    weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
+    const known = weighted.flatMap(({ term, weight }) => (term === undefined ? [] : [{ term, weight }]));
+    const { documents, lists } = this;
+    const found = searchPostings(known, { documents, lists, norm: lengthNorm(statistics) }, options);
+    return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+  }
+
+  *save(): Iterable<Buffer> {
+    const mine = Symbol('save');
+    this.runningSave = mine;
+    try {
+      for (const chunk of writeKeywordSave(this.analyser, this.tables)) {
+        yield chunk;
+        if (this.runningSave !== mine) throw new Error('keyword index: a later save has begun');
+      }
+    } finally {
+      if (this.runningSave === mine) this.runningSave = null;
+    }
+  }
+
+  get memoryBytes(): number {
+    const scratch = this.frequencies.byteLength + this.distinct.byteLength;
+    return this.documents.memoryBytes + this.dictionary.memoryBytes + this.lists.memoryBytes + scratch;
+  }
+
+  private get tables(): KeywordTables {
+    return { documents: this.documents, dictionary: this.dictionary, lists: this.lists };
+  }
+
+  /** Fills `distinct` and `frequencies` with the terms of a text; returns how many distinct ones there are. */
+  private countTerms(terms: string[]): number {
+    this.distinct = grownUint32(this.distinct, terms.length);
+    let count = 0;
+    for (const text of terms) {
+      const term = this.dictionary.intern(text);
+      if (term >= this.frequencies.length) this.frequencies = grownUint32(this.frequencies, term + 1);
+      if (this.frequencies[term]++ === 0) this.distinct[count++] = term;
+    }
+    this.lists.reserve(this.dictionary.count);
+    return count;
+  }
+
+  private maintain(): void {
+    if (this.lists.isRewriting || this.documents.isSliding) {
+      this.lists.rewriteSome(POSTINGS_PER_STEP);
+      this.documents.slideLists(DOCUMENTS_PER_STEP);
+      return;
+    }
+    const dead = this.documents.count - this.documents.liveCount;
+    if (this.runningSave !== null || dead < DEAD_DOCUMENTS_MIN || dead < this.documents.count * DEAD_SHARE_MAX) return;
+    this.lists.beginRewrite(this.documents.renumber(), this.dictionary.count);
+  }
+}

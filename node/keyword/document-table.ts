@@ -1,0 +1,133 @@
+import { grownUint32 } from './growable';
+import { TermLists } from './term-lists';
+
+/** No document, or none any more. */
+export const NO_DOCUMENT = 0xffffffff;
+
+/**
+ * The documents of a keyword index. A document number is given once, in rising order, and lives as long as its slot
+ * holds that text; postings are lists of document numbers and so are always appended to. {@link renumber} closes the
+ * gaps of the dead when there are too many.
+ */
+export class DocumentTable {
+  /** Number after the highest one given. */
+  count = 0;
+  liveCount = 0;
+  /** Sum of the lengths of the live documents, in terms. */
+  totalLength = 0;
+  /** By document: its slot. */
+  slots: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** By document: its length in terms; 0 once it is dead. */
+  lengths: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  private listPositions: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** By slot: its document + 1, or 0. */
+  private documents: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  private readonly lists = new TermLists();
+  /** Where the sliding of term lists after a renumbering has got to; null when none is under way. */
+  private slide: { document: number; end: number } | null = null;
+
+  documentOf(slot: number): number {
+    return slot < this.documents.length && this.documents[slot] !== 0 ? this.documents[slot] - 1 : NO_DOCUMENT;
+  }
+
+  /** Numbers a new document; the first `termCount` entries of `terms` are its distinct terms. */
+  add(slot: number, length: number, terms: Uint32Array, termCount: number): number {
+    const document = this.number(slot, length);
+    this.listPositions[document] = this.lists.append(terms, termCount);
+    return document;
+  }
+
+  /** As {@link add} for a document whose terms follow one by one with {@link setTerm}. */
+  addWithoutTerms(slot: number, length: number, termCount: number): number {
+    const document = this.number(slot, length);
+    this.listPositions[document] = this.lists.appendEmpty(termCount);
+    return document;
+  }
+
+  setTerm(document: number, index: number, term: number): void {
+    this.lists.set(this.listPositions[document], index, term);
+  }
+
+  /** Calls `visit` with each distinct term of a live document. */
+  forEachTerm(document: number, visit: (term: number) => void): void {
+    const position = this.listPositions[document];
+    const length = this.lists.length(position);
+    for (let i = 0; i < length; i++) visit(this.lists.term(position, i));
+  }
+
+  remove(document: number): void {
+    this.documents[this.slots[document]] = 0;
+    this.totalLength -= this.lengths[document];
+    this.lengths[document] = 0;
+    this.liveCount--;
+  }
+
+  /**
+   * Gives the live documents new numbers without gaps, in the same order, and returns the new number by the old one
+   * ({@link NO_DOCUMENT} for the dead). Takes some milliseconds per million; the term lists follow in slices.
+   */
+  renumber(): Uint32Array {
+    const renumbered = new Uint32Array(this.count);
+    let next = 0;
+    for (let document = 0; document < this.count; document++) {
+      if (this.lengths[document] === 0) {
+        renumbered[document] = NO_DOCUMENT;
+        continue;
+      }
+      renumbered[document] = next;
+      this.slots[next] = this.slots[document];
+      this.lengths[next] = this.lengths[document];
+      this.listPositions[next] = this.listPositions[document];
+      this.documents[this.slots[next]] = next + 1;
+      next++;
+    }
+    this.count = next;
+    this.slide = { document: 0, end: 0 };
+    return renumbered;
+  }
+
+  get isSliding(): boolean {
+    return this.slide !== null;
+  }
+
+  /** Moves the term lists of up to `documents` documents together after a renumbering. */
+  slideLists(documents: number): void {
+    const slide = this.slide;
+    if (slide === null) return;
+    const last = Math.min(this.count, slide.document + documents);
+    for (; slide.document < last; slide.document++) {
+      if (this.lengths[slide.document] === 0) continue;
+      const position = this.listPositions[slide.document];
+      this.listPositions[slide.document] = slide.end;
+      slide.end = this.lists.moveDown(position, slide.end);
+    }
+    if (slide.document === this.count) {
+      this.lists.truncate(slide.end);
+      this.slide = null;
+    }
+  }
+
+  get memoryBytes(): number {
+    const tables = this.slots.length + this.lengths.length + this.listPositions.length + this.documents.length;
+    return tables * 4 + this.lists.memoryBytes;
+  }
+
+  /** Bits that a bitmap over the slots in use needs. */
+  get slotCapacity(): number {
+    return this.documents.length;
+  }
+
+  private number(slot: number, length: number): number {
+    const document = this.count++;
+    this.slots = grownUint32(this.slots, this.count);
+    this.lengths = grownUint32(this.lengths, this.count);
+    this.listPositions = grownUint32(this.listPositions, this.count);
+    this.documents = grownUint32(this.documents, slot + 1);
+    this.slots[document] = slot;
+    this.lengths[document] = length;
+    this.documents[slot] = document + 1;
+    this.liveCount++;
+    this.totalLength += length;
+    return document;
+  }
+}

@@ -1,0 +1,79 @@
+import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
+import type { SlotSet } from '../slots/slot-set';
+import type { SlotScores } from '../vector/vector-index';
+import { B, K1 } from './bm25';
+import type { KeywordIndex } from './keyword-index';
+
+/**
+ * {@link KeywordIndex} straight from the definition of BM25: every document is scored for every query. The reference
+ * that tests compare Bm25KeywordIndex with; too slow for anything else.
+ */
+export class PlainKeywordIndex implements KeywordIndex {
+  private readonly analyser: Analyser;
+  private readonly documents = new Map<number, string[]>();
+
+  constructor(options: { analyser?: Analyser } = {}) {
+    this.analyser = options.analyser ?? defaultAnalyser;
+  }
+
+  put(slot: number, text: string): void {
+    if (this.documents.has(slot)) throw new Error(`keyword index: slot ${slot} is taken`);
+    const terms = this.analyser.terms(text);
+    if (terms.length > 0) this.documents.set(slot, terms);
+  }
+
+  remove(slot: number): void {
+    this.documents.delete(slot);
+  }
+
+  removeEverywhere(slots: SlotSet): void {
+    for (const slot of slots.toArray()) this.remove(slot);
+  }
+
+  statistics(terms: string[]): KeywordStatistics {
+    const all = [...this.documents.values()];
+    return {
+      documentCount: all.length,
+      totalLength: all.reduce((sum, document) => sum + document.length, 0),
+      documentFrequencies: terms.map((term) => all.filter((document) => document.includes(term)).length),
+    };
+  }
+
+  search(terms: string[], statistics: KeywordStatistics, options: { k: number; allowed: SlotSet | null }): SlotScores {
+    const scored = [...this.documents]
+      .filter(([slot, document]) => (options.allowed?.has(slot) ?? true) && terms.some((term) => document.includes(term)))
+      .map(([slot, document]) => ({ slot, score: this.score(document, terms, statistics) }))
+      .sort((a, b) => b.score - a.score || a.slot - b.slot);
+    const last = scored[Math.min(options.k, scored.length) - 1];
+    const kept = scored.filter(({ score }, rank) => rank < options.k || (score === last.score && rank < 2 * options.k));
+    return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
+  }
+
+  *save(): Iterable<Buffer> {
+    yield Buffer.from(JSON.stringify([...this.documents]));
+  }
+
+  static load(bytes: Buffer): PlainKeywordIndex {
+    const index = new PlainKeywordIndex();
+    for (const [slot, terms] of JSON.parse(bytes.toString()) as [number, string[]][]) index.documents.set(slot, terms);
+    return index;
+  }
+
+  get memoryBytes(): number {
+    return [...this.documents.values()].reduce((sum, terms) => sum + 8 * terms.length, 0);
+  }
+
+  private score(document: string[], terms: string[], statistics: KeywordStatistics): number {
+    const average = statistics.totalLength / statistics.documentCount;
+    let score = 0;
+    terms.forEach((term, i) => {
+      const df = statistics.documentFrequencies[i];
+      const frequency = document.filter((other) => other === term).length;
+      if (frequency === 0) return;
+      const idf = Math.log(1 + (statistics.documentCount - df + 0.5) / (df + 0.5));
+      score += (idf * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * document.length) / average));
+    });
+    return score;
+  }
+}

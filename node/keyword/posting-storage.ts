@@ -1,0 +1,69 @@
+/** Entries of a shared slab: small regions of many terms live together, 320 KiB at a time. */
+const SLAB_SIZE = 1 << 16;
+/** Regions of more entries are slabs of their own, so that growing one copies only itself. */
+const SHARED_REGION_MAX = 1 << 12;
+
+/** A stretch of a slab. */
+export interface Region {
+  slab: number;
+  offset: number;
+  capacity: number;
+}
+
+/**
+ * Memory for posting lists: pairs of document number and term frequency in two parallel arrays (5 bytes a posting).
+ * Small regions have capacities that are powers of two and are used again through one free list per size.
+ */
+export class PostingStorage {
+  readonly documents: Uint32Array[] = [];
+  readonly frequencies: Uint8Array[] = [];
+  private readonly freeSlabs: number[] = [];
+  private readonly freeRegions: number[][] = [];
+  private current = -1;
+  private used = SLAB_SIZE;
+  private entries = 0;
+
+  /** A region with room for at least `capacity` postings. */
+  allocate(capacity: number): Region {
+    if (capacity > SHARED_REGION_MAX) return { slab: this.addSlab(capacity), offset: 0, capacity };
+    const sizeClass = sizeClassOf(capacity);
+    const address = this.freeRegions[sizeClass]?.pop();
+    if (address !== undefined) return { slab: Math.floor(address / SLAB_SIZE), offset: address % SLAB_SIZE, capacity: 1 << sizeClass };
+    const size = 1 << sizeClass;
+    if (this.used + size > SLAB_SIZE) {
+      this.current = this.addSlab(SLAB_SIZE);
+      this.used = 0;
+    }
+    const offset = this.used;
+    this.used += size;
+    return { slab: this.current, offset, capacity: size };
+  }
+
+  free(region: Region): void {
+    if (region.capacity > SHARED_REGION_MAX) {
+      this.entries -= region.capacity;
+      this.documents[region.slab] = new Uint32Array(0);
+      this.frequencies[region.slab] = new Uint8Array(0);
+      this.freeSlabs.push(region.slab);
+      return;
+    }
+    (this.freeRegions[sizeClassOf(region.capacity)] ??= []).push(region.slab * SLAB_SIZE + region.offset);
+  }
+
+  get memoryBytes(): number {
+    return this.entries * 5;
+  }
+
+  private addSlab(size: number): number {
+    const slab = this.freeSlabs.pop() ?? this.documents.length;
+    this.documents[slab] = new Uint32Array(size);
+    this.frequencies[slab] = new Uint8Array(size);
+    this.entries += size;
+    return slab;
+  }
+}
+
+/** The least power of two that is not less than `capacity`, as an exponent. */
+function sizeClassOf(capacity: number): number {
+  return 32 - Math.clz32(capacity - 1);
+}

@@ -1,0 +1,60 @@
+import { grownUint32 } from './growable';
+
+/** Bytes a term costs beside its characters: an entry of the map, the string's header, its place in the table. */
+const TERM_OVERHEAD_BYTES = 72;
+
+/** Numbers the terms of an index densely and counts the live documents of each; numbers of dead terms are used again. */
+export class TermDictionary {
+  private readonly numbers = new Map<string, number>();
+  private readonly texts: (string | undefined)[] = [];
+  private readonly freeNumbers: number[] = [];
+  private characters = 0;
+  /** By term: how many live documents hold it. */
+  documentFrequencies: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+
+  find(text: string): number | undefined {
+    return this.numbers.get(text);
+  }
+
+  /** The term's number, a new one with frequency 0 if it has none. */
+  intern(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    const number = this.freeNumbers.pop() ?? this.texts.length;
+    const own = detached(text);
+    this.texts[number] = own;
+    this.numbers.set(own, number);
+    this.characters += text.length;
+    this.documentFrequencies = grownUint32(this.documentFrequencies, this.texts.length);
+    this.documentFrequencies[number] = 0;
+    return number;
+  }
+
+  /** Forgets a term that no live document holds. */
+  release(number: number): void {
+    const text = this.texts[number] as string;
+    this.numbers.delete(text);
+    this.texts[number] = undefined;
+    this.characters -= text.length;
+    this.freeNumbers.push(number);
+  }
+
+  /** undefined for a number that is free. */
+  text(number: number): string | undefined {
+    return this.texts[number];
+  }
+
+  /** Number after the highest one given. */
+  get count(): number {
+    return this.texts.length;
+  }
+
+  get memoryBytes(): number {
+    return this.numbers.size * TERM_OVERHEAD_BYTES + this.characters + this.documentFrequencies.byteLength;
+  }
+}
+
+/** V8 shares the memory of substrings from 13 characters on: kept as it is, a term would keep its whole text alive. */
+function detached(text: string): string {
+  return text.length < 13 ? text : Buffer.from(text, 'utf16le').toString('utf16le');
+}

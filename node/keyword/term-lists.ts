@@ -1,0 +1,75 @@
+/** Entries per block: a block is 1 MiB, so growing never copies more than the table of blocks. */
+const BLOCK_BITS = 18;
+const BLOCK_SIZE = 1 << BLOCK_BITS;
+const BLOCK_MASK = BLOCK_SIZE - 1;
+
+/**
+ * The distinct terms of each document, one list after the other in the order of the documents: what makes the removal
+ * of a document exact without its text. A list is its length followed by its term numbers; lists may cross blocks.
+ */
+export class TermLists {
+  private readonly blocks: Uint32Array[] = [];
+  private end = 0;
+
+  /** Appends a list of the first `count` entries of `terms` and returns its position. */
+  append(terms: Uint32Array, count: number): number {
+    const position = this.end;
+    this.reserve(count + 1);
+    this.write(position, count);
+    for (let i = 0; i < count; i++) this.write(position + 1 + i, terms[i]);
+    return position;
+  }
+
+  /** Appends a list with room for `count` terms that {@link set} fills; returns its position. */
+  appendEmpty(count: number): number {
+    const position = this.end;
+    this.reserve(count + 1);
+    this.write(position, count);
+    return position;
+  }
+
+  set(position: number, index: number, term: number): void {
+    this.write(position + 1 + index, term);
+  }
+
+  length(position: number): number {
+    return this.read(position);
+  }
+
+  term(position: number, index: number): number {
+    return this.read(position + 1 + index);
+  }
+
+  /** Moves the list at `from` down to `to` (to ≤ from, over lists that are no longer read); returns the end of it. */
+  moveDown(from: number, to: number): number {
+    const size = this.read(from) + 1;
+    if (from !== to) {
+      for (let i = 0; i < size; i++) this.write(to + i, this.read(from + i));
+    }
+    return to + size;
+  }
+
+  /** Forgets everything from `end` on. */
+  truncate(end: number): void {
+    this.end = end;
+    this.blocks.length = Math.ceil(end / BLOCK_SIZE);
+  }
+
+  get memoryBytes(): number {
+    return this.blocks.length * BLOCK_SIZE * 4;
+  }
+
+  private reserve(count: number): void {
+    this.end += count;
+    if (this.end > 0xffffffff) throw new Error('keyword index: more than 2^32 postings in one shard');
+    while (this.blocks.length * BLOCK_SIZE < this.end) this.blocks.push(new Uint32Array(BLOCK_SIZE));
+  }
+
+  private read(position: number): number {
+    return this.blocks[position >>> BLOCK_BITS][position & BLOCK_MASK];
+  }
+
+  private write(position: number, value: number): void {
+    this.blocks[position >>> BLOCK_BITS][position & BLOCK_MASK] = value;
+  }
+}

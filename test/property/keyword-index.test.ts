@@ -1,0 +1,178 @@
+import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
+import type { KeywordIndex } from '../../node/keyword/keyword-index';
+import { PlainKeywordIndex } from '../../node/keyword/plain-keyword-index';
+import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
+import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import { runSeed, seededRandom } from '../support/random';
+
+/** Bm25KeywordIndex against the plain definition, under random changes, saves, damage, and splits into shards. */
+
+const random = seededRandom(runSeed('keyword index'));
+const below = (n: number): number => Math.floor(random() * n);
+/** Frequent words have short names: w0 is in most texts. */
+const word = (): string => `w${Math.floor(400 ** random()) - 1}`;
+const text = (): string => Array.from({ length: below(12) }, word).join(' ');
+const query = (): string[] => [...new Set(Array.from({ length: 1 + below(5) }, word))];
+
+function expectSameAnswers(actual: KeywordIndex, expected: KeywordIndex, slotCount: number): void {
+  const terms = query();
+  const statistics = actual.statistics(terms);
+  expect(statistics).toEqual(expected.statistics(terms));
+  const allowed = random() < 0.5 ? null : ChunkedSlotSet.fromArray(Array.from({ length: below(slotCount) }, () => below(slotCount)));
+  const k = 1 + below(random() < 0.2 ? 400 : 20);
+  const found = actual.search(terms, statistics, { k, allowed });
+  const all = expected.search(terms, statistics, { k: slotCount, allowed });
+  expectBest(found, all, k);
+}
+
+/** `found` is the best k of `all` with ties, but for rounding in the last places. */
+function expectBest(found: { slots: Uint32Array; scores: Float64Array }, all: { slots: Uint32Array; scores: Float64Array }, k: number): void {
+  const truth = new Map([...all.slots].map((slot, i) => [slot, all.scores[i]]));
+  expect(found.slots.length).toBeGreaterThanOrEqual(Math.min(k, all.slots.length));
+  expect(found.slots.length).toBeLessThanOrEqual(2 * k);
+  expect(new Set(found.slots).size).toBe(found.slots.length);
+  found.slots.forEach((slot, i) => {
+    expect(Math.abs(found.scores[i] - (truth.get(slot) ?? NaN))).toBeLessThan(1e-9);
+    if (i < k) expect(Math.abs(found.scores[i] - all.scores[i])).toBeLessThan(1e-9);
+    else expect(found.scores[i]).toBe(found.scores[k - 1]);
+    if (i > 0) expect(found.scores[i]).toBeLessThanOrEqual(found.scores[i - 1]);
+  });
+}
+
+const reloaded = (index: Bm25KeywordIndex): Bm25KeywordIndex => Bm25KeywordIndex.load(Buffer.concat([...index.save()]));
+
+test('answers as the definition does under puts, removes, saves and loads', () => {
+  const slotCount = 700;
+  let index = new Bm25KeywordIndex();
+  const plain = new PlainKeywordIndex();
+  for (let step = 0; step < 12_000; step++) {
+    const slot = below(slotCount);
+    index.remove(slot);
+    plain.remove(slot);
+    if (random() < 0.75) {
+      const content = text();
+      index.put(slot, content);
+      plain.put(slot, content);
+    }
+    if (step % 60 === 0) expectSameAnswers(index, plain, slotCount);
+    if (step % 1500 === 700) index = reloaded(index);
+  }
+});
+
+test('scores do not depend on the split into shards or on the order of insertion', () => {
+  const texts = Array.from({ length: 500 }, text);
+  const whole = new Bm25KeywordIndex();
+  texts.forEach((content, slot) => whole.put(slot, content));
+  const shards = Array.from({ length: 3 }, () => new Bm25KeywordIndex());
+  for (let slot = texts.length - 1; slot >= 0; slot--) shards[slot % 3].put(slot, texts[slot]);
+  for (let round = 0; round < 200; round++) {
+    const terms = query();
+    const parts = shards.map((shard) => shard.statistics(terms));
+    const statistics: KeywordStatistics = {
+      documentCount: parts.reduce((sum, part) => sum + part.documentCount, 0),
+      totalLength: parts.reduce((sum, part) => sum + part.totalLength, 0),
+      documentFrequencies: terms.map((_, i) => parts.reduce((sum, part) => sum + part.documentFrequencies[i], 0)),
+    };
+    expect(statistics).toEqual(whole.statistics(terms));
+    const options = { k: texts.length, allowed: null };
+    const merged = shards.flatMap((shard) => pairs(shard.search(terms, statistics, options)));
+    // Bit for bit, and whether pruned or not.
+    expect(merged.sort(byScoreThenSlot)).toEqual(pairs(whole.search(terms, statistics, options)).sort(byScoreThenSlot));
+    const few = pairs(whole.search(terms, statistics, { k: 5, allowed: null })).slice(0, 5);
+    expect(few.map(([, score]) => score)).toEqual(merged.slice(0, 5).map(([, score]) => score));
+  }
+});
+
+const pairs = ({ slots, scores }: { slots: Uint32Array; scores: Float64Array }): [number, number][] =>
+  [...slots].map((slot, i) => [slot, scores[i]]);
+const byScoreThenSlot = (a: [number, number], b: [number, number]): number => b[1] - a[1] || a[0] - b[0];
+
+test('pruning over many windows of documents finds what scoring everything finds', () => {
+  const index = new Bm25KeywordIndex();
+  const plain = new PlainKeywordIndex();
+  const slotCount = 14_000;
+  for (let slot = 0; slot < slotCount; slot++) {
+    const content = text();
+    index.put(slot, content);
+    plain.put(slot, content);
+  }
+  for (let round = 0; round < 12; round++) expectSameAnswers(index, plain, slotCount);
+});
+
+test('many replacements leave neither dead postings nor wrong figures behind', () => {
+  const index = new Bm25KeywordIndex();
+  const slotCount = 4000;
+  for (let slot = 0; slot < slotCount; slot++) index.put(slot, `w${slot % 7} unique${slot} ${'long '.repeat(slot % 300)}`);
+  const before = index.memoryBytes;
+  for (let round = 0; round < 8; round++) {
+    for (let slot = 0; slot < slotCount; slot++) {
+      index.remove(slot);
+      index.put(slot, `w${slot % 7} unique${slot}x${round} ${'long '.repeat(slot % 300)}`);
+    }
+  }
+  expect(index.memoryBytes).toBeLessThan(before * 2);
+  expect(index.statistics(['w3', 'unique5', 'unique5x7', 'long'])).toEqual({
+    documentCount: slotCount,
+    totalLength: Array.from({ length: slotCount }, (_, slot) => 2 + (slot % 300)).reduce((a, b) => a + b),
+    documentFrequencies: [571, 0, 1, slotCount - Math.ceil(slotCount / 300)],
+  });
+});
+
+test('a save during which slots change is repaired by taking those slots out and putting them again', () => {
+  const index = new Bm25KeywordIndex();
+  const plain = new PlainKeywordIndex();
+  const slotCount = 3000;
+  const texts = Array.from({ length: slotCount }, (_, slot) => `${text()} only${slot} ${'filler'.repeat(18)}${slot} ${'other'.repeat(20)}${slot}`);
+  texts.forEach((content, slot) => index.put(slot, content));
+  const touched = new Set<number>();
+  const chunks: Buffer[] = [];
+  for (const chunk of index.save()) {
+    chunks.push(chunk);
+    for (let i = 0; i < 900; i++) {
+      const slot = below(slotCount + 500);
+      touched.add(slot);
+      index.remove(slot);
+      texts[slot] = random() < 0.7 ? text() : '';
+      index.put(slot, texts[slot]);
+    }
+  }
+  expect(chunks.length).toBeGreaterThan(1);
+  const loaded = Bm25KeywordIndex.load(Buffer.concat(chunks));
+  loaded.removeEverywhere(ChunkedSlotSet.fromArray([...touched]));
+  for (const slot of touched) loaded.put(slot, texts[slot] ?? '');
+  texts.forEach((content, slot) => plain.put(slot, content ?? ''));
+  for (let round = 0; round < 20; round++) {
+    expectSameAnswers(loaded, plain, slotCount + 500);
+    expectSameAnswers(index, plain, slotCount + 500);
+  }
+});
+
+test('a damaged save is refused or loads as an index that works', () => {
+  const index = new Bm25KeywordIndex();
+  for (let slot = 0; slot < 200; slot++) index.put(slot, text());
+  const bytes = Buffer.concat([...index.save()]);
+  for (let length = 0; length < bytes.length; length += 1 + below(40)) {
+    expect(() => Bm25KeywordIndex.load(bytes.subarray(0, length))).toThrow(expect.objectContaining({ kind: 'storage_failed' }));
+  }
+  expect(() => Bm25KeywordIndex.load(Buffer.concat([bytes, Buffer.from([0])]))).toThrow(/damaged/);
+  let refused = 0;
+  for (let round = 0; round < 2000; round++) {
+    const damaged = Buffer.from(bytes);
+    damaged[below(damaged.length)] ^= 1 << below(8);
+    try {
+      const loaded = Bm25KeywordIndex.load(damaged);
+      loaded.search(['w0', 'w1'], loaded.statistics(['w0', 'w1']), { k: 10, allowed: null });
+      for (let slot = 0; slot < 200; slot++) loaded.remove(slot);
+    } catch (error) {
+      expect(error).toMatchObject({ kind: 'storage_failed' });
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(0);
+});
+
+test('terms of another analyser version are refused', () => {
+  const bytes = Buffer.concat([...new Bm25KeywordIndex().save()]);
+  const other = { name: 'unicode', version: 999, terms: () => [] };
+  expect(() => Bm25KeywordIndex.load(bytes, { analyser: other })).toThrow(/another analyser/);
+});
