@@ -14,11 +14,15 @@ export interface ClusterStore {
   /**
    * Applies all `changes` if every guard holds, else nothing. Durable when it resolves.
    * On failure `current` holds the present entry (or null) of each guarded key, in the guards' order.
+   * A key may be changed once in a transaction (an assertion). Deleting an absent key is no change, and without any change
+   * the revision stays. QuiverError `commit_unknown`: the write failed under way and is there as a whole or not at all.
    */
   transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult>;
   /**
    * Calls `listener` with every change under `prefix` with a revision greater than `afterRevision`, in order, until
-   * the returned function is called. The changes of one transaction arrive in one call.
+   * the returned function is called. The changes of one transaction arrive in one call, never inside of the call to
+   * `watch` or `transact`. The past is kept for a while only: when `afterRevision` lies before it (always so before the
+   * revision that the store was opened at), `watch` throws QuiverError `unavailable`: list again, and watch from there.
    */
   watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void;
   close(): Promise<void>;
