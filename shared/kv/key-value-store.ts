@@ -15,7 +15,7 @@ export interface KeyValueStore {
    * (fsync of the write-ahead log); the call itself does not merge concurrent batches.
    */
   write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void>;
-  /** Entries with `from` ≤ key < `to` in key order (or falling with `reverse`), over a snapshot taken at the call. */
+  /** Entries with `from` ≤ key < `to` in key order (or falling with `reverse`), over a snapshot taken when the first page is asked for. */
   scan(range: KeyRange): AsyncIterable<KeyValueEntry[]>;
   /** Removes every key with `from` ≤ key < `to`. */
   clear(range: { from: Buffer; to: Buffer }): Promise<void>;

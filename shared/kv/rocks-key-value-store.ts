@@ -1,0 +1,150 @@
+import { mkdirSync } from 'node:fs';
+import rocksdb = require('rocksdb');
+import { QuiverError } from '../errors/quiver-error';
+import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from './key-value-store';
+
+/** RocksDB's memtable: large enough that a bulk load makes few small files, small enough to open several stores. */
+const WRITE_BUFFER_BYTES = 32 * 1024 * 1024;
+const FILE_BYTES = 64 * 1024 * 1024;
+const BLOCK_CACHE_BYTES = 32 * 1024 * 1024;
+/** What an iterator reads ahead on its native thread in one go. */
+const READ_AHEAD_BYTES = 256 * 1024;
+
+type Database = ReturnType<typeof rocksdb>;
+
+/**
+ * A KeyValueStore on RocksDB (the `rocksdb` package): the only file that knows the library.
+ * RocksDB locks the folder with fcntl, so a second process is refused and a killed one leaves nothing behind.
+ * The binding is safe only between open and close, so this class counts running calls and closes after the last.
+ * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open, RocksDB's
+ * kPointInTimeRecovery; anything else that is damaged fails the open.
+ */
+export class RocksKeyValueStore implements KeyValueStore {
+  private running = 0;
+  private closing: Promise<void> | null = null;
+  private wakeClose: (() => void) | null = null;
+
+  private constructor(private readonly database: Database) {}
+
+  /** Opens or makes the store in `folder`. Errors: storage_failed, with a message of its own for a folder in use. */
+  static async open(folder: string): Promise<RocksKeyValueStore> {
+    mkdirSync(folder, { recursive: true });
+    const database = rocksdb(folder);
+    await new Promise<void>((done, fail) =>
+      database.open(
+        { createIfMissing: true, writeBufferSize: WRITE_BUFFER_BYTES, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true },
+        (error) => {
+          if (!error) return done();
+          const inUse = /lock/i.test(error.message);
+          const message = inUse ? `the data folder ${folder} is in use by another process` : `the store in ${folder} cannot be opened: ${error.message}`;
+          fail(new QuiverError('storage_failed', message, { cause: error }));
+        },
+      ),
+    );
+    return new RocksKeyValueStore(database);
+  }
+
+  get(key: Buffer): Promise<Buffer | undefined> {
+    return this.getMany([key]).then((values) => values[0]);
+  }
+
+  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    if (keys.length === 0) return Promise.resolve([]);
+    return this.call<(Buffer | undefined)[]>('read', (callback) => this.database.getMany(keys, { asBuffer: true }, callback));
+  }
+
+  write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+    if (changes.length === 0) return Promise.resolve();
+    const operations = changes.map((change) =>
+      change.type === 'put' ? { type: 'put' as const, key: change.key, value: change.value } : { type: 'del' as const, key: change.key },
+    );
+    return this.call<void>('write', (callback) => this.database.batch(operations, { sync: options.sync }, callback));
+  }
+
+  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    if (Buffer.compare(range.from, range.to) >= 0 || range.limit === 0) return;
+    this.enter();
+    try {
+      const iterator = this.database.iterator({
+        gte: range.from,
+        lt: range.to,
+        reverse: range.reverse ?? false,
+        limit: range.limit ?? -1,
+        values: range.values ?? true,
+        keyAsBuffer: true,
+        valueAsBuffer: true,
+        highWaterMark: READ_AHEAD_BYTES,
+      });
+      try {
+        const pageSize = range.pageSize ?? PAGE_ENTRIES;
+        for (;;) {
+          const page = await readPage(iterator, pageSize);
+          if (page.length > 0) yield page;
+          if (page.length === 0) return;
+        }
+      } finally {
+        await new Promise<void>((done) => iterator.end(() => done()));
+      }
+    } finally {
+      this.leave();
+    }
+  }
+
+  clear(range: { from: Buffer; to: Buffer }): Promise<void> {
+    if (Buffer.compare(range.from, range.to) >= 0) return Promise.resolve();
+    return this.call<void>('write', (callback) => this.database.clear({ gte: range.from, lt: range.to }, callback));
+  }
+
+  sizeBytes(): Promise<number> {
+    return this.call<number>('read', (callback) => this.database.approximateSize(Buffer.from([0]), Buffer.alloc(32, 0xff), callback));
+  }
+
+  close(): Promise<void> {
+    this.closing ??= (async () => {
+      if (this.running > 0) await new Promise<void>((done) => (this.wakeClose = done));
+      await new Promise<void>((done, fail) =>
+        this.database.close((error) => (error ? fail(new QuiverError('storage_failed', `the store cannot be closed: ${error.message}`, { cause: error })) : done())),
+      );
+    })();
+    return this.closing;
+  }
+
+  private call<Result>(verb: string, start: (callback: (error: Error | null | undefined, result?: Result) => void) => void): Promise<Result> {
+    return new Promise<Result>((done, fail) => {
+      this.enter();
+      start((error, result) => {
+        this.leave();
+        if (error) fail(new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error }));
+        else done(result as Result);
+      });
+    });
+  }
+
+  private enter(): void {
+    if (this.closing !== null) throw new QuiverError('storage_failed', 'the store is closed');
+    this.running += 1;
+  }
+
+  private leave(): void {
+    this.running -= 1;
+    if (this.running === 0) this.wakeClose?.();
+  }
+}
+
+function readPage(iterator: ReturnType<Database['iterator']>, pageSize: number): Promise<KeyValueEntry[]> {
+  return new Promise((done, fail) => {
+    const page: KeyValueEntry[] = [];
+    let bytes = 0;
+    const step = (): void =>
+      iterator.next((error, key, value) => {
+        if (error) return fail(new QuiverError('storage_failed', 'the store failed to read', { cause: error }));
+        if (key === undefined) return done(page);
+        page.push({ key, value: value ?? Buffer.alloc(0) });
+        bytes += key.length + (value?.length ?? 0);
+        if (page.length >= pageSize || bytes >= PAGE_BYTES) return done(page);
+        step();
+      });
+    step();
+  });
+}

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { KeyRange, KeyValueStore } from '../../shared/kv/key-value-store';
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+
+const folders: string[] = [];
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-kv-'));
+  folders.push(folder);
+  return folder;
+}
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+const put = (key: string | Buffer, value: string) => ({ type: 'put' as const, key: Buffer.from(key as string), value: Buffer.from(value) });
+const del = (key: string) => ({ type: 'delete' as const, key: Buffer.from(key) });
+
+async function scanned(store: KeyValueStore, range: Partial<KeyRange> = {}): Promise<string[]> {
+  const found: string[] = [];
+  for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]), ...range })) {
+    for (const entry of page) found.push(`${entry.key}=${entry.value}`);
+  }
+  return found;
+}
+
+describe.each<[string, () => Promise<KeyValueStore>]>([
+  ['memory', async () => new MemoryKeyValueStore()],
+  ['rocksdb', () => RocksKeyValueStore.open(newFolder())],
+])('KeyValueStore over %s', (_name, open) => {
+  let store: KeyValueStore;
+  beforeEach(async () => (store = await open()));
+  afterEach(() => store.close());
+
+  test('answers what was written, and undefined for what was not', async () => {
+    await store.write([put('a', '1'), put('b', '2'), put('a', '3'), put('c', ''), del('b')], { sync: true });
+    expect(await store.get(Buffer.from('a'))).toEqual(Buffer.from('3'));
+    expect(await store.getMany(['c', 'b', 'a', 'z'].map((key) => Buffer.from(key)))).toEqual([Buffer.alloc(0), undefined, Buffer.from('3'), undefined]);
+    expect(await store.getMany([])).toEqual([]);
+  });
+
+  test('keys sort by unsigned bytes', async () => {
+    const keys = [[0x7f], [0x80], [0x01, 0xff], [0x01], [0xfe]].map((bytes) => Buffer.from(bytes));
+    await store.write(keys.map((key) => ({ type: 'put', key, value: Buffer.from('v') })), { sync: false });
+    const found: number[][] = [];
+    for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]) })) found.push(...page.map((entry) => [...entry.key]));
+    expect(found).toEqual([[0x01], [0x01, 0xff], [0x7f], [0x80], [0xfe]]);
+  });
+
+  test('scans a half-open range, forwards and backwards, with limits and pages', async () => {
+    await store.write(['a', 'b', 'c', 'd', 'e'].map((key) => put(key, key.toUpperCase())), { sync: false });
+    expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e') })).toEqual(['b=B', 'c=C', 'd=D']);
+    expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e'), reverse: true, limit: 2 })).toEqual(['d=D', 'c=C']);
+    expect(await scanned(store, { values: false, limit: 1 })).toEqual(['a=']);
+    expect(await scanned(store, { limit: 0 })).toEqual([]);
+    expect(await scanned(store, { from: Buffer.from('x'), to: Buffer.from('b') })).toEqual([]);
+    const sizes: number[] = [];
+    for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 2 })) sizes.push(page.length);
+    expect(sizes).toEqual([2, 2, 1]);
+  });
+
+  test('a scan is a snapshot', async () => {
+    await store.write([put('a', '1'), put('b', '1'), put('c', '1')], { sync: false });
+    const found: string[] = [];
+    for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 1 })) {
+      if (found.length === 0) await store.write([put('b', '2'), put('bb', '2'), del('c')], { sync: false });
+      found.push(...page.map((entry) => `${entry.key}=${entry.value}`));
+    }
+    expect(found).toEqual(['a=1', 'b=1', 'c=1']);
+  });
+
+  test('a scan that is left early frees its iterator', async () => {
+    await store.write(['a', 'b', 'c'].map((key) => put(key, '1')), { sync: false });
+    for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 1 })) {
+      expect(page).toHaveLength(1);
+      break;
+    }
+    await store.close();
+  });
+
+  test('clears a half-open range', async () => {
+    await store.write(['a', 'b', 'c', 'd'].map((key) => put(key, '1')), { sync: false });
+    await store.clear({ from: Buffer.from('b'), to: Buffer.from('d') });
+    expect(await scanned(store)).toEqual(['a=1', 'd=1']);
+  });
+
+  test('large values come whole', async () => {
+    const value = Buffer.alloc(9_000_000, 7);
+    await store.write([{ type: 'put', key: Buffer.from('big'), value }], { sync: true });
+    expect((await store.get(Buffer.from('big')))?.equals(value)).toBe(true);
+  });
+
+  test('closing waits for what runs, and is final', async () => {
+    const writes = Array.from({ length: 50 }, (_, i) => store.write([put(`k${i}`, 'v')], { sync: true }));
+    await store.close();
+    await store.close();
+    await expect(Promise.all(writes)).resolves.toHaveLength(50);
+    await expect(async () => store.get(Buffer.from('k1'))).rejects.toMatchObject({ kind: 'storage_failed' });
+  });
+});
+
+describe('RocksKeyValueStore', () => {
+  test('keeps what was written over a restart', async () => {
+    const folder = newFolder();
+    const first = await RocksKeyValueStore.open(folder);
+    await first.write([put('a', '1')], { sync: true });
+    await first.close();
+    const second = await RocksKeyValueStore.open(folder);
+    expect(await second.get(Buffer.from('a'))).toEqual(Buffer.from('1'));
+    await second.close();
+  });
+
+  test('refuses a folder that is open, in one line', async () => {
+    const folder = newFolder();
+    const first = await RocksKeyValueStore.open(folder);
+    await expect(RocksKeyValueStore.open(folder)).rejects.toThrow(/in use by another process/);
+    await first.close();
+  });
+
+  test('a process killed by SIGKILL leaves its synced writes and no lock', async () => {
+    const folder = newFolder();
+    const program = `
+      require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
+      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../shared/kv/rocks-key-value-store.ts'))});
+      RocksKeyValueStore.open(${JSON.stringify(folder)}).then(async (store) => {
+        await store.write([{ type: 'put', key: Buffer.from('a'), value: Buffer.from('1') }], { sync: true });
+        process.kill(process.pid, 'SIGKILL');
+      });`;
+    expect(spawnSync(process.execPath, ['-e', program]).signal).toBe('SIGKILL');
+    const store = await RocksKeyValueStore.open(folder);
+    expect(await store.get(Buffer.from('a'))).toEqual(Buffer.from('1'));
+    await store.close();
+  });
+});
