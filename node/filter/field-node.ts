@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue, RangeOperator } from '../../shared/filter/f
 import { isJsonObject, PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { NumberColumn } from './number-column';
-import { NO_SLOTS, type Posting, postingSize, postingToSet, postingWith, postingWithout, postingWithoutAll } from './posting';
+import { NO_SLOTS, type Posting, postingSize, postingWith, postingWithout, postingWithoutAll } from './posting';
 import { PostingUnion } from './posting-union';
 import { ValueDictionary } from './value-dictionary';
 import { compositeKey, stringKey } from './value-key';
@@ -190,7 +190,10 @@ export class FieldNode {
     }
     if (this.column !== null) return this.column;
     const column = new NumberColumn(this.extent.slotLimit);
-    this.numbers?.forEach((value, posting) => postingToSet(posting).forEach((slot) => column.add(slot, value)));
+    this.numbers?.forEach((value, posting) => {
+      if (typeof posting === 'number') column.add(posting, value);
+      else posting.forEach((slot) => column.add(slot, value));
+    });
     this.column = column;
     return column;
   }

@@ -1,7 +1,7 @@
 import type { RangeOperator } from '../../shared/filter/filter';
 import { inRange } from '../../shared/filter/matches';
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
-import { LargeMap } from './large-map';
+import { KeyTable } from './key-table';
 import { NO_SLOTS, type Posting, postingSize, postingUnion, postingWith, postingWithout, postingWithoutAll } from './posting';
 import type { PostingUnion } from './posting-union';
 import { SortedKeys } from './sorted-keys';
@@ -10,48 +10,43 @@ import { SortedKeys } from './sorted-keys';
 const TESTED_ONE_BY_ONE_MAX = 4_096;
 
 /**
- * The values of one type under one path: value → the slots that have it. A value's id is its place in `keys` and
- * `postings`; ids of values that no slot has any more are used again.
+ * The values of one type under one path: value → the slots that have it. A value's id is its place in the table's keys
+ * and in `postings`; ids of values that no slot has any more are used again.
  */
 export class ValueDictionary<K extends number | string> {
-  private readonly ids = new LargeMap<K, number>();
-  private readonly keys: K[] = [];
+  private readonly table = new KeyTable<K>();
   private readonly postings: Posting[] = [];
   private free: number[] = [];
   /** Made at the first range over many values, so that identifiers nobody compares cost nothing. */
   private order: SortedKeys<K> | null = null;
   /** Ids whose value is gone but which `order` still holds: their keys must stay where they are. */
   private retired: number[] = [];
-  private liveCount = 0;
   private slotCount = 0;
   private characters = 0;
 
   /** Number of distinct values. */
   get size(): number {
-    return this.liveCount;
+    return this.table.size;
   }
 
   get(key: K): Posting {
-    const id = this.ids.get(key);
-    return id === undefined ? NO_SLOTS : this.postings[id];
+    const id = this.table.find(key);
+    return id < 0 ? NO_SLOTS : this.postings[id];
   }
 
   /** Says whether the value is new. */
   add(key: K, slot: number): boolean {
-    const id = this.ids.get(key);
     this.slotCount++;
-    if (id === undefined) {
-      this.insert(key, slot);
-      return true;
-    }
-    this.postings[id] = postingWith(this.postings[id], slot);
-    return false;
+    const id = this.idOf(key);
+    const posting = this.postings[id];
+    this.postings[id] = postingWith(posting, slot);
+    return posting === NO_SLOTS;
   }
 
   /** Says whether no slot has the value any more. */
   remove(key: K, slot: number): boolean {
-    const id = this.ids.get(key);
-    if (id === undefined) return false;
+    const id = this.table.find(key);
+    if (id < 0) return false;
     this.slotCount = Math.max(0, this.slotCount - 1);
     this.postings[id] = postingWithout(this.postings[id], slot);
     if (this.postings[id] !== NO_SLOTS) return false;
@@ -61,11 +56,11 @@ export class ValueDictionary<K extends number | string> {
 
   /** Adds a saved posting, which it takes over; says whether the value is new. */
   merge(key: K, posting: Posting): boolean {
-    const id = this.ids.get(key);
     this.slotCount += postingSize(posting);
-    if (id === undefined) this.insert(key, posting);
-    else this.postings[id] = postingUnion(this.postings[id], posting);
-    return id === undefined;
+    const id = this.idOf(key);
+    const before = this.postings[id];
+    this.postings[id] = postingUnion(before, posting);
+    return before === NO_SLOTS;
   }
 
   /** Takes the slots out of every value; answers how many values are gone. */
@@ -85,8 +80,8 @@ export class ValueDictionary<K extends number | string> {
 
   /** Adds the slots of every value on the right side of the bound to `union`. */
   collectRange(operator: RangeOperator, bound: K, union: PostingUnion): void {
-    if (this.order === null && this.liveCount > TESTED_ONE_BY_ONE_MAX) {
-      this.order = new SortedKeys(this.keys);
+    if (this.order === null && this.table.size > TESTED_ONE_BY_ONE_MAX) {
+      this.order = new SortedKeys(this.table.keys);
       this.forEach((_key, _posting, id) => this.order?.add(id));
     }
     if (this.order !== null) this.order.forEachInRange(operator, bound, (id) => union.add(this.postings[id]));
@@ -95,8 +90,8 @@ export class ValueDictionary<K extends number | string> {
 
   /** Visits every value; `visit` must not change the dictionary. */
   forEach(visit: (key: K, posting: Posting, id: number) => void): void {
-    for (let id = 0; id < this.keys.length; id++) {
-      if (this.postings[id] !== NO_SLOTS) visit(this.keys[id], this.postings[id], id);
+    for (let id = 0; id < this.table.keys.length; id++) {
+      if (this.postings[id] !== NO_SLOTS) visit(this.table.keys[id], this.postings[id], id);
     }
   }
 
@@ -108,52 +103,52 @@ export class ValueDictionary<K extends number | string> {
     const keys: K[] = [];
     const postings: Posting[] = [];
     let id = from;
-    for (; id < this.keys.length && keys.length < count; id++) {
+    for (; id < this.table.keys.length && keys.length < count; id++) {
       if (this.postings[id] === NO_SLOTS) continue;
-      keys.push(this.keys[id]);
+      keys.push(this.table.keys[id]);
       postings.push(this.postings[id]);
     }
-    return { keys, postings, next: id < this.keys.length ? id : null };
+    return { keys, postings, next: id < this.table.keys.length ? id : null };
   }
 
   /** An estimate: exact figures would need a walk over every value. `slotLimit` is above every slot. */
   memoryBytes(slotLimit: number): number {
-    /** Map entry, id arrays and, for strings, the header of the string. */
-    const VALUE_BYTES = 90;
+    /** The posting and, for strings, the header of the string. */
+    const VALUE_BYTES = 32;
     /** A set of many slots holds a bitmap at most, one of few some 10 bytes a slot. */
-    const setBytes = Math.min(10 * this.slotCount, this.liveCount * (slotLimit / 8 + 4_096));
-    return VALUE_BYTES * this.keys.length + this.characters + setBytes + (this.order?.memoryBytes ?? 0);
+    const setBytes = Math.min(10 * this.slotCount, this.table.size * (slotLimit / 8 + 4_096));
+    return this.table.memoryBytes + VALUE_BYTES * this.table.size + this.characters + setBytes + (this.order?.memoryBytes ?? 0);
   }
 
-  private insert(key: K, posting: Posting): void {
-    const id = this.free.pop() ?? this.keys.length;
-    this.keys[id] = key;
-    this.postings[id] = posting;
-    this.ids.insert(key, id);
+  /** The value's id; a new value has one with no slots. */
+  private idOf(key: K): number {
+    const next = this.free.length > 0 ? this.free[this.free.length - 1] : this.table.keys.length;
+    const id = this.table.findOrInsert(key, next);
+    if (id !== next) return id;
+    if (this.free.length > 0) this.free.pop();
+    this.postings[id] = NO_SLOTS;
     this.order?.add(id);
-    this.liveCount++;
     if (typeof key === 'string') this.characters += key.length;
+    return id;
   }
 
   private release(id: number): void {
-    const key = this.keys[id];
-    this.ids.delete(key);
-    this.liveCount--;
+    const key = this.table.keys[id];
+    this.table.remove(id);
     if (typeof key === 'string') this.characters -= key.length;
     if (this.order === null) {
       this.recycle(id);
       return;
     }
     this.retired.push(id);
-    if (this.retired.length <= TESTED_ONE_BY_ONE_MAX + this.liveCount / 2) return;
+    if (this.retired.length <= TESTED_ONE_BY_ONE_MAX + this.table.size / 2) return;
     this.order = null;
     for (const gone of this.retired) this.recycle(gone);
     this.retired = [];
   }
 
   private recycle(id: number): void {
-    /* Lets go of a string without making the arrays of numbers hold anything but numbers. */
-    if (typeof this.keys[id] === 'string') this.keys[id] = '' as K;
+    this.table.blank(id);
     this.free.push(id);
   }
 }

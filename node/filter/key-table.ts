@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+
+const FIRST_CAPACITY = 8;
+/** Share of the table that may be filled: linear probing stays short below it. */
+const FILL_MAX = 0.6;
+
+/**
+ * Numbers keys and finds a key's number again (its id). Linear probing (Knuth, TAOCP 3, 6.4, algorithm L, deletion by
+ * algorithm R) over a table of ids: a sixth of the memory of a Map, no limit of 2^24 entries, and quickly made from a
+ * saved state.
+ */
+export class KeyTable<K extends number | string> {
+  /** By id. Ids that are not in use hold '' or any number. */
+  readonly keys: K[] = [];
+  private hashes = new Int32Array(FIRST_CAPACITY);
+  /** id + 1; 0 where empty. */
+  private table = new Int32Array(FIRST_CAPACITY * 2);
+  private count = 0;
+
+  /** Number of keys. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** The key's id, or −1. */
+  find(key: K): number {
+    const hash = hashOf(key);
+    const { table, hashes, keys } = this;
+    const mask = table.length - 1;
+    for (let at = hash & mask; table[at] !== 0; at = (at + 1) & mask) {
+      const id = table[at] - 1;
+      if (hashes[id] === hash && keys[id] === key) return id;
+    }
+    return -1;
+  }
+
+  /**
+   * The key's id; an absent key gets `idIfNew`, which must not be in use: that of a removed key, or the next one
+   * (`keys.length`).
+   */
+  findOrInsert(key: K, idIfNew: number): number {
+    const hash = hashOf(key);
+    const { table, hashes, keys } = this;
+    const mask = table.length - 1;
+    let at = hash & mask;
+    for (; table[at] !== 0; at = (at + 1) & mask) {
+      const id = table[at] - 1;
+      if (hashes[id] === hash && keys[id] === key) return id;
+    }
+    table[at] = idIfNew + 1;
+    keys[idIfNew] = key;
+    if (idIfNew >= hashes.length) {
+      this.hashes = new Int32Array(hashes.length * 2);
+      this.hashes.set(hashes);
+    }
+    this.hashes[idIfNew] = hash;
+    if (++this.count > table.length * FILL_MAX) this.grow();
+    return idIfNew;
+  }
+
+  /** Forgets the key with this id; `keys` keeps it until the id is used again or `blank` is called. */
+  remove(id: number): void {
+    const { table, hashes } = this;
+    const mask = table.length - 1;
+    let hole = hashes[id] & mask;
+    while (table[hole] !== id + 1) hole = (hole + 1) & mask;
+    for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
+      const home = hashes[table[at] - 1] & mask;
+      /* An entry may fill the hole unless that would move it before its home. */
+      if (((at - home) & mask) < ((at - hole) & mask)) continue;
+      table[hole] = table[at];
+      hole = at;
+    }
+    table[hole] = 0;
+    this.count--;
+  }
+
+  /** Lets go of a removed key's memory; an array of numbers goes on holding numbers only. */
+  blank(id: number): void {
+    if (typeof this.keys[id] === 'string') this.keys[id] = '' as K;
+  }
+
+  get memoryBytes(): number {
+    return this.table.byteLength + this.hashes.byteLength + 8 * this.keys.length;
+  }
+
+  private place(id: number): void {
+    const mask = this.table.length - 1;
+    let at = this.hashes[id] & mask;
+    while (this.table[at] !== 0) at = (at + 1) & mask;
+    this.table[at] = id + 1;
+  }
+
+  private grow(): void {
+    const old = this.table;
+    this.table = new Int32Array(old.length * 2);
+    for (let at = 0; at < old.length; at++) if (old[at] !== 0) this.place(old[at] - 1);
+  }
+}
+
+/** Secret for the life of the process, so that nobody can choose values that fall onto one place. */
+const SEED = randomBytes(4).readInt32LE();
+const MULTIPLIER = randomBytes(4).readInt32LE() | 1;
+
+const double = new Float64Array(1);
+const words = new Int32Array(double.buffer);
+
+function hashOf(key: number | string): number {
+  let hash = SEED;
+  if (typeof key === 'string') {
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), MULTIPLIER);
+  } else {
+    /* Adding 0 makes −0 the 0 that it equals. */
+    double[0] = key + 0;
+    hash = Math.imul(Math.imul(hash ^ words[0], MULTIPLIER) ^ (hash >>> 15) ^ words[1], MULTIPLIER);
+  }
+  return mixed(hash);
+}
+
+/** The finaliser of MurmurHash3 (Appleby, 2011): every bit of the input moves every bit of the result. */
+function mixed(hash: number): number {
+  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return bits ^ (bits >>> 16);
+}
