@@ -12,13 +12,13 @@ export interface RunningService {
 
 /** What shells and supervisors expect of a process ended by a signal: 128 + its number. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
-/** EX_SOFTWARE's plain cousin: any failure of the process itself. */
+/** Any failure of the process itself. */
 const FAILURE_CODE = 1;
 
 /**
  * The life of a process; the only place that ends it. SIGTERM or SIGINT stops the service and exits 0; a second signal,
  * or a stop that takes longer than `hardStopMs`, exits at once and non-zero. A failed start exits 1: with one line on
- * standard error when the configuration or the surroundings are at fault (QuiverError), with the error in the log too.
+ * standard error when the configuration or the surroundings are at fault (QuiverError), with the error in the log else.
  * An uncaught exception or an unhandled rejection is a crash: logged and exit 1, nothing else is attempted.
  *
  * `start` gets a signal that is aborted when the process is told to end meanwhile; it may then reject or resolve, and
@@ -46,13 +46,6 @@ export function runUntilSignal(options: {
   process.on('uncaughtException', (error) => crash(error, 'uncaught exception'));
   process.on('unhandledRejection', (error) => crash(error, 'unhandled rejection'));
 
-  const started = options.start(ending.signal);
-  started.catch((error: unknown) => {
-    if (ending.signal.aborted) return;
-    process.stderr.write(`${isQuiverError(error) ? error.message : 'the start failed'}\n`);
-    crash(error, 'the start failed');
-  });
-
   const end = async (signal: keyof typeof SIGNAL_CODES): Promise<void> => {
     logger.info({ signal }, 'stopping');
     setTimeout(() => {
@@ -75,4 +68,14 @@ export function runUntilSignal(options: {
       end(signal).catch((error: unknown) => crash(error, 'the stop failed'));
     });
   }
+
+  // Last: signals that come while it starts must find their handlers.
+  const started = options.start(ending.signal);
+  started.catch((error: unknown) => {
+    if (ending.signal.aborted) return undefined;
+    if (!isQuiverError(error)) return crash(error, 'the start failed');
+    process.stderr.write(`${error.message}\n`);
+    logger.debug({ error }, 'the start failed');
+    return exit(FAILURE_CODE);
+  });
 }
