@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import type { BodyScannerAddon } from '../../native/body-scanner';
+import type { BodyParser } from './body-parser';
+import { parseJson } from './parse-json';
+import { replaceVectors } from './vector-places';
+
+/**
+ * The body parser over the native scan: vectors go from the body's bytes into one float buffer, JSON.parse takes the
+ * small rest with a placeholder string for each vector. Placeholders start with a random nonce of this process, which
+ * never leaves it, so a client can't write one.
+ */
+export class NativeBodyParser implements BodyParser {
+  private readonly addon: BodyScannerAddon;
+  private readonly vectorDimMax: number;
+  private readonly nonce = randomBytes(18).toString('base64url');
+
+  constructor(options: { addon: BodyScannerAddon; vectorDimMax: number }) {
+    this.addon = options.addon;
+    this.vectorDimMax = options.vectorDimMax;
+  }
+
+  parse(body: Buffer): unknown {
+    const scanned = isUtf8(body) ? this.addon.scan(body, this.nonce, this.vectorDimMax) : null;
+    // Whatever the scan doesn't follow is JSON.parse's to accept, or to refuse with a message about the body as sent.
+    if (scanned === null || scanned.ends.length === 0) return parseJson(body);
+    const { rest, floats, ends } = scanned;
+    let value: unknown;
+    try {
+      value = JSON.parse(rest);
+    } catch {
+      return parseJson(body);
+    }
+    replaceVectors(value, (placeholder) => {
+      if (typeof placeholder !== 'string' || !placeholder.startsWith(this.nonce)) return placeholder;
+      const index = Number(placeholder.slice(this.nonce.length + 1));
+      return floats.subarray(index === 0 ? 0 : ends[index - 1], ends[index]);
+    });
+    return value;
+  }
+}

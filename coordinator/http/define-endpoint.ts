@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
+
+const NOTHING = z.object({});
+
+/** Completes an endpoint's definition. The pipeline calls the handler with outputs of the very schemas given here. */
+export function defineEndpoint<P extends z.ZodObject = typeof NOTHING, Q extends z.ZodObject = typeof NOTHING, B extends z.ZodType = z.ZodUndefined>(
+  definition: EndpointDefinition<P, Q, B>,
+): Endpoint {
+  return {
+    lane: 'express',
+    sheds: true,
+    description: '',
+    errors: [],
+    ...definition,
+    path: definition.path ?? NOTHING,
+    query: definition.query ?? NOTHING,
+    body: definition.body ?? { type: 'none' },
+    handle: definition.handle as Endpoint['handle'],
+  };
+}
+
+/** An answer whose data is small: one JSON.stringify. */
+export function dataAnswer(data: object): Answer {
+  return { type: 'data', json: JSON.stringify(data) };
+}

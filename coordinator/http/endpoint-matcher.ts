@@ -1,0 +1,47 @@
+import type { Endpoint } from './endpoint';
+
+interface Pattern {
+  endpoint: Endpoint;
+  /** A literal segment, or null where a parameter stands. */
+  literals: (string | null)[];
+  parameters: { name: string; index: number }[];
+}
+
+/** An endpoint and where its parameters stand among the path's raw segments. */
+export interface EndpointMatch {
+  endpoint: Endpoint;
+  parameters: readonly { name: string; index: number }[];
+}
+
+/** Finds the endpoint of a method and raw path segments. Case-sensitive; a trailing slash is another path. */
+export class EndpointMatcher {
+  /** By method and number of segments; among these, literals before parameters. */
+  private readonly patterns = new Map<string, Pattern[]>();
+
+  constructor(endpoints: readonly Endpoint[]) {
+    for (const endpoint of endpoints) {
+      const segments = endpoint.template.split('/').slice(1);
+      const literals = segments.map((segment) => (segment.startsWith('{') ? null : segment));
+      const parameters = segments.flatMap((segment, index) => (segment.startsWith('{') ? [{ name: segment.slice(1, -1), index }] : []));
+      const key = `${endpoint.method} ${segments.length}`;
+      const sameLength = this.patterns.get(key) ?? [];
+      sameLength.push({ endpoint, literals, parameters });
+      sameLength.sort((a, b) => a.parameters.length - b.parameters.length);
+      this.patterns.set(key, sameLength);
+    }
+  }
+
+  match(method: string, segments: readonly string[]): EndpointMatch | null {
+    for (const pattern of this.patterns.get(`${method} ${segments.length}`) ?? []) {
+      if (fits(pattern.literals, segments)) return pattern;
+    }
+    return null;
+  }
+}
+
+function fits(literals: readonly (string | null)[], segments: readonly string[]): boolean {
+  for (let i = 0; i < literals.length; i++) {
+    if (literals[i] === null ? segments[i] === '' : literals[i] !== segments[i]) return false;
+  }
+  return true;
+}

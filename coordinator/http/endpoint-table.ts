@@ -1,0 +1,42 @@
+import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { OperationsService } from '../operations/operations-service';
+import type { Service } from '../service';
+import type { VectorFormat } from './body/vector-format';
+import type { Endpoint } from './endpoint';
+import { collectionEndpoints } from './endpoints/collection-endpoints';
+import { documentEndpoints } from './endpoints/document-endpoints';
+import { keyEndpoints } from './endpoints/key-endpoints';
+import { operationsEndpoints } from './endpoints/operations-endpoints';
+import { type MetricsText, publicEndpoints } from './endpoints/public-endpoints';
+import { searchEndpoints } from './endpoints/search-endpoints';
+import { vectorEndpoints } from './endpoints/vector-endpoints';
+import type { HttpLimits } from './http-limits';
+import { openApiDocument } from './openapi/openapi-document';
+
+/** Every endpoint of the public port but /docs, with its handler bound to the services. */
+export function endpointTable(parts: {
+  service: Service;
+  keys: KeysService;
+  usage: KeyUsage;
+  operations: OperationsService;
+  metricsText: MetricsText;
+  format: VectorFormat;
+  limits: HttpLimits;
+}): Endpoint[] {
+  const { service, keys, usage, operations, metricsText, format, limits } = parts;
+  let openapiJson: string | null = null;
+  const table: Endpoint[] = [
+    ...publicEndpoints({
+      metricsText,
+      endpoints: () => table,
+      openapiJson: () => (openapiJson ??= JSON.stringify(openApiDocument(table, limits))),
+    }),
+    ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
+    ...vectorEndpoints({ vectors: service.vectors, format, limits }),
+    ...searchEndpoints({ search: service.search, limits }),
+    ...documentEndpoints({ documents: service.documents, limits }),
+    ...keyEndpoints({ keys, usage }),
+    ...operationsEndpoints({ operations }),
+  ];
+  return table;
+}

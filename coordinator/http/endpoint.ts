@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import type { Role } from '../keys/keys-service';
+
+/**
+ * One row of the endpoint table: everything that is known of an endpoint, from which routing, checks, validation, the
+ * OpenAPI document and the docs are made.
+ */
+export interface Endpoint {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with `{name}` for parameters, each one whole segment; the name in metrics, usage and documentation. */
+  template: string;
+  /** The least role that may call it; `public` needs no key and has no rate limit. */
+  access: Role | 'public';
+  /** `direct`: answered by node:http alone, which costs half of what Express does; `express`: through Express. */
+  lane: 'direct' | 'express';
+  /** Whether an overloaded process may refuse it. */
+  sheds: boolean;
+  tag: string;
+  summary: string;
+  description: string;
+  path: z.ZodObject;
+  query: z.ZodObject;
+  body: EndpointBody;
+  answer: EndpointAnswer;
+  /** Error codes beside those that every endpoint of its access has. */
+  errors: readonly number[];
+  handle(call: EndpointCall): Promise<Answer>;
+}
+
+export type EndpointBody =
+  | { type: 'none' }
+  /** `example` is a body that works in the documentation's order of steps. */
+  | { type: 'json'; schema: z.ZodType; required: boolean; example: unknown }
+  /** The form is read by the handler as it streams in; `schema` documents it. */
+  | { type: 'form'; schema: z.ZodType };
+
+export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };
+
+/** A request that has passed every check: `path`, `query` and `body` are outputs of the endpoint's schemas. */
+export interface EndpointCall {
+  path: unknown;
+  query: unknown;
+  body: unknown;
+  /** For forms only. */
+  request: IncomingMessage;
+}
+
+export type Answer =
+  /** JSON text of the envelope's `data`. */
+  | { type: 'data'; json: string }
+  /** The same in pieces. It fails before the first piece or breaks the connection; it is never cut short silently. */
+  | { type: 'stream'; pieces: AsyncIterable<string> }
+  /** Outside the envelope. */
+  | { type: 'text'; contentType: string; text: string };
+
+/** An endpoint as its author writes it: the handler sees its schemas' types, what is left out is the usual. */
+export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
+  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'lane' | 'sheds' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'lane' | 'sheds' | 'description' | 'errors'>> {
+  path?: P;
+  query?: Q;
+  body?: { type: 'none' } | { type: 'json'; schema: B; required: boolean; example: unknown } | { type: 'form'; schema: z.ZodType };
+  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage }): Promise<Answer>;
+}

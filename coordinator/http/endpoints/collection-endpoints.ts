@@ -1,0 +1,123 @@
+import type { CollectionsService, CollectionView, VectorsService, VectorView } from '../../service';
+import { exportedVectorJson } from '../answer-json';
+import type { VectorFormat } from '../body/vector-format';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import type { HttpLimits } from '../http-limits';
+import * as schemas from '../schema/collection-schemas';
+
+const tag = 'Collections';
+
+function collectionData(view: CollectionView) {
+  return {
+    name: view.name,
+    dim: view.dim,
+    distance_metric: view.metric,
+    description: view.description,
+    vector_count: view.vectorCount,
+    created_at: view.createdAt,
+    shards: view.shards,
+    replicas: view.replicas,
+    embedding_model: view.embeddingModel,
+  };
+}
+
+async function* exportPieces(collection: CollectionView, pages: AsyncIterable<VectorView[]>, format: VectorFormat): AsyncGenerator<string> {
+  const head = `{"collection":${JSON.stringify(collection.name)},"dim":${collection.dim},"distance_metric":"${collection.metric}","vectors":[`;
+  let count = 0;
+  for await (const page of pages) {
+    for (const view of page) {
+      yield `${count === 0 ? head : ','}${exportedVectorJson(view, format)}`;
+      count++;
+    }
+  }
+  yield `${count === 0 ? head : ''}],"count":${count}}`;
+}
+
+export function collectionEndpoints(parts: {
+  collections: CollectionsService;
+  vectors: Pick<VectorsService, 'export'>;
+  format: VectorFormat;
+  limits: HttpLimits;
+}): Endpoint[] {
+  const { collections, vectors, format, limits } = parts;
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections',
+      access: 'readwrite',
+      tag,
+      summary: 'Create a collection',
+      body: { type: 'json', required: true, schema: schemas.newCollection(limits), example: { name: 'articles', dim: 3, distance_metric: 'cosine' } },
+      answer: { type: 'data', schema: schemas.collectionAnswer },
+      errors: [409],
+      handle: async ({ body }) => {
+        const { name, dim, distance_metric: metric, description = null, shards, replicas } = body;
+        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, shards, replicas })));
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections',
+      access: 'readonly',
+      tag,
+      summary: 'List all collections',
+      answer: { type: 'data', schema: schemas.collectionsAnswer },
+      handle: async () => dataAnswer({ collections: (await collections.list()).map(collectionData) }),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}',
+      access: 'readonly',
+      tag,
+      summary: 'Show one collection',
+      path: schemas.collectionPath,
+      answer: { type: 'data', schema: schemas.collectionAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(collectionData(await collections.get(path.name))),
+    }),
+    defineEndpoint({
+      method: 'PATCH',
+      template: '/v1/collections/{collection_name}',
+      access: 'readwrite',
+      tag,
+      summary: 'Set or clear the description of a collection',
+      path: schemas.collectionNamePath,
+      body: { type: 'json', required: true, schema: schemas.collectionChange, example: { description: 'Articles of the newspaper' } },
+      answer: { type: 'data', schema: schemas.collectionAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => dataAnswer(collectionData(await collections.update(path.collection_name, { description: body.description }))),
+    }),
+    defineEndpoint({
+      method: 'DELETE',
+      template: '/v1/collections/{name}',
+      access: 'readwrite',
+      tag,
+      summary: 'Delete a collection with everything in it, for good',
+      path: schemas.collectionPath,
+      answer: { type: 'data', schema: schemas.collectionDeletedAnswer },
+      errors: [404],
+      handle: async ({ path }) => {
+        await collections.delete(path.name);
+        return dataAnswer({ deleted: path.name, name: path.name, status: 'deleted' });
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{collection_name}/export',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Export vectors in insertion order',
+      description: 'The answer is streamed; a failure half-way breaks the connection off.',
+      path: schemas.collectionNamePath,
+      query: schemas.exportQuery,
+      answer: { type: 'data', schema: schemas.exportAnswer },
+      errors: [404],
+      handle: async ({ path, query }) => {
+        const { collection, pages } = await vectors.export(path.collection_name, query.limit);
+        return { type: 'stream', pieces: exportPieces(collection, pages, format) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,102 @@
+import type { NodeView, OperationsService, ShardView } from '../../operations/operations-service';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import * as schemas from '../schema/operations-schemas';
+
+const tag = 'Operations';
+
+function nodeData(view: NodeView) {
+  return {
+    id: view.id,
+    address: view.address,
+    zone: view.zone,
+    pid: view.pid,
+    state: view.state,
+    primaries: view.primaries,
+    replicas: view.replicas,
+    vectors: view.vectors,
+    disk_bytes: view.diskBytes,
+  };
+}
+
+function shardData(view: ShardView) {
+  return {
+    collection: view.collection,
+    shard: view.shard,
+    epoch: view.epoch,
+    primary: view.primary,
+    in_sync: view.inSync,
+    learners: view.learners,
+    state: view.state,
+    vectors: view.vectors,
+    last_op: view.lastOperation,
+    lag_ops: view.lagOperations,
+  };
+}
+
+export function operationsEndpoints(parts: { operations: OperationsService }): Endpoint[] {
+  const { operations } = parts;
+  return [
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/health',
+      access: 'readonly',
+      sheds: false,
+      tag,
+      summary: 'Whether the service is well, and what it holds',
+      answer: { type: 'data', schema: schemas.healthAnswer },
+      handle: async () => {
+        const health = await operations.health();
+        return dataAnswer({
+          status: 'ok',
+          total_vectors: health.totalVectors,
+          total_collections: health.totalCollections,
+          uptime_seconds: health.uptimeSeconds,
+          collections: health.collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
+          embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason },
+        });
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/cluster',
+      access: 'admin',
+      tag,
+      summary: 'Nodes, shards and moves',
+      answer: { type: 'data', schema: schemas.clusterAnswer },
+      handle: async () => {
+        const { mode, controller, coordinators, nodes, shards, moves } = await operations.cluster();
+        return dataAnswer({
+          mode,
+          controller,
+          coordinators: coordinators.map(({ id, address, pid, startedAt }) => ({ id, address, pid, started_at: startedAt })),
+          nodes: nodes.map(nodeData),
+          shards: shards.map(shardData),
+          moves,
+        });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/cluster/nodes/{id}/drain',
+      access: 'admin',
+      tag,
+      summary: 'Move every shard away from a node',
+      path: schemas.nodePath,
+      answer: { type: 'data', schema: schemas.nodeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(nodeData(await operations.drain(path.id))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/cluster/nodes/{id}/undrain',
+      access: 'admin',
+      tag,
+      summary: 'Let a node hold shards again',
+      path: schemas.nodePath,
+      answer: { type: 'data', schema: schemas.nodeAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(nodeData(await operations.undrain(path.id))),
+    }),
+  ];
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+
+const tag = 'Service';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The answer of the metrics registry: Prometheus text. */
+export type MetricsText = () => Promise<{ contentType: string; text: string }>;
+
+/** Endpoints that need no key. `openapiJson` and `endpoints` are asked for late: they describe the table these are part of. */
+export function publicEndpoints(parts: { metricsText: MetricsText; openapiJson: () => string; endpoints: () => readonly Endpoint[] }): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: 'GET',
+      template: '/',
+      access: 'public',
+      tag,
+      summary: 'What this is and where to go on',
+      answer: {
+        type: 'data',
+        schema: z.object({ message: z.string(), docs: z.string(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
+      },
+      handle: async () =>
+        dataAnswer({
+          message: 'Quiver: a vector collection service',
+          docs: '/docs',
+          endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
+        }),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/metrics',
+      access: 'public',
+      sheds: false,
+      tag,
+      summary: 'Metrics in Prometheus text format',
+      answer: { type: 'text', contentType: 'text/plain' },
+      handle: async () => ({ type: 'text', ...(await parts.metricsText()) }),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/openapi.json',
+      access: 'public',
+      tag,
+      summary: 'This document',
+      answer: { type: 'text', contentType: 'application/json' },
+      handle: async () => ({ type: 'text', contentType: JSON_TYPE, text: parts.openapiJson() }),
+    }),
+  ];
+}

@@ -1,0 +1,143 @@
+import type { SearchService } from '../../service';
+import { hitsJson, scoreJson, textHitsJson, timingMember } from '../answer-json';
+import { defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import type { HttpLimits } from '../http-limits';
+import { collectionPath } from '../schema/collection-schemas';
+import { validate } from '../schema/issue';
+import * as schemas from '../schema/search-schemas';
+import { vectorPath } from '../schema/vector-schemas';
+
+const tag = 'Search';
+const EXAMPLE_VECTOR = [0.1, 0.2, 0.3];
+
+export function searchEndpoints(parts: { search: SearchService; limits: HttpLimits }): Endpoint[] {
+  const { search, limits } = parts;
+  const recommendPage = schemas.recommendPage(limits);
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/search',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Find the nearest vectors',
+      description: 'Order: score, highest first, then external_id. k + offset is at most MAX_K.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.searchBody(limits), example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
+      answer: { type: 'data', schema: schemas.searchAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { hits, totalCount, timing } = await search.search(path.name, body.search);
+        const { k, offset } = body.search;
+        const page = `"total_count":${totalCount},"k":${k},"offset":${offset}`;
+        return { type: 'data', json: `{"results":${hitsJson(hits)},${page}${timingMember(timing, body.includeTiming)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/bulk_search',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Run several searches in one call',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.bulkSearchBody(limits), example: { queries: [{ vector: EXAMPLE_VECTOR, k: 5 }, { text: 'rivers', k: 3 }] } },
+      answer: { type: 'data', schema: schemas.bulkSearchAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { results, timing } = await search.bulkSearch(path.name, body.queries);
+        return { type: 'data', json: `{"results":[${results.map(hitsJson).join(',')}]${timingMember(timing, body.include_timing)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/hybrid_search',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Search by vector and keywords together',
+      description: 'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
+      answer: { type: 'data', schema: schemas.rankedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { query_text: queryText, vector, k, offset, alpha, filters: filter } = body;
+        const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter });
+        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/rerank',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Score listed candidates exactly',
+      description: 'Unknown candidates are skipped, repeated ones count once.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
+      answer: { type: 'data', schema: schemas.rankedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { hits, timing } = await search.rerank(path.name, { source: body.source, candidates: body.candidates });
+        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.includeTiming)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/recommend/{id}',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Find vectors similar to a stored one',
+      description: 'The stored vector itself is left out. k and offset in the body win over those in the query string.',
+      path: vectorPath,
+      query: schemas.recommendQuery,
+      body: { type: 'json', required: false, schema: schemas.recommendBody, example: { k: 5 } },
+      answer: { type: 'data', schema: schemas.recommendAnswer },
+      errors: [404],
+      handle: async ({ path, query, body }) => {
+        const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
+        const { hits } = await search.recommend(path.name, path.id, { k, offset, filter: body.filters });
+        const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
+        return { type: 'data', json: `{"results":${hitsJson(hits)},${source},"k":${k},"offset":${offset}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/similarity',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Cosine similarity of two stored vectors',
+      path: collectionPath,
+      query: schemas.similarityQuery,
+      answer: { type: 'data', schema: schemas.similarityAnswer },
+      errors: [404],
+      handle: async ({ path, query: { id1, id2 } }) => {
+        const similarity = scoreJson(await search.similarity(path.name, id1, id2));
+        const ids = `"id1":${JSON.stringify(id1)},"id2":${JSON.stringify(id2)}`;
+        return { type: 'data', json: `{${ids},"similarity":${similarity},"score":${similarity}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/query',
+      access: 'readonly',
+      lane: 'direct',
+      tag: 'Documents',
+      summary: 'Ask in natural language; answers with texts',
+      body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },
+      answer: { type: 'data', schema: schemas.queryAnswer },
+      errors: [404],
+      handle: async ({ body }) => {
+        const { query: text, collection_name: collection, top_k: k, filters: filter } = body;
+        const { hits, timing } = await search.query(collection, { text, k, filter });
+        const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
+        return { type: 'data', json: `{${head},"results":${textHitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,144 @@
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { VectorsService, VectorView } from '../../service';
+import { timingMember, vectorJson } from '../answer-json';
+import type { VectorFormat } from '../body/vector-format';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import type { HttpLimits } from '../http-limits';
+import { collectionPath } from '../schema/collection-schemas';
+import * as schemas from '../schema/vector-schemas';
+
+const tag = 'Vectors';
+const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { topic: 'rivers' } };
+
+export function vectorEndpoints(parts: { vectors: VectorsService; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
+  const { vectors, format, limits } = parts;
+  const listJson = (views: readonly VectorView[]): string => `[${views.map((view) => vectorJson(view, format)).join(',')}]`;
+  const notFound = (id: string, collection: string) => new QuiverError('not_found', `vector ${JSON.stringify(id)} not found in collection "${collection}"`);
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/upsert',
+      access: 'readwrite',
+      lane: 'direct',
+      tag,
+      summary: 'Insert or update one vector',
+      description: 'Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
+      answer: { type: 'data', schema: schemas.upsertAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { statuses, timing } = await vectors.upsert(path.name, [body.item]);
+        const id = JSON.stringify(body.item.externalId);
+        return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${timingMember(timing, body.includeTiming)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/bulk_upsert',
+      access: 'readwrite',
+      lane: 'direct',
+      tag,
+      summary: 'Insert or update many vectors',
+      description: 'The whole batch is checked before anything is written; one bad item refuses it all.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
+      answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { statuses, timing } = await vectors.upsert(path.name, body.items);
+        const results = body.items.map((item, i) => `{"external_id":${JSON.stringify(item.externalId)},"status":"${statuses[i]}"}`);
+        return { type: 'data', json: `{"results":[${results.join(',')}]${timingMember(timing, body.include_timing)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'DELETE',
+      template: '/v1/collections/{name}/delete/{id}',
+      access: 'readwrite',
+      lane: 'direct',
+      tag,
+      summary: 'Delete one vector',
+      path: schemas.vectorPath,
+      answer: { type: 'data', schema: schemas.vectorDeletedAnswer },
+      errors: [404],
+      handle: async ({ path }) => {
+        const { deleted } = await vectors.delete(path.name, [path.id]);
+        if (deleted.length === 0) throw notFound(path.id, path.name);
+        return dataAnswer({ deleted: path.id, external_id: path.id, status: 'deleted' });
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/delete_batch',
+      access: 'readwrite',
+      lane: 'direct',
+      tag,
+      summary: 'Delete many vectors',
+      description: 'Ids that do not exist are skipped and listed in not_found.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
+      answer: { type: 'data', schema: schemas.batchDeletedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids);
+        return dataAnswer({ deleted_count: deleted.length, deleted_ids: deleted, deleted, not_found: missing });
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/vectors/{id}',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Show one stored vector',
+      path: schemas.vectorPath,
+      answer: { type: 'data', schema: schemas.vectorAnswer },
+      errors: [404],
+      handle: async ({ path }) => {
+        const [view] = await vectors.fetch(path.name, [path.id], { vectors: true });
+        if (view === undefined) throw notFound(path.id, path.name);
+        return { type: 'data', json: vectorJson(view, format) };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/vectors/fetch',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Fetch stored vectors by id',
+      description: 'In the order asked, missing ones left out.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.fetchBody, example: { ids: ['a-1'], include_vectors: true } },
+      answer: { type: 'data', schema: schemas.fetchAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const views = await vectors.fetch(path.name, body.ids, { vectors: body.include_vectors });
+        return { type: 'data', json: `{"vectors":${listJson(views)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/scroll',
+      access: 'readonly',
+      lane: 'direct',
+      tag,
+      summary: 'Read a collection page by page, in insertion order',
+      description: 'A cursor stays valid while the collection changes; next_cursor is null at the end.',
+      path: collectionPath,
+      body: { type: 'json', required: false, schema: schemas.scrollBody, example: { limit: 100, include_vectors: false } },
+      answer: { type: 'data', schema: schemas.scrollAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { vectors: views, nextCursor } = await vectors.scroll(path.name, {
+          cursor: body.cursor ?? null,
+          limit: body.limit,
+          filter: body.filters,
+          vectors: body.include_vectors,
+        });
+        return { type: 'data', json: `{"vectors":${listJson(views)},"next_cursor":${JSON.stringify(nextCursor)}}` };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,28 @@
+import type { Config } from '../../shared/config/config';
+
+/** What of the configuration bounds requests. */
+export type HttpLimits = Pick<
+  Config,
+  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax'
+>;
+
+/** Bounds of single requests that are the same in every deployment. */
+export const REQUEST_BOUNDS = {
+  externalIdCharactersMax: 512,
+  nameCharactersMax: 255,
+  /** A description is a note to people, not a document. */
+  descriptionCharactersMax: 10_000,
+  shardsMax: 256,
+  replicasMax: 5,
+  efMax: 10_000,
+  exportDefault: 10_000,
+  exportMax: 100_000,
+  scrollDefault: 100,
+  scrollMax: 1000,
+  fetchIdsMax: 100,
+  bulkQueriesMax: 20,
+  /** About a hundred years. */
+  expiryDaysMax: 36_500,
+  /** Objects and arrays inside one another in a metadata object: everything that walks one is recursive. */
+  metadataDepthMax: 32,
+} as const;

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+export type JsonSchema = Record<string, unknown>;
+
+const DEFINITION = '#/$defs/';
+const COMPONENT = '#/components/schemas/';
+
+/**
+ * Schemas as OpenAPI 3.1 has them (JSON Schema 2020-12). Schemas with an id become components, gathered here; the
+ * others stand where they are used.
+ */
+export class SchemaCollector {
+  readonly components: Record<string, JsonSchema> = {};
+
+  /** What a client may send (`input`) or will get (`output`). */
+  schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    const converted = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as JsonSchema;
+    const { $schema: _dialect, $defs: definitions, ...root } = JSON.parse(JSON.stringify(converted).replaceAll(DEFINITION, COMPONENT)) as JsonSchema;
+    for (const [id, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) this.add(id, definition);
+    const id = schema.meta()?.id;
+    if (id === undefined) return open(root);
+    this.add(id, root);
+    return { $ref: `${COMPONENT}${id}` };
+  }
+
+  private add(id: string, schema: JsonSchema): void {
+    const { id: _id, ...rest } = schema;
+    this.components[id] = open(rest) as JsonSchema;
+  }
+}
+
+/** Answers may gain fields: a client must not refuse those it does not know. */
+function open<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(open) as T;
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).filter(([key, value]) => !(key === 'additionalProperties' && value === false));
+  return Object.fromEntries(entries.map(([key, value]) => [key, open(value)])) as T;
+}

@@ -1,0 +1,142 @@
+import type { Endpoint } from '../endpoint';
+import type { HttpLimits } from '../http-limits';
+import { ERROR_MEANINGS, errorCodesOf } from './error-codes';
+import { type JsonSchema, SchemaCollector } from './json-schema';
+
+const VERSION = '1.0.0';
+
+const HEADERS = {
+  'x-request-id': { description: 'The caller’s request id, or a new one; it is in the log too.', schema: { type: 'string' } },
+  'RateLimit-Limit': { description: 'Requests per minute that the key may make.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until the window is free again.', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
+};
+
+const ERROR_ENVELOPE: JsonSchema = {
+  type: 'object',
+  required: ['status', 'data', 'error'],
+  properties: {
+    status: { const: 'error' },
+    data: { type: 'null' },
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { code: { type: 'integer', enum: Object.keys(ERROR_MEANINGS).map(Number) }, message: { type: 'string' } },
+    },
+  },
+};
+
+function description(limits: HttpLimits): string {
+  const meanings = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
+  return [
+    'Collections of vectors with metadata: search, filters, hybrid search, documents.',
+    '',
+    'Every answer under /v1 has the HTTP status 200 and an envelope: `status` is `success` or `error`, and `error.code` says what went wrong.',
+    'Checks are made in this order: key (401), rate limit (429), path and method (404), role (403), path and query parameters (400), load (429), ' +
+      'size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
+    '',
+    '| code | meaning |',
+    '|---|---|',
+    ...meanings,
+    '',
+    'In bodies null for an optional field counts as left out, and unknown fields are ignored; nothing is converted from one type to another.',
+    `Bodies hold at most ${limits.bodyBytesMax} bytes and may be sent with Content-Encoding gzip.`,
+  ].join('\n');
+}
+
+/** The OpenAPI 3.1 document of a table of endpoints. */
+export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimits): JsonSchema {
+  const schemas = new SchemaCollector();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const endpoint of endpoints) {
+    const operations = (paths[pathOf(endpoint)] ??= {});
+    operations[endpoint.method.toLowerCase()] = operationOf(endpoint, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Quiver', version: VERSION, description: description(limits), license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: '/' }],
+    tags: [...new Set(endpoints.map((endpoint) => endpoint.tag))].map((name) => ({ name })),
+    security: [{ ApiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
+      headers: HEADERS,
+      schemas: { ...schemas.components, ErrorEnvelope: ERROR_ENVELOPE },
+    },
+  };
+}
+
+/**
+ * OpenAPI calls two templates that differ only in their parameters' names the same path, so one name is used for each
+ * place: the contract writes {name} in some and {collection_name} in others.
+ */
+function pathOf(endpoint: Endpoint): string {
+  return endpoint.template.replace('{collection_name}', '{name}');
+}
+
+function operationOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
+  const codes = errorCodesOf(endpoint);
+  const errors = codes.map((code) => `${code} (${ERROR_MEANINGS[code]})`).join(', ');
+  const access = endpoint.access === 'public' ? 'No key needed.' : `Role: ${endpoint.access === 'readonly' ? 'any' : endpoint.access === 'admin' ? 'admin' : 'readwrite or admin'}.`;
+  const text = [endpoint.description, access, errors === '' ? '' : `Error codes: ${errors}.`].filter((part) => part !== '').join('\n\n');
+  const body = bodyOf(endpoint, schemas);
+  return {
+    operationId: operationId(endpoint),
+    tags: [endpoint.tag],
+    summary: endpoint.summary,
+    description: text,
+    ...(endpoint.access === 'public' ? { security: [] } : {}),
+    parameters: [...parametersOf(endpoint, 'path', schemas), ...parametersOf(endpoint, 'query', schemas)],
+    ...(body === null ? {} : { requestBody: body }),
+    responses: { 200: { description: 'The envelope, of a success or of an error.', headers: headersOf(endpoint), content: contentOf(endpoint, schemas) } },
+    ...(codes.length === 0 ? {} : { 'x-error-codes': codes }),
+  };
+}
+
+function operationId(endpoint: Endpoint): string {
+  const words = endpoint.template.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'v1');
+  return [endpoint.method.toLowerCase(), ...words].join('_');
+}
+
+function parametersOf(endpoint: Endpoint, place: 'path' | 'query', schemas: SchemaCollector): JsonSchema[] {
+  const { properties = {}, required = [] } = schemas.schemaOf(endpoint[place], 'input') as { properties?: Record<string, JsonSchema>; required?: string[] };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name: place === 'path' && name === 'collection_name' ? 'name' : name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema,
+  }));
+}
+
+function bodyOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema | null {
+  switch (endpoint.body.type) {
+    case 'none':
+      return null;
+    case 'form':
+      return { required: true, content: { 'multipart/form-data': { schema: schemas.schemaOf(endpoint.body.schema, 'input') } } };
+    case 'json':
+      return {
+        required: endpoint.body.required,
+        content: { 'application/json': { schema: schemas.schemaOf(endpoint.body.schema, 'input'), example: endpoint.body.example } },
+      };
+  }
+}
+
+function headersOf(endpoint: Endpoint): JsonSchema {
+  const names = Object.keys(HEADERS).filter((name) => endpoint.access !== 'public' || name === 'x-request-id');
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
+  if (endpoint.answer.type === 'text') {
+    return { [endpoint.answer.contentType]: { schema: { type: endpoint.answer.contentType === 'application/json' ? 'object' : 'string' } } };
+  }
+  const success = {
+    type: 'object',
+    required: ['status', 'data', 'error'],
+    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' } },
+  };
+  return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
+}

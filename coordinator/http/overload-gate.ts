@@ -1,0 +1,65 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+
+/** Bounds past which requests are refused instead of taken on. */
+export interface OverloadBounds {
+  /** Bytes of request bodies being read or worked on. */
+  bodyBytesMax: number;
+  /** Requests being worked on. */
+  requestsMax: number;
+  /** How late the event loop may run. */
+  delayMsMax: number;
+}
+
+/** What one admitted request holds; given back exactly once by `release`. */
+export interface Admission {
+  /** Accounts for bytes beyond those announced. Errors: overloaded. */
+  grow(bytes: number): void;
+  release(): void;
+}
+
+/** Refuses work before it costs memory that isn't there: a client that is told "busy" can come back, a dead process can't. */
+export class OverloadGate {
+  private readonly bounds: OverloadBounds;
+  private readonly delayMs: () => number;
+  private requests = 0;
+  private bodyBytes = 0;
+
+  constructor(options: { bounds: OverloadBounds; delayMs: () => number }) {
+    this.bounds = options.bounds;
+    this.delayMs = options.delayMs;
+  }
+
+  /** Takes on a request with `announcedBytes` of body (0 when not known). Errors: overloaded. */
+  enter(announcedBytes: number): Admission {
+    if (this.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw busy();
+    this.take(announcedBytes);
+    this.requests++;
+    let held = announcedBytes;
+    let arrived = 0;
+    let released = false;
+    return {
+      grow: (bytes) => {
+        arrived += bytes;
+        if (arrived <= held) return;
+        this.take(arrived - held);
+        held = arrived;
+      },
+      release: () => {
+        if (released) return;
+        released = true;
+        this.requests--;
+        this.bodyBytes -= held;
+      },
+    };
+  }
+
+  private take(bytes: number): void {
+    // A body that is alone always passes, however small the bound: its own size is limited elsewhere.
+    if (this.bodyBytes > 0 && this.bodyBytes + bytes > this.bounds.bodyBytesMax) throw busy();
+    this.bodyBytes += bytes;
+  }
+}
+
+function busy(): QuiverError {
+  return new QuiverError('overloaded', 'server busy: try again in a moment');
+}

@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Clock } from '../../shared/time/clock';
+import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
+import type { RateLimiter } from '../limits/rate-limiter';
+import type { BodyParser } from './body/body-parser';
+import { announcedLength, bodyTooLarge, readBody } from './body/read-body';
+import type { Endpoint } from './endpoint';
+import type { EndpointMatch } from './endpoint-matcher';
+import { Exchange } from './exchange';
+import type { HttpLimits } from './http-limits';
+import type { RequestObserver } from './observer';
+import type { Admission, OverloadGate } from './overload-gate';
+import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
+import { validate } from './schema/issue';
+
+export interface PipelineParts {
+  keys: Pick<KeysService, 'authenticate'>;
+  usage: Pick<KeyUsage, 'record'>;
+  rateLimiter: RateLimiter;
+  observer: RequestObserver;
+  gate: OverloadGate;
+  parser: BodyParser;
+  limits: HttpLimits;
+  clock: Clock;
+  isDraining: () => boolean;
+}
+
+/** A request as the server hands it over: `match` is null for a path or method that isn't there. */
+export interface Arrival {
+  request: IncomingMessage;
+  response: ServerResponse;
+  target: RequestTarget;
+  match: EndpointMatch | null;
+  awaitsContinue: boolean;
+}
+
+const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
+/** Path under which even the absence of something is told to key holders only. */
+const GUARDED_PREFIX = 'v1';
+
+/**
+ * The way of every request, whichever lane it came by. The checks in order, so that what a caller may not know costs
+ * nothing and says nothing:
+ *
+ *   key (401, or 429 for an address with too many bad ones) → rate (429) → endpoint exists (404) → role (403)
+ *   → path and query parameters (400) → load (429) → body size and encoding (400) → JSON and schema (422, limits 400)
+ *   → the use case
+ */
+export class Pipeline {
+  private readonly parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.parts = parts;
+  }
+
+  /** Answers the request; never rejects. */
+  async serve(arrival: Arrival): Promise<void> {
+    const { clock, observer, isDraining } = this.parts;
+    const { request, response, awaitsContinue, match } = arrival;
+    const exchange = new Exchange({ request, response, clock, observer, awaitsContinue, isDraining });
+    if (match !== null) exchange.endpoint = match.endpoint.template;
+    try {
+      await this.run(arrival, exchange);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  private async run(arrival: Arrival, exchange: Exchange): Promise<void> {
+    const { match, request, target } = arrival;
+    const endpoint = match?.endpoint ?? null;
+    if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
+      const key = await this.admit(request, exchange);
+      if (endpoint !== null) this.authorise(key, endpoint);
+    }
+    if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
+
+    const path = validate(endpoint.path, pathParameters(match, target), 'path');
+    const query = validate(endpoint.query, parseQuery(target.query), 'query');
+    const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
+    try {
+      const body = await this.body(request, endpoint, exchange, admission);
+      await exchange.answer(await endpoint.handle({ path, query, body, request }));
+    } finally {
+      admission.release();
+    }
+  }
+
+  /** The caller's key. Errors: unauthenticated, rate_limited. */
+  private async admit(request: IncomingMessage, exchange: Exchange): Promise<ApiKeyView> {
+    const secret = request.headers['x-api-key'];
+    const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
+    exchange.keyId = key?.id ?? null;
+    const subject = key === null ? `address:${request.socket.remoteAddress ?? 'unknown'}` : `key:${key.id}`;
+    exchange.rate = await this.parts.rateLimiter.admit(subject);
+    if (!exchange.rate.allowed) {
+      const { limit, resetSeconds } = exchange.rate;
+      throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
+    }
+    if (key === null) throw new QuiverError('unauthenticated', secret === undefined ? 'missing API key: send it in the x-api-key header' : 'invalid API key');
+    if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
+    return key;
+  }
+
+  private authorise(key: ApiKeyView, endpoint: Endpoint): void {
+    if (endpoint.access === 'public' || RANK[key.role] >= RANK[endpoint.access]) return;
+    throw new QuiverError('forbidden', `this needs a key with the role ${endpoint.access}${endpoint.access === 'readwrite' ? ' or admin' : ''}; this key's role is ${key.role}`);
+  }
+
+  /** Bytes to reserve for a body before it is read; one that is too large is refused instead. */
+  private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
+    if (endpoint.body.type === 'none') return 0;
+    const announced = announcedLength(request);
+    if (announced === 'chunked') return 0;
+    if (endpoint.body.type === 'form') return Math.min(announced, this.parts.limits.uploadBytesMax);
+    if (announced > this.parts.limits.bodyBytesMax) throw bodyTooLarge(this.parts.limits.bodyBytesMax);
+    return announced;
+  }
+
+  private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission): Promise<unknown> {
+    if (endpoint.body.type === 'none') return undefined;
+    exchange.invite();
+    if (endpoint.body.type === 'form') return undefined;
+    const bytes = await readBody(request, { bytesMax: this.parts.limits.bodyBytesMax, grown: (size) => admission.grow(size) });
+    if (bytes.length === 0) {
+      if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
+      return validate(endpoint.body.schema, {}, 'body');
+    }
+    return validate(endpoint.body.schema, this.parts.parser.parse(bytes), 'body');
+  }
+}
+
+const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };
+/** Longest piece of an unknown path that a message repeats. */
+const SHOWN_PATH_MAX = 200;
+
+function shownPath(target: RequestTarget): string {
+  return `/${target.segments.join('/')}`.slice(0, SHOWN_PATH_MAX);
+}
+
+function pathParameters(match: EndpointMatch, target: RequestTarget): Record<string, string> {
+  const parameters: Record<string, string> = Object.create(null);
+  for (const { name, index } of match.parameters) parameters[name] = decodeSegment(target.segments[index], name);
+  return parameters;
+}

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Parts of answers that several endpoints share. */
+
+export const metadataAnswer = z.record(z.string(), z.unknown());
+
+export const writeTiming = z
+  .object({ embedding_ms: z.number(), storage_ms: z.number(), total_ms: z.number() })
+  .meta({ id: 'WriteTiming', description: 'Milliseconds; present when include_timing is true.' });
+
+export const searchTiming = z
+  .object({ embedding_ms: z.number(), search_ms: z.number(), total_ms: z.number() })
+  .meta({ id: 'SearchTiming', description: 'Milliseconds; present when include_timing is true.' });
+
+export const hitAnswer = z
+  .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer })
+  .meta({ id: 'SearchResult', description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).' });
+
+export const textHitAnswer = z
+  .object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() })
+  .meta({ id: 'QueryResult' });
+
+export const storedVectorAnswer = z
+  .object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable() })
+  .meta({ id: 'StoredVector' });

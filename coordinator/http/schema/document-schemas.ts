@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { writeTiming } from './answer-fields';
+import { collectionName } from './fields';
+
+/** The words that a form may say yes and no in; a checkbox sends `on`. */
+const FLAGS = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
+]);
+
+const flagText = z.preprocess((value) => (typeof value === 'string' ? FLAGS.get(value.trim().toLowerCase()) ?? value : value), z.boolean().default(false));
+
+/** The form's fields beside the file. */
+export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText });
+
+/** The whole form, for the documentation: the file itself is streamed and never a value. */
+export const uploadForm = uploadFields.extend({
+  file: z.string().meta({ format: 'binary', contentMediaType: 'text/plain', description: 'A UTF-8 .txt file; the fields may come before or after it.' }),
+});
+
+export const uploadAnswer = z.object({ document_id: z.uuid(), chunks_created: z.int(), timing_ms: writeTiming.optional() });

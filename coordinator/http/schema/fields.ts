@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { isQuiverError } from '../../../shared/errors/quiver-error';
+import type { Filter } from '../../../shared/filter/filter';
+import { parseFilter } from '../../../shared/filter/parse-filter';
+import { REQUEST_BOUNDS } from '../http-limits';
+import { report } from './issue';
+import { metadataText } from './metadata-text';
+
+/** The fields that requests share. Types are never converted in JSON bodies: `"3"` and `true` are no integers. */
+
+const nullAsAbsent = (value: unknown): unknown => (value === null ? undefined : value);
+
+/** A field that may be left out; null counts as left out. */
+export function optional<S extends z.ZodType>(schema: S) {
+  return z.preprocess(nullAsAbsent, schema.optional());
+}
+
+/** A field with a default; null counts as left out. */
+export function withDefault<S extends z.ZodType>(schema: S, value: z.util.NoUndefined<z.output<S>>) {
+  return z.preprocess(nullAsAbsent, schema.default(value));
+}
+
+/** An integer from `minimum` to `maximum`. */
+export const integer = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum);
+
+const INTEGER = /^-?\d{1,15}$/;
+const numberFromText = (value: unknown): unknown => (typeof value === 'string' && INTEGER.test(value) ? Number(value) : value);
+
+/** An integer in a path or query string, where everything is text. */
+export const integerText = (minimum: number, maximum: number) => z.preprocess(numberFromText, integer(minimum, maximum));
+
+export const integerTextWithDefault = (minimum: number, maximum: number, value: number) =>
+  z.preprocess(numberFromText, integer(minimum, maximum).default(value));
+
+/**
+ * An array of at most `lengthMax` elements. A longer one is a limit exceeded (400), found before any element is looked
+ * at; `setting` names what configures the limit.
+ */
+export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
+  return z.preprocess((value, context) => {
+    if (Array.isArray(value) && value.length > lengthMax) {
+      const limit = setting === undefined ? `${lengthMax}` : `${lengthMax} (${setting})`;
+      report(context, value, `has ${value.length} elements, more than the maximum of ${limit}`, { kind: 'limit_exceeded' });
+    }
+    return value;
+  }, z.array(element).meta({ maxItems: lengthMax }));
+}
+
+const COLLECTION_NAME = /^[A-Za-z0-9_-]{1,255}$/;
+
+export const collectionName = z
+  .string()
+  .meta({ minLength: 1, maxLength: REQUEST_BOUNDS.nameCharactersMax, pattern: '^[A-Za-z0-9_-]+$' })
+  .refine((name) => COLLECTION_NAME.test(name), { error: 'must be 1 to 255 letters, digits, hyphens or underscores', abort: true });
+
+/** Control characters, and surrogates that are no character by themselves and would not survive as UTF-8. */
+const NOT_IN_IDS = /[\p{Cc}\p{Surrogate}]/u;
+
+function idViolation(id: string): string | null {
+  const max = REQUEST_BOUNDS.externalIdCharactersMax;
+  if (id.length === 0) return 'must not be empty';
+  // A character takes at most two code units, so most ids need no counting.
+  if (id.length > max && (id.length > 2 * max || [...id].length > max)) return `must have at most ${max} characters`;
+  return NOT_IN_IDS.test(id) ? 'must not contain control characters or lone surrogates' : null;
+}
+
+export const externalId = z
+  .string()
+  .meta({ minLength: 1, maxLength: REQUEST_BOUNDS.externalIdCharactersMax, description: 'Any Unicode but control characters.' })
+  .superRefine((id, context) => {
+    const violation = idViolation(id);
+    if (violation !== null) context.addIssue({ code: 'custom', message: violation, input: id });
+  });
+
+/** A vector of finite numbers, as float32; whether its length is the collection's is not checked here. */
+export function vector(vectorDimMax: number) {
+  return z
+    .unknown()
+    .meta({ type: 'array', items: { type: 'number' }, minItems: 1, maxItems: vectorDimMax, description: 'Finite numbers, stored as float32; as many as the collection’s dim.' })
+    .transform((value, context): Float32Array => {
+      const given = value instanceof Float32Array ? value : float32FromArray(value, context);
+      if (given === null) return z.NEVER;
+      if (given.length > vectorDimMax) {
+        report(context, value, `has more than the maximum of ${vectorDimMax} elements (MAX_VECTOR_DIM)`, { kind: 'limit_exceeded' });
+        return z.NEVER;
+      }
+      for (let i = 0; i < given.length; i++) {
+        if (!Number.isFinite(given[i])) {
+          report(context, value, 'is not a finite float32 number', { path: [i] });
+          return z.NEVER;
+        }
+      }
+      return given;
+    });
+}
+
+/** Arrays that the body parser left as they are: with something else than numbers in them, or behind an escaped key. */
+function float32FromArray(value: unknown, context: z.core.$RefinementCtx): Float32Array | null {
+  if (!Array.isArray(value)) {
+    report(context, value, value === undefined ? 'is required' : 'must be an array of numbers');
+    return null;
+  }
+  const wrong = value.findIndex((element) => typeof element !== 'number');
+  if (wrong >= 0) {
+    report(context, value, 'must be a number', { path: [wrong] });
+    return null;
+  }
+  return Float32Array.from(value as number[]);
+}
+
+/** A metadata object, as its JSON text. */
+export function metadata(metadataBytesMax: number) {
+  return z
+    .unknown()
+    .meta({ type: 'object', additionalProperties: true, description: `At most ${metadataBytesMax} bytes as JSON and ${REQUEST_BOUNDS.metadataDepthMax} levels deep.` })
+    .transform((value, context): string => metadataText(value, metadataBytesMax, context) ?? z.NEVER);
+}
+
+/** A metadata filter, checked; null when it asks for nothing. */
+export const filters = z
+  .unknown()
+  .meta({
+    type: ['object', 'null'],
+    additionalProperties: true,
+    description:
+      'Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. ' +
+      'Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top.',
+  })
+  .transform((value, context): Filter | null => {
+    try {
+      return parseFilter(value);
+    } catch (error) {
+      if (!isQuiverError(error)) throw error;
+      report(context, value, `are not valid: ${error.message}`, { kind: error.kind });
+      return z.NEVER;
+    }
+  })
+  .optional()
+  .transform((filter) => filter ?? null);
+
+export const includeTiming = withDefault(z.boolean(), false);

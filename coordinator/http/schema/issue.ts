@@ -1,0 +1,78 @@
+import type { z } from 'zod';
+import { QuiverError, type ErrorKind } from '../../../shared/errors/quiver-error';
+
+/** What a transform of a schema is handed to report with; zod's own context. */
+export type IssueSink = { issues: z.core.$ZodRawIssue[] };
+
+/**
+ * Reports a violation from inside a schema. `message` continues the field's name ("must be …"). `kind` overrides the
+ * error that a violation at this place is by default; `path` leads on from the field the schema stands at.
+ */
+export function report(sink: IssueSink, input: unknown, message: string, options: { kind?: ErrorKind; path?: PropertyKey[] } = {}): void {
+  sink.issues.push({ code: 'custom', message, input, path: options.path ?? [], params: { kind: options.kind } });
+}
+
+const ARTICLES: Record<string, string> = { array: 'an array', object: 'a JSON object', record: 'a JSON object', int: 'an integer', boolean: 'true or false' };
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number out of range';
+  if (typeof value === 'number' && !Number.isInteger(value)) return 'a fraction';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function sizeIn(origin: string, size: number): string {
+  if (origin === 'string') return `have ${'%'} ${size} characters`;
+  if (origin === 'array') return `have ${'%'} ${size} elements`;
+  return `be ${'%'} ${size}`;
+}
+
+/** zod's issues in the API's words: what the field must be, to stand after its name. */
+export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${ARTICLES[issue.expected] ?? `a ${issue.expected}`}, not ${nameOf(issue.input)}`;
+    case 'too_small':
+      return `must ${sizeIn(issue.origin, Number(issue.minimum)).replace('%', issue.inclusive === false ? 'more than' : 'at least')}`;
+    case 'too_big':
+      return `must ${sizeIn(issue.origin, Number(issue.maximum)).replace('%', issue.inclusive === false ? 'less than' : 'at most')}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Where a value stands in a request, which decides what a violation is by default. */
+export type RequestPlace = 'path' | 'query' | 'body';
+
+/** Longest piece of a client's external_id that is put into a message. */
+const SHOWN_ID_MAX = 80;
+
+function nameOfPath(path: PropertyKey[], place: RequestPlace): string {
+  if (path.length === 0) return place;
+  return path.reduce<string>((text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? String(part) : `${text}.${String(part)}`), '');
+}
+
+/** The external_id of the bulk item that an issue is about, for the message. */
+function itemId(path: PropertyKey[], value: unknown): string {
+  if (path[0] !== 'items' || typeof path[1] !== 'number') return '';
+  const id = (value as { items: { external_id?: unknown }[] }).items[path[1]]?.external_id;
+  return typeof id === 'string' ? ` (external_id ${JSON.stringify(id.slice(0, SHOWN_ID_MAX))})` : '';
+}
+
+/** The operating error for the first violation found in `value`. */
+export function errorFromIssue(issue: z.core.$ZodIssue, place: RequestPlace, value: unknown): QuiverError {
+  const kind = issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
+  const message = `${nameOfPath(issue.path, place)}${itemId(issue.path, value)} ${issue.message}`;
+  return new QuiverError(kind ?? (place === 'body' ? 'schema_violation' : 'invalid_parameter'), message);
+}
+
+/** Checks `value` and answers it as the schema's output. Errors: that of the first violation, naming the field. */
+export function validate<S extends z.ZodType>(schema: S, value: unknown, place: RequestPlace): z.output<S> {
+  const result = schema.safeParse(value, { error: (issue) => wordsFor(issue) });
+  if (result.success) return result.data;
+  throw errorFromIssue(result.error.issues[0], place, value);
+}

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { REQUEST_BOUNDS } from '../http-limits';
+import { integerText, optional } from './fields';
+import { report } from './issue';
+
+const ROLES = ['admin', 'readwrite', 'readonly'] as const;
+const { expiryDaysMax, nameCharactersMax } = REQUEST_BOUNDS;
+
+/** Of the right type, but not a possible value: 400 where a wrong type is 422. */
+const role = z
+  .string()
+  .meta({ enum: ROLES })
+  .transform((value, context) => {
+    const known = ROLES.find((name) => name === value);
+    if (known !== undefined) return known;
+    report(context, value, `must be one of ${ROLES.join(', ')}`, { kind: 'invalid_parameter' });
+    return z.NEVER;
+  });
+
+const keyName = z
+  .string()
+  .max(nameCharactersMax)
+  .transform((value, context) => {
+    if (value.trim() === '') report(context, value, 'must not be blank', { kind: 'invalid_parameter' });
+    return value;
+  });
+
+const expiresInDays = z
+  .int()
+  .meta({ minimum: 1, maximum: expiryDaysMax })
+  .transform((value, context) => {
+    if (value < 1 || value > expiryDaysMax) report(context, value, `must be from 1 to ${expiryDaysMax}`, { kind: 'invalid_parameter' });
+    return value;
+  });
+
+export const keyPath = z.object({ id: integerText(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) });
+
+export const newKeyBody = z.object({ name: keyName, role, expires_in_days: optional(expiresInDays) });
+
+export const keyChangeBody = z.object({ name: optional(keyName), role: optional(role), is_active: optional(z.boolean()) });
+
+const keyFields = {
+  id: z.int(),
+  name: z.string(),
+  role: z.enum(ROLES),
+  created_at: z.iso.datetime(),
+  is_active: z.boolean(),
+  expires_at: z.iso.datetime().nullable(),
+  last_used_at: z.iso.datetime().nullable(),
+};
+
+export const keyAnswer = z.object(keyFields).meta({ id: 'ApiKey' });
+export const newKeyAnswer = z
+  .object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) })
+  .meta({ id: 'ApiKeyWithSecret' });
+export const keysAnswer = z.object({ keys: z.array(keyAnswer) });
+export const keyDeletedAnswer = z.object({ deleted: z.int(), id: z.int(), name: z.string() });
+export const usageAnswer = z
+  .object({
+    total_requests: z.int(),
+    last_24h: z.int(),
+    last_7d: z.int(),
+    last_30d: z.int(),
+    by_endpoint: z.record(z.string(), z.int()),
+    last_request_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Usage' });

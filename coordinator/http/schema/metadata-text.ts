@@ -1,0 +1,48 @@
+import { REQUEST_BOUNDS } from '../http-limits';
+import { type IssueSink, report } from './issue';
+
+/** What is wrong inside a JSON value, or null. Looks no deeper than `depthLeft`. */
+function flaw(value: unknown, depthLeft: number): 'too deep' | 'not finite' | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? null : 'not finite';
+  if (typeof value !== 'object' || value === null) return null;
+  if (depthLeft === 0) return 'too deep';
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      const found = flaw(element, depthLeft - 1);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  // Own keys only: JSON.parse makes `__proto__` an own property, which must not be mistaken for the prototype.
+  for (const key of Object.keys(value)) {
+    const found = flaw((value as Record<string, unknown>)[key], depthLeft - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The JSON text of a metadata object; undefined after a violation was reported. */
+export function metadataText(value: unknown, bytesMax: number, sink: IssueSink): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    report(sink, value, 'must be a JSON object');
+    return undefined;
+  }
+  const { metadataDepthMax } = REQUEST_BOUNDS;
+  switch (flaw(value, metadataDepthMax)) {
+    case 'too deep':
+      report(sink, value, `must be at most ${metadataDepthMax} levels deep`, { kind: 'limit_exceeded' });
+      return undefined;
+    case 'not finite':
+      report(sink, value, 'must hold no number beyond the range of a double');
+      return undefined;
+    case null:
+      break;
+  }
+  const text = JSON.stringify(value);
+  // A code unit takes at most three bytes, so most texts need no counting.
+  if (text.length * 3 > bytesMax && Buffer.byteLength(text) > bytesMax) {
+    report(sink, value, `exceeds the maximum of ${bytesMax} bytes as JSON (MAX_METADATA_BYTES)`, { kind: 'limit_exceeded' });
+    return undefined;
+  }
+  return text;
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+export const nodePath = z.object({ id: z.string().min(1).max(255) });
+
+export const healthAnswer = z.object({
+  status: z.literal('ok'),
+  total_vectors: z.int(),
+  total_collections: z.int(),
+  uptime_seconds: z.number(),
+  collections: z.array(z.object({ name: z.string(), vector_count: z.int(), dim: z.int() })),
+  embedding: z.object({ configured: z.string(), active: z.string(), fallback_reason: z.string().nullable() }),
+});
+
+export const nodeAnswer = z
+  .object({
+    id: z.string(),
+    address: z.string(),
+    zone: z.string(),
+    pid: z.int(),
+    state: z.enum(['up', 'draining', 'drained', 'down']),
+    primaries: z.int(),
+    replicas: z.int(),
+    vectors: z.int(),
+    disk_bytes: z.int(),
+  })
+  .meta({ id: 'Node' });
+
+const shardAnswer = z
+  .object({
+    collection: z.string(),
+    shard: z.int(),
+    epoch: z.int(),
+    primary: z.string().nullable(),
+    in_sync: z.array(z.string()),
+    learners: z.array(z.object({ node: z.string(), progress: z.number() })),
+    state: z.enum(['ok', 'degraded', 'unavailable']),
+    vectors: z.int(),
+    last_op: z.int(),
+    lag_ops: z.record(z.string(), z.int()).meta({ description: 'Operations each replica is behind, by node id.' }),
+  })
+  .meta({ id: 'Shard' });
+
+export const clusterAnswer = z.object({
+  mode: z.enum(['embedded', 'cluster']),
+  controller: z.string().nullable(),
+  coordinators: z.array(z.object({ id: z.string(), address: z.string(), pid: z.int(), started_at: z.iso.datetime() })),
+  nodes: z.array(nodeAnswer),
+  shards: z.array(shardAnswer),
+  moves: z.array(
+    z.object({ collection: z.string(), shard: z.int(), from: z.string(), to: z.string(), phase: z.string(), progress: z.number() }),
+  ),
+});

@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import type { SearchEffort } from '../../../shared/shard/shard-client';
+import type { SearchInput } from '../../service';
+import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
+import { hitAnswer, searchTiming, textHitAnswer } from './answer-fields';
+import { boundedArray, collectionName, externalId, filters, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
+import { type IssueSink, report } from './issue';
+import { vectorSource } from './vector-source';
+
+const { bulkQueriesMax, efMax } = REQUEST_BOUNDS;
+/** Results of a search that says nothing else. */
+const K_DEFAULT = 10;
+const TOP_K_DEFAULT = 5;
+
+const count = z.int().min(1);
+const offset = z.int().min(0);
+
+/** Whether a page lies within MAX_K; reports it when not. */
+function checkPage(page: { k: number; offset: number }, limits: HttpLimits, sink: IssueSink, name = 'k'): void {
+  if (page.k + page.offset <= limits.kMax) return;
+  const what = page.offset === 0 ? `is ${page.k}` : `is ${page.k} and offset ${page.offset}: together they are`;
+  report(sink, page, `${what}${page.offset === 0 ? ',' : ''} more than the maximum of ${limits.kMax} (MAX_K)`, { kind: 'limit_exceeded', path: [name] });
+}
+
+function effortOf(given: { ef?: number | undefined; exact: boolean }): SearchEffort {
+  if (given.exact) return { type: 'exact' };
+  return given.ef === undefined ? { type: 'calibrated' } : { type: 'ef', ef: given.ef };
+}
+
+function searchFields(limits: HttpLimits) {
+  return {
+    vector: optional(vector(limits.vectorDimMax)),
+    text: optional(z.string()),
+    k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
+    offset: withDefault(offset, 0),
+    filters,
+    ef: optional(integer(1, efMax)).meta({ description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
+    exact: withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }),
+  };
+}
+
+type GivenSearch = z.output<z.ZodObject<ReturnType<typeof searchFields>>>;
+
+function inputFromSearch(given: GivenSearch, limits: HttpLimits, sink: IssueSink): SearchInput {
+  checkPage(given, limits, sink);
+  const source = vectorSource(given, sink);
+  if (source === null) return z.NEVER;
+  return { source, k: given.k, offset: given.offset, filter: given.filters, effort: effortOf(given) };
+}
+
+export function searchBody(limits: HttpLimits) {
+  return z
+    .object({ ...searchFields(limits), include_timing: includeTiming })
+    .transform((body, context) => ({ search: inputFromSearch(body, limits, context), includeTiming: body.include_timing }));
+}
+
+export function bulkSearchBody(limits: HttpLimits) {
+  return z.object({
+    queries: boundedArray(z.object(searchFields(limits)).transform((query, context) => inputFromSearch(query, limits, context)), bulkQueriesMax),
+    include_timing: includeTiming,
+  });
+}
+
+export function hybridSearchBody(limits: HttpLimits) {
+  return z
+    .object({
+      query_text: z.string(),
+      vector: optional(vector(limits.vectorDimMax)),
+      k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
+      offset: withDefault(offset, 0),
+      alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
+      filters,
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => {
+      checkPage(body, limits, context);
+      if (body.vector === undefined && body.query_text.trim() === '') {
+        report(context, body, 'must not be empty when there is no vector', { kind: 'invalid_parameter', path: ['query_text'] });
+      }
+      return body;
+    });
+}
+
+export function rerankBody(limits: HttpLimits) {
+  return z
+    .object({
+      vector: optional(vector(limits.vectorDimMax)),
+      text: optional(z.string()),
+      candidates: boundedArray(externalId, limits.kMax, 'MAX_K'),
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => ({ source: vectorSource(body, context) ?? z.NEVER, candidates: body.candidates, includeTiming: body.include_timing }));
+}
+
+/** Fields of recommend's body; k and offset may stand in the query string instead. Left out, they are undefined here. */
+export const recommendBody = z.object({
+  k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
+  offset: optional(offset).meta({ description: 'Default 0.' }),
+  filters,
+});
+
+export const recommendQuery = z.object({
+  k: optional(integerText(1, Number.MAX_SAFE_INTEGER)),
+  offset: optional(integerText(0, Number.MAX_SAFE_INTEGER)),
+});
+
+/** The page that recommend's body or else its query string asks for. Reports a page beyond MAX_K. */
+export function recommendPage(limits: HttpLimits) {
+  return z
+    .object({ k: withDefault(count, K_DEFAULT), offset: withDefault(offset, 0) })
+    .superRefine((page, context) => checkPage(page, limits, context));
+}
+
+export const similarityQuery = z.object({ id1: externalId, id2: externalId });
+
+export function queryBody(limits: HttpLimits) {
+  return z
+    .object({
+      query: z.string().meta({ maxLength: limits.queryLengthMax }),
+      collection_name: collectionName,
+      top_k: withDefault(count.meta({ maximum: limits.kMax }), TOP_K_DEFAULT),
+      filters,
+      include_timing: includeTiming,
+    })
+    .transform((body, context) => {
+      const { query } = body;
+      if (query.trim() === '') report(context, query, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
+      if (query.length > limits.queryLengthMax && [...query].length > limits.queryLengthMax) {
+        const message = `exceeds the maximum length of ${limits.queryLengthMax} characters (MAX_QUERY_LENGTH)`;
+        report(context, query, message, { kind: 'limit_exceeded', path: ['query'] });
+      }
+      checkPage({ k: body.top_k, offset: 0 }, limits, context, 'top_k');
+      return body;
+    });
+}
+
+export const searchAnswer = z.object({
+  results: z.array(hitAnswer),
+  total_count: z.int().meta({ description: 'Vectors in the collection, before filtering.' }),
+  k: z.int(),
+  offset: z.int(),
+  timing_ms: searchTiming.optional(),
+});
+export const bulkSearchAnswer = z.object({ results: z.array(z.array(hitAnswer)), timing_ms: searchTiming.optional() });
+export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional() });
+export const recommendAnswer = z.object({ results: z.array(hitAnswer), collection: z.string(), source_id: z.string(), k: z.int(), offset: z.int() });
+export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });
+export const queryAnswer = z.object({
+  query: z.string(),
+  collection: z.string(),
+  results: z.array(textHitAnswer),
+  timing_ms: searchTiming.optional(),
+});
