@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import { clusterStoreContract } from './cluster-store.contract';
+
+/** Memory that is still there when the cluster store over it has been closed. */
+class LastingMemory extends MemoryKeyValueStore {
+  override async close(): Promise<void> {}
+}
+
+clusterStoreContract('over memory', async () => {
+  const store = new LastingMemory();
+  return { open: () => KeyValueClusterStore.open({ store }), remove: async () => {} };
+});
+
+clusterStoreContract('over RocksDB', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-store-'));
+  return {
+    open: async () => KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder) }),
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+});
