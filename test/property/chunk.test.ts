@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { isBlankUnit } from '../../coordinator/documents/character-boundary';
+import { type Chunk, chunkText } from '../../coordinator/documents/chunk';
+
+const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED);
+
+const piece = fc.oneof(
+  fc.constantFrom(' ', '\n', '\n\n', '. ', '! ', '。', '\t', '\u3000', '', '\r\n\r\n', '?" '),
+  fc.string({ minLength: 1, maxLength: 12 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
+  fc.constantFrom('word', 'longerword', '😀', '👩‍🚀', 'e\u0301', 'न्ध', '中文'),
+  fc.nat({ max: 60 }).map((length) => ' '.repeat(length)),
+  fc.nat({ max: 60 }).map((length) => 'x'.repeat(length)),
+  fc.nat({ max: 20 }).map((length) => '𝒳'.repeat(length)),
+  fc.nat({ max: 80 }).map((length) => `o${'\u0301'.repeat(length)}`),
+);
+const text = fc.array(piece, { maxLength: 120 }).map((pieces) => pieces.join(''));
+const options = fc.integer({ min: 2, max: 80 }).chain((size) => fc.record({ size: fc.constant(size), overlap: fc.nat({ max: size - 1 }) }));
+
+describe(`chunks (SEED=${seed})`, () => {
+  test('keep their bounds, cover the text, make progress and split no character', () => {
+    fc.assert(
+      fc.property(text, options, (input, { size, overlap }) => {
+        const chunks = [...chunkText(input, { size, overlap })];
+        let covered = 0;
+        let previous: Chunk | null = null;
+        for (const chunk of chunks) {
+          expect(chunk.text).toBe(input.slice(chunk.start, chunk.end));
+          expect(chunk.text.length).toBeGreaterThan(0);
+          expect(chunk.text.length).toBeLessThanOrEqual(size);
+          expect(isBlankUnit(chunk.text.charCodeAt(0)) || isBlankUnit(chunk.text.charCodeAt(chunk.text.length - 1))).toBe(false);
+          expect(splitsPair(input, chunk.start) || splitsPair(input, chunk.end)).toBe(false);
+          if (chunk.start > covered) expect(isBlank(input.slice(covered, chunk.start))).toBe(true);
+          if (previous !== null) {
+            expect(chunk.start).toBeGreaterThan(previous.start);
+            expect(chunk.end).toBeGreaterThan(previous.end);
+            expect(previous.end - chunk.start).toBeLessThanOrEqual(Math.min(overlap, size / 2) + 32);
+          }
+          covered = chunk.end;
+          previous = chunk;
+        }
+        expect(isBlank(input.slice(covered))).toBe(true);
+        expect(chunks.length).toBeLessThanOrEqual(1 + Math.ceil((5 * input.length) / size));
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+
+  test('a text that fits is one chunk, trimmed', () => {
+    fc.assert(
+      fc.property(text, (input) => {
+        const chunks = [...chunkText(input, { size: Math.max(2, input.length), overlap: 1 })];
+        expect(chunks.length).toBe(isBlank(input) ? 0 : 1);
+      }),
+      { seed, numRuns: 300 },
+    );
+  });
+});
+
+function isBlank(input: string): boolean {
+  for (let i = 0; i < input.length; i++) if (!isBlankUnit(input.charCodeAt(i))) return false;
+  return true;
+}
+
+function splitsPair(input: string, at: number): boolean {
+  return at > 0 && at < input.length && (input.codePointAt(at - 1) as number) > 0xffff;
+}
