@@ -1,0 +1,87 @@
+import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
+import type { EmbeddingModel } from './embedding-provider';
+import { mixHash } from './feature-hash';
+import { visitFeatures } from './lexical-features';
+
+/** The name that selects the builtin model and that collections record. */
+export const BUILTIN_MODEL = 'builtin';
+
+/**
+ * Characters of a text that count: some 8,000 words, more than the transformer models read; bounds the time of one
+ * text to about ten milliseconds.
+ */
+export const EMBEDDED_CHARACTERS_MAX = 49_152;
+
+/** Work between two chances for other calls to run: characters read, and elements of vectors written; a few milliseconds. */
+const SLICE_WORK = 65_536;
+
+/**
+ * The lexical embedder that needs no download and fits any dimension: the features of a text (see visitFeatures) are
+ * hashed with signs into `dim` dimensions (Weinberger et al., "Feature hashing for large scale multitask learning",
+ * 2009), each into two places, and the sum is brought to unit length. Texts are near when they share words, parts of
+ * words and phrases; it knows no synonyms.
+ *
+ * Deterministic: integer sums, then one exactly rounded square root and division per element; golden vectors are
+ * tested. A blank text has nothing to compare: its vector is zero, the one exception to unit length.
+ */
+export class BuiltinModel implements EmbeddingModel {
+  readonly name = BUILTIN_MODEL;
+  readonly dim = null;
+  private readonly analyser: Analyser;
+
+  constructor(options: { analyser?: Analyser } = {}) {
+    this.analyser = options.analyser ?? defaultAnalyser;
+  }
+
+  async embed(texts: string[], options: { dim: number; kind: 'query' | 'passage' }): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    let work = 0;
+    for (const text of texts) {
+      if (work >= SLICE_WORK) {
+        await new Promise((resolve) => setImmediate(resolve));
+        work = 0;
+      }
+      vectors.push(this.embedOne(text, options.dim));
+      work += Math.min(text.length, EMBEDDED_CHARACTERS_MAX) + options.dim;
+    }
+    return vectors;
+  }
+
+  private embedOne(text: string, dim: number): Float32Array {
+    const sums = new Float64Array(dim);
+    let features = 0;
+    visitFeatures(text.slice(0, EMBEDDED_CHARACTERS_MAX), this.analyser, (hash, weight) => {
+      features = (features ^ hash) >>> 0;
+      addSigned(sums, hash, weight);
+      addSigned(sums, mixHash(hash ^ SECOND_PLACE), weight);
+    });
+    const vector = unitVector(sums);
+    // Signs may cancel everything, above all in one or two dimensions: any fixed direction serves then.
+    if (vector === null) return features === 0 ? new Float32Array(dim) : axis(dim, features);
+    return vector;
+  }
+}
+
+const SECOND_PLACE = 0x9e3779b9;
+
+/** The high bits of the hash choose the place, its lowest bit the sign. */
+function addSigned(sums: Float64Array, hash: number, weight: number): void {
+  const place = Math.floor((hash * sums.length) / 0x1_0000_0000);
+  sums[place] += (hash & 1) === 0 ? weight : -weight;
+}
+
+function unitVector(sums: Float64Array): Float32Array | null {
+  let square = 0;
+  for (let i = 0; i < sums.length; i++) square += sums[i] * sums[i];
+  if (square === 0) return null;
+  const length = Math.sqrt(square);
+  const vector = new Float32Array(sums.length);
+  for (let i = 0; i < sums.length; i++) vector[i] = sums[i] / length;
+  return vector;
+}
+
+function axis(dim: number, hash: number): Float32Array {
+  const vector = new Float32Array(dim);
+  vector[hash % dim] = 1;
+  return vector;
+}

@@ -1,0 +1,44 @@
+import { LRUCache } from 'lru-cache';
+import type { EmbeddingModel } from './embedding-provider';
+
+/** Bytes of query vectors kept per model: some 5,000 queries of 384 dimensions with their texts. */
+const CACHE_BYTES = 16 * 1024 * 1024;
+/** Longer queries are hardly ever asked twice. */
+const CACHED_TEXT_LENGTH_MAX = 4096;
+
+/**
+ * Remembers the vectors of recent queries of a model that is slow to ask. Passages pass through: a text is stored once.
+ * Vectors are copies, so callers may change theirs.
+ */
+export class CachingModel implements EmbeddingModel {
+  private readonly queries = new LRUCache<string, Float32Array>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: (vector, key) => vector.byteLength + 2 * key.length + 64,
+  });
+
+  constructor(private readonly model: EmbeddingModel) {}
+
+  get name(): string {
+    return this.model.name;
+  }
+
+  get dim(): number | null {
+    return this.model.dim;
+  }
+
+  async embed(texts: string[], options: { dim: number; kind: 'query' | 'passage' }): Promise<Float32Array[]> {
+    if (options.kind === 'passage') return this.model.embed(texts, options);
+    const keys = texts.map((text) => `${options.dim} ${text}`);
+    const known = keys.map((key) => this.queries.get(key));
+    const missing = texts.filter((_, i) => known[i] === undefined);
+    const embedded = missing.length === 0 ? [] : await this.model.embed(missing, options);
+    let next = 0;
+    return keys.map((key, i) => {
+      const cached = known[i];
+      if (cached !== undefined) return cached.slice();
+      const vector = embedded[next++];
+      if (key.length <= CACHED_TEXT_LENGTH_MAX) this.queries.set(key, vector.slice());
+      return vector;
+    });
+  }
+}

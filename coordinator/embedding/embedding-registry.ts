@@ -1,0 +1,91 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { Clock } from '../../shared/time/clock';
+import { BUILTIN_MODEL, BuiltinModel } from './builtin-model';
+import { CachingModel } from './caching-model';
+import type { EmbeddingModel, EmbeddingProvider } from './embedding-provider';
+
+/**
+ * Opens a model by name: from a local folder, a cache, or the network. Rejects when it can't; a QuiverError's message
+ * is shown to clients as the reason, any other error only to the log.
+ */
+export type EmbeddingModelLoader = (name: string) => Promise<EmbeddingModel>;
+
+export interface EmbeddingRegistryOptions {
+  /** The configured model, EMBEDDING_MODEL. */
+  configured: string;
+  /** Opens every model but `builtin`; null where there is none. */
+  loader: EmbeddingModelLoader | null;
+  log: { warn(facts: Record<string, unknown>, message: string): void };
+  clock: Clock;
+}
+
+/** A model that could not be loaded is tried again only after this long: each try may mean a download that times out. */
+const RETRY_AFTER_MS = 60_000;
+
+/**
+ * The models of a process, each loaded once, at its first use, however many ask at the same time. When the configured
+ * one can't be loaded, new collections get `builtin` (one loud line in the log); what a collection has recorded is never
+ * replaced. Should a later try succeed, new collections get the configured model again.
+ */
+export class EmbeddingRegistry implements EmbeddingProvider {
+  private readonly builtin = new BuiltinModel();
+  private readonly models = new Map<string, Promise<EmbeddingModel>>();
+  private readonly failures = new Map<string, { error: QuiverError; atMs: number }>();
+  private hasWarned = false;
+
+  constructor(private readonly options: EmbeddingRegistryOptions) {}
+
+  async defaultModel(): Promise<EmbeddingModel> {
+    try {
+      return await this.model(this.options.configured);
+    } catch (error) {
+      this.warnOnce(error);
+      return this.builtin;
+    }
+  }
+
+  model(name: string): Promise<EmbeddingModel> {
+    if (name === BUILTIN_MODEL) return Promise.resolve(this.builtin);
+    const known = this.models.get(name);
+    if (known !== undefined) return known;
+    const failure = this.failures.get(name);
+    if (failure !== undefined && this.options.clock.monotonicMs() - failure.atMs < RETRY_AFTER_MS) return Promise.reject(failure.error);
+    const loading = this.load(name);
+    this.models.set(name, loading);
+    return loading;
+  }
+
+  status(): { configured: string; active: string; fallbackReason: string | null } {
+    const { configured } = this.options;
+    const failure = this.failures.get(configured);
+    if (failure === undefined) return { configured, active: configured, fallbackReason: null };
+    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message };
+  }
+
+  private async load(name: string): Promise<EmbeddingModel> {
+    try {
+      if (this.options.loader === null) throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
+      const model = new CachingModel(await this.options.loader(name));
+      this.failures.delete(name);
+      return model;
+    } catch (cause) {
+      const reason = isQuiverError(cause) ? `: ${cause.message}` : '';
+      const error = new QuiverError('embedding_unavailable', `The embedding model "${name}" can't be loaded${reason}`, {
+        cause,
+        details: { model: name },
+      });
+      this.failures.set(name, { error, atMs: this.options.clock.monotonicMs() });
+      this.models.delete(name);
+      throw error;
+    }
+  }
+
+  private warnOnce(error: unknown): void {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    this.options.log.warn(
+      { configured: this.options.configured, active: BUILTIN_MODEL, err: error },
+      `EMBEDDING MODEL "${this.options.configured}" CAN'T BE LOADED: new collections use "builtin", which compares words, not meaning. Set EMBEDDING_MODEL=builtin to silence this.`,
+    );
+  }
+}

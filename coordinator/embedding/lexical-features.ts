@@ -1,0 +1,90 @@
+import type { Analyser } from '../../shared/text/analyser';
+import { hashText } from './feature-hash';
+import { FUNCTION_WORDS } from './function-words';
+
+/** Takes one feature of a text: a 32-bit hash that names it, and its weight, a positive integer. */
+export type FeatureVisitor = (hash: number, weight: number) => void;
+
+/** Different kinds of features never share a hash by design. */
+const WORD_SEED = 0x51ed270b;
+const PAIR_SEED = 0x2f0b4c47;
+const PART_SEED = 0x6a09e667;
+const CHARACTER_SEED = 0x3c6ef372;
+
+/** Weight of a word of four or more letters that occurs once; all other weights are relative to it. */
+const WORD_WEIGHT = 256;
+/** Short words say little in most languages: by length in UTF-16 code units. */
+const SHORT_WORD_WEIGHTS = [0, 64, 112, 192];
+const FUNCTION_WORD_WEIGHT = 40;
+/** All parts of a word together weigh almost as much as the word: 0.8 of it, as lengths add up, square by square. */
+const PARTS_SHARE = 0.8;
+const PAIR_SHARE = 0.5;
+const PART_LENGTH = 3;
+
+/**
+ * The features by which the builtin embedder compares texts: words, pairs of neighbouring words, and the overlapping
+ * three-letter parts of each word with its ends marked, so that inflections and misspellings stay near.
+ * A text without terms has its characters as features; a blank one has none.
+ * Everything is integer arithmetic or exactly rounded, hence the same on every machine.
+ */
+export function visitFeatures(text: string, analyser: Analyser, visit: FeatureVisitor): void {
+  const terms = analyser.terms(text);
+  if (terms.length === 0) {
+    visitCharacters(text, visit);
+    return;
+  }
+  for (const [term, count] of counted(terms)) {
+    const weight = Math.round((weightOfWord(term) * repetitionWeight(count)) / WORD_WEIGHT);
+    visit(hashText(term, 0, term.length, WORD_SEED), weight);
+    visitParts(term, weight, visit);
+  }
+  for (const [pair, count] of counted(pairsOf(terms))) {
+    visit(hashText(pair, 0, pair.length, PAIR_SEED), Math.round(PAIR_SHARE * repetitionWeight(count)));
+  }
+}
+
+/** `WORD_WEIGHT` · (1 + about ln count), by whole doublings and a straight line between: Math.log differs by engine. */
+export function repetitionWeight(count: number): number {
+  const doublings = 31 - Math.clz32(count);
+  const between = count / 2 ** doublings - 1;
+  return Math.round(WORD_WEIGHT * (1 + 0.6931 * (doublings + between)));
+}
+
+function weightOfWord(term: string): number {
+  if (FUNCTION_WORDS.has(term)) return FUNCTION_WORD_WEIGHT;
+  // A character of a script without spaces is as good as a syllable, and a pair of them as a word.
+  if (term.length < SHORT_WORD_WEIGHTS.length && term.charCodeAt(0) >= 0x0e00) return term.length === 1 ? 128 : WORD_WEIGHT;
+  return SHORT_WORD_WEIGHTS[term.length] ?? WORD_WEIGHT;
+}
+
+function visitParts(term: string, weight: number, visit: FeatureVisitor): void {
+  if (term.length < PART_LENGTH) return;
+  const marked = `^${term}$`;
+  const count = marked.length - PART_LENGTH + 1;
+  const partWeight = Math.round((PARTS_SHARE * weight) / Math.sqrt(count));
+  if (partWeight === 0) return;
+  for (let i = 0; i < count; i++) visit(hashText(marked, i, i + PART_LENGTH, PART_SEED), partWeight);
+}
+
+/** Neighbours that are not both function words. */
+function pairsOf(terms: string[]): string[] {
+  const pairs: string[] = [];
+  for (let i = 1; i < terms.length; i++) {
+    if (!FUNCTION_WORDS.has(terms[i - 1]) && !FUNCTION_WORDS.has(terms[i])) pairs.push(`${terms[i - 1]} ${terms[i]}`);
+  }
+  return pairs;
+}
+
+function visitCharacters(text: string, visit: FeatureVisitor): void {
+  for (const [character, count] of counted(text.replace(BLANK, ''))) {
+    visit(hashText(character, 0, character.length, CHARACTER_SEED), repetitionWeight(count));
+  }
+}
+
+const BLANK = /[\s\p{Cc}\ufeff]/gu;
+
+function counted(features: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const feature of features) counts.set(feature, (counts.get(feature) ?? 0) + 1);
+  return counts;
+}

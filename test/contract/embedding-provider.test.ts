@@ -1,0 +1,100 @@
+import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
+import type { EmbeddingModel } from '../../coordinator/embedding/embedding-provider';
+import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/embedding/embedding-registry';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { ManualClock } from '../../shared/time/clock';
+
+/** A model of three dimensions that counts how often it is asked. */
+class CountingModel implements EmbeddingModel {
+  readonly dim = 3;
+  asked: string[] = [];
+
+  constructor(readonly name: string) {}
+
+  async embed(texts: string[]): Promise<Float32Array[]> {
+    this.asked.push(...texts);
+    return texts.map((text) => Float32Array.of(text.length, 0, 0));
+  }
+}
+
+function registryOf(configured: string, loader: EmbeddingModelLoader | null) {
+  const warnings: string[] = [];
+  const clock = new ManualClock();
+  const log = { warn: (_facts: Record<string, unknown>, message: string) => void warnings.push(message) };
+  return { registry: new EmbeddingRegistry({ configured, loader, log, clock }), warnings, clock };
+}
+
+describe('EmbeddingRegistry', () => {
+  test('the builtin model needs no loader and no warning', async () => {
+    const { registry, warnings } = registryOf('builtin', null);
+    expect(await registry.defaultModel()).toBeInstanceOf(BuiltinModel);
+    expect(registry.status()).toEqual({ configured: 'builtin', active: 'builtin', fallbackReason: null });
+    expect(warnings).toEqual([]);
+  });
+
+  test('a configured model that cannot be loaded falls back to builtin, said once', async () => {
+    const { registry, warnings } = registryOf('some/model', null);
+    const [first, second] = await Promise.all([registry.defaultModel(), registry.defaultModel()]);
+    expect([first.name, second.name]).toEqual(['builtin', 'builtin']);
+    await registry.defaultModel();
+    expect(warnings.length).toBe(1);
+    expect(warnings[0]).toContain('some/model');
+    expect(registry.status()).toEqual({ configured: 'some/model', active: 'builtin', fallbackReason: expect.stringContaining('some/model') });
+  });
+
+  test('a recorded model is never replaced: an error names it', async () => {
+    const { registry } = registryOf('builtin', null);
+    await expect(registry.model('other/model')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: expect.stringContaining('other/model') });
+    expect((await registry.model('builtin')).name).toBe('builtin');
+  });
+
+  test('a model is loaded once, however many ask at once', async () => {
+    let loads = 0;
+    const { registry } = registryOf('m', async (name) => {
+      loads++;
+      return new CountingModel(name);
+    });
+    const models = await Promise.all([registry.model('m'), registry.defaultModel(), registry.model('m')]);
+    expect(loads).toBe(1);
+    expect(new Set(models).size).toBe(1);
+    expect(models[0]).toMatchObject({ name: 'm', dim: 3 });
+  });
+
+  test('a failed load is tried again, but not at every call', async () => {
+    let loads = 0;
+    const { registry, clock, warnings } = registryOf('m', async (name) => {
+      if (++loads === 1) throw new QuiverError('unavailable', 'no network');
+      return new CountingModel(name);
+    });
+    expect((await registry.defaultModel()).name).toBe('builtin');
+    expect(registry.status().fallbackReason).toContain('no network');
+    await expect(registry.model('m')).rejects.toMatchObject({ kind: 'embedding_unavailable' });
+    expect(loads).toBe(1);
+    clock.advance(61_000);
+    expect((await registry.model('m')).name).toBe('m');
+    expect((await registry.defaultModel()).name).toBe('m');
+    expect(registry.status()).toEqual({ configured: 'm', active: 'm', fallbackReason: null });
+    expect(warnings.length).toBe(1);
+  });
+
+  test('what is not meant for clients stays out of the message', async () => {
+    const { registry } = registryOf('m', async () => {
+      throw new Error('/secret/path/model.onnx not found');
+    });
+    await registry.defaultModel();
+    expect(registry.status().fallbackReason).not.toContain('secret');
+  });
+
+  test('recent queries are remembered, passages are not', async () => {
+    const inner = new CountingModel('m');
+    const { registry } = registryOf('m', async () => inner);
+    const model = await registry.model('m');
+    const [first] = await model.embed(['abc'], { dim: 3, kind: 'query' });
+    first[0] = 99;
+    const again = await model.embed(['x', 'abc', 'abcd'], { dim: 3, kind: 'query' });
+    expect(again.map((vector) => vector[0])).toEqual([1, 3, 4]);
+    expect(inner.asked).toEqual(['abc', 'x', 'abcd']);
+    await model.embed(['abc'], { dim: 3, kind: 'passage' });
+    expect(inner.asked).toEqual(['abc', 'x', 'abcd', 'abc']);
+  });
+});
