@@ -181,12 +181,13 @@ export class StoreKeyUsage implements KeyUsage {
   }
 
   private changesOf(subject: UsageSubject, tally: Tally): StoreChange[] {
-    const { counter } = tally;
-    const put = (key: string, value: unknown): StoreChange => ({ type: 'put', key, value: JSON.stringify(value) });
+    const path = (day: number): string => hoursPath(subject, this.coordinatorId, day);
+    const forgotten = tally.counter.forgetOldDays(this.clock.wallMs());
+    const days = [...tally.dirtyDays].filter((day) => !forgotten.includes(day));
     return [
-      put(totalsPath(subject, this.coordinatorId), counter.totals()),
-      ...[...tally.dirtyDays].map((day) => put(hoursPath(subject, this.coordinatorId, day), counter.hours(day))),
-      ...counter.forgetOldDays(this.clock.wallMs()).map((day): StoreChange => ({ type: 'delete', key: hoursPath(subject, this.coordinatorId, day) })),
+      { type: 'put', key: totalsPath(subject, this.coordinatorId), value: JSON.stringify(tally.counter.totals()) },
+      ...days.map((day): StoreChange => ({ type: 'put', key: path(day), value: JSON.stringify(tally.counter.hours(day)) })),
+      ...forgotten.map((day): StoreChange => ({ type: 'delete', key: path(day) })),
     ];
   }
 

@@ -1,0 +1,175 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ApiKeyView, KeysService, Role } from '../../coordinator/keys/keys-service';
+import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import { ManualClock } from '../../shared/time/clock';
+
+/** The KeysService as docs and HTTP promise it, over the cluster store's implementations. */
+
+const STORES: [string, (folder: string) => Promise<ClusterStore>][] = [
+  ['memory', async () => KeyValueClusterStore.open({ store: new MemoryKeyValueStore() })],
+  ['RocksDB', async (folder) => KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder) })],
+];
+
+const DAY_MS = 86_400_000;
+const ADMIN_SECRET = 'the-secret-of-key-1';
+
+describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
+  let folder: string;
+  let store: ClusterStore;
+  let clock: ManualClock;
+  let opened: StoreKeysService;
+  let keys: KeysService;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'quiver-keys-'));
+    store = await openStore(join(folder, 'store'));
+    clock = new ManualClock(Date.UTC(2024, 4, 6, 7, 8, 9, 10));
+    opened = (await StoreKeysService.open({ store, clock, apiKey: ADMIN_SECRET })).keys;
+    keys = opened;
+  });
+
+  afterEach(async () => {
+    opened.close();
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('key 1 is there from the start: default, admin, active, without an end', async () => {
+    const expected: ApiKeyView = {
+      id: 1, name: 'default', role: 'admin', createdAt: '2024-05-06T07:08:09.010Z', isActive: true, expiresAt: null, lastUsedAt: null,
+    };
+    expect(await keys.list()).toEqual([expected]);
+    expect(await keys.get(1)).toEqual(expected);
+    expect(keys.authenticate(ADMIN_SECRET)).toMatchObject({ id: 1, role: 'admin' });
+  });
+
+  test('a created key is in force at once and shown with its secret only once', async () => {
+    const created = await keys.create({ name: 'reader', role: 'readonly', expiresInDays: null });
+    expect(created).toMatchObject({ id: 2, name: 'reader', role: 'readonly', isActive: true, expiresAt: null, lastUsedAt: null });
+    expect(created.key).toMatch(/^qv_[A-Za-z0-9_-]{43}$/);
+    expect(keys.authenticate(created.key)).toMatchObject({ id: 2, role: 'readonly' });
+    const shown = JSON.stringify([await keys.list(), await keys.get(2), keys.authenticate(created.key)]);
+    expect(shown).not.toContain(created.key);
+    expect(shown).not.toMatch(/"(key|digest)"/);
+  });
+
+  test('the store never holds a secret', async () => {
+    const created = await keys.create({ name: 'reader', role: 'readonly', expiresInDays: null });
+    const rotated = await keys.rotate(created.id);
+    const stored = JSON.stringify((await store.list('/')).entries);
+    for (const secret of [ADMIN_SECRET, created.key, rotated.key]) expect(stored).not.toContain(secret);
+  });
+
+  test.each(['', 'qv_', 'the-secret-of-key-2', 'THE-SECRET-OF-KEY-1', 'the-secret-of-key-1 ', '__proto__', 'ключ'])('%j is nobody', (secret) => {
+    expect(keys.authenticate(secret)).toBeNull();
+  });
+
+  test('ids rise and are never given again', async () => {
+    const first = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    const second = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    await keys.delete(second.id);
+    const third = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    expect([first.id, second.id, third.id]).toEqual([2, 3, 4]);
+  });
+
+  test('keys made at the same time get ids of their own', async () => {
+    const made = await Promise.all(Array.from({ length: 20 }, (_, i) => keys.create({ name: `key ${i}`, role: 'readwrite', expiresInDays: null })));
+    expect(new Set(made.map((key) => key.id)).size).toBe(20);
+    expect((await keys.list()).map((key) => key.id)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
+    for (const { id, key } of made) expect(keys.authenticate(key)?.id).toBe(id);
+  });
+
+  test('a key is void from its expiry on', async () => {
+    const created = await keys.create({ name: 'guest', role: 'readonly', expiresInDays: 2 });
+    expect(created.expiresAt).toBe('2024-05-08T07:08:09.010Z');
+    clock.advance(2 * DAY_MS - 1);
+    expect(keys.authenticate(created.key)?.id).toBe(created.id);
+    clock.advance(1);
+    expect(keys.authenticate(created.key)).toBeNull();
+    expect(await keys.get(created.id)).toMatchObject({ isActive: true, expiresAt: '2024-05-08T07:08:09.010Z' });
+  });
+
+  test('name, role and activity can be changed, one or all', async () => {
+    const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    expect(await keys.update(id, { role: 'readwrite' })).toMatchObject({ name: 'a', role: 'readwrite', isActive: true });
+    expect(keys.authenticate(key)?.role).toBe('readwrite');
+    expect(await keys.update(id, { name: 'b', isActive: false })).toMatchObject({ name: 'b', role: 'readwrite', isActive: false });
+    expect(keys.authenticate(key)).toBeNull();
+    expect(await keys.update(id, { isActive: true })).toMatchObject({ name: 'b', isActive: true });
+    expect(keys.authenticate(key)?.id).toBe(id);
+    expect(await keys.update(id, {})).toEqual(await keys.get(id));
+  });
+
+  test('a rotated key answers to its new secret alone', async () => {
+    const created = await keys.create({ name: 'a', role: 'readwrite', expiresInDays: 3 });
+    const rotated = await keys.rotate(created.id);
+    expect(rotated).toMatchObject({ id: created.id, name: 'a', role: 'readwrite', expiresAt: created.expiresAt });
+    expect(rotated.key).not.toBe(created.key);
+    expect(keys.authenticate(created.key)).toBeNull();
+    expect(keys.authenticate(rotated.key)?.id).toBe(created.id);
+  });
+
+  test('a deleted key is gone', async () => {
+    const created = await keys.create({ name: 'a', role: 'admin', expiresInDays: null });
+    expect(await keys.delete(created.id)).toMatchObject({ id: created.id, name: 'a' });
+    expect(keys.authenticate(created.key)).toBeNull();
+    await expect(keys.get(created.id)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(keys.delete(created.id)).rejects.toMatchObject({ kind: 'not_found' });
+    expect((await keys.list()).map((key) => key.id)).toEqual([1]);
+  });
+
+  test.each([0, 99, -1, 1.5, Number.NaN])('key %p does not exist', async (id) => {
+    await expect(keys.get(id)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(keys.update(id, { name: 'a' })).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(keys.rotate(id)).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(keys.delete(id)).rejects.toMatchObject({ kind: 'not_found' });
+  });
+
+  test.each([
+    ['a blank name', { name: ' \t', role: 'admin', expiresInDays: null }, /name must not be blank/],
+    ['an endless name', { name: 'n'.repeat(256), role: 'admin', expiresInDays: null }, /name is longer than 255/],
+    ['an unknown role', { name: 'a', role: 'owner', expiresInDays: null }, /role must be one of admin, readwrite, readonly/],
+    ['a role from the prototype', { name: 'a', role: 'constructor', expiresInDays: null }, /role/],
+    ['no day', { name: 'a', role: 'admin', expiresInDays: 0 }, /expires_in_days/],
+    ['half a day', { name: 'a', role: 'admin', expiresInDays: 1.5 }, /expires_in_days/],
+    ['more days than a calendar has', { name: 'a', role: 'admin', expiresInDays: 1e15 }, /expires_in_days/],
+  ])('%s is refused and nothing is made', async (_title, input, message) => {
+    const refusal = keys.create(input as { name: string; role: Role; expiresInDays: number | null });
+    await expect(refusal).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(message) });
+    expect(await keys.list()).toHaveLength(1);
+  });
+
+  test('a bad change is refused as a whole', async () => {
+    const { id } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    await expect(keys.update(id, { name: 'b', role: 'owner' as Role })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await expect(keys.update(id, { name: '', role: 'admin' })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    expect(await keys.get(id)).toMatchObject({ name: 'a', role: 'readonly' });
+  });
+
+  test('key 1 cannot be deleted, demoted, switched off or renamed, but rotated', async () => {
+    for (const change of [{ role: 'readonly' as const }, { role: 'readwrite' as const }, { isActive: false }, { name: 'other' }]) {
+      await expect(keys.update(1, change)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    }
+    await expect(keys.delete(1)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    expect(await keys.update(1, { role: 'admin', isActive: true, name: 'default' })).toMatchObject({ id: 1, role: 'admin' });
+    const rotated = await keys.rotate(1);
+    expect(keys.authenticate(ADMIN_SECRET)).toBeNull();
+    expect(keys.authenticate(rotated.key)?.id).toBe(1);
+  });
+
+  test('the last use is shown', async () => {
+    const created = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    clock.advance(5000);
+    keys.authenticate(created.key);
+    expect((await keys.get(created.id)).lastUsedAt).toBe('2024-05-06T07:08:14.010Z');
+    clock.advance(1);
+    keys.authenticate('wrong');
+    expect((await keys.list()).map((key) => key.lastUsedAt)).toEqual([null, '2024-05-06T07:08:14.010Z']);
+  });
+});
