@@ -1,4 +1,5 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import { BUILTIN_MODEL, BuiltinModel } from './builtin-model';
 import { CachingModel } from './caching-model';
@@ -15,7 +16,7 @@ export interface EmbeddingRegistryOptions {
   configured: string;
   /** Opens every model but `builtin`; null where there is none. */
   loader: EmbeddingModelLoader | null;
-  log: { warn(facts: Record<string, unknown>, message: string): void };
+  log: Pick<Logger, 'warn'>;
   clock: Clock;
 }
 
@@ -84,7 +85,7 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     if (this.hasWarned) return;
     this.hasWarned = true;
     this.options.log.warn(
-      { configured: this.options.configured, active: BUILTIN_MODEL, err: error },
+      { configured: this.options.configured, active: BUILTIN_MODEL, error },
       `EMBEDDING MODEL "${this.options.configured}" CAN'T BE LOADED: new collections use "builtin", which compares words, not meaning. Set EMBEDDING_MODEL=builtin to silence this.`,
     );
   }

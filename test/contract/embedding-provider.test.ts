@@ -2,6 +2,7 @@ import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
 import type { EmbeddingModel } from '../../coordinator/embedding/embedding-provider';
 import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/embedding/embedding-registry';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { LogFields } from '../../shared/logs/logger';
 import { ManualClock } from '../../shared/time/clock';
 
 /** A model of three dimensions that counts how often it is asked. */
@@ -20,7 +21,7 @@ class CountingModel implements EmbeddingModel {
 function registryOf(configured: string, loader: EmbeddingModelLoader | null) {
   const warnings: string[] = [];
   const clock = new ManualClock();
-  const log = { warn: (_facts: Record<string, unknown>, message: string) => void warnings.push(message) };
+  const log = { warn: (_fields: LogFields, message: string) => void warnings.push(message) };
   return { registry: new EmbeddingRegistry({ configured, loader, log, clock }), warnings, clock };
 }
 
