@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardClient } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { ScatterGather } from '../routing/scatter-gather';
+import type { StampClock } from '../routing/stamp-clock';
+import type { CollectionsService, CollectionView, NewCollection } from '../service';
+import type { CollectionCatalog } from './collection-catalog';
+import type { CollectionRecord, DropIntent } from './collection-record';
+
+/** 128 bits: two collections never share a uid by chance. */
+const UID_BYTES = 16;
+/** Collections opened or counted at once: enough to keep disks and nodes busy, few enough to bound memory and sockets. */
+const COLLECTIONS_AT_ONCE = 16;
+
+/**
+ * Creates, shows and deletes collections: the catalog decides, the shards follow. A collection is visible once its
+ * shards serve, and invisible before the first of them is dropped. What a crash leaves half done is finished by
+ * {@link recover}.
+ */
+export class CatalogCollectionsService implements CollectionsService {
+  private readonly catalog: CollectionCatalog;
+  private readonly shards: ShardClient;
+  private readonly scatter: ScatterGather;
+  private readonly stamps: StampClock;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly defaults: { shards: number; replicas: number };
+
+  constructor(options: {
+    catalog: CollectionCatalog;
+    shards: ShardClient;
+    scatter: ScatterGather;
+    stamps: StampClock;
+    clock: Clock;
+    log: Logger;
+    defaults: { shards: number; replicas: number };
+  }) {
+    this.catalog = options.catalog;
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.stamps = options.stamps;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.defaults = options.defaults;
+  }
+
+  async create(input: NewCollection): Promise<CollectionView> {
+    const reserved: CollectionRecord = {
+      uid: randomBytes(UID_BYTES).toString('hex'),
+      name: input.name,
+      dim: input.dim,
+      metric: input.metric,
+      description: input.description,
+      shards: input.shards ?? this.defaults.shards,
+      replicas: input.replicas ?? this.defaults.replicas,
+      createdAt: new Date(this.clock.wallMs()).toISOString(),
+      embeddingModel: null,
+      state: 'creating',
+    };
+    await this.catalog.reserve(reserved);
+    try {
+      await this.openShards(reserved);
+      return viewOf(await this.catalog.publish(reserved), 0);
+    } catch (error) {
+      // What could not be opened is taken back; if that fails too, the next start does it.
+      await this.catalog
+        .abandon(reserved)
+        .then((intent) => this.dropShards(intent))
+        .catch((cause: unknown) => this.log.warn({ collection: input.name, error: cause }, 'a collection that could not be created is left to be cleaned up'));
+      throw error;
+    }
+  }
+
+  async list(): Promise<CollectionView[]> {
+    const views = await inBatches(await this.catalog.list(), async (record) => {
+      try {
+        return await this.counted(record);
+      } catch (error) {
+        // Deleted since it was listed.
+        if (isQuiverError(error) && error.kind === 'not_found') return null;
+        throw error;
+      }
+    });
+    return views.filter((view) => view !== null);
+  }
+
+  async get(name: string): Promise<CollectionView> {
+    return this.counted(await this.catalog.read(name));
+  }
+
+  async update(name: string, change: { description: string | null }): Promise<CollectionView> {
+    return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
+  }
+
+  /** Resolves when the shards are gone, too; one that can't be reached is dropped by a later recovery. */
+  async delete(name: string): Promise<void> {
+    const intent = await this.catalog.remove(name);
+    await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
+  }
+
+  /**
+   * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones; then
+   * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
+   * collection answers `unavailable`, the others serve. May be called again.
+   * Errors: unavailable when the cluster store can't be reached.
+   */
+  async recover(): Promise<void> {
+    await this.catalog.follow();
+    await this.catalog.abandonReservations();
+    await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
+    await inBatches(await this.catalog.list(), async (record) => {
+      try {
+        await this.openShards(record);
+        await this.countVectors(record);
+      } catch (error) {
+        this.log.error({ collection: record.name, error }, 'a collection could not be opened');
+      }
+    });
+  }
+
+  private async openShards(record: CollectionRecord): Promise<void> {
+    const { dim, metric } = record;
+    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, dim, metric }));
+  }
+
+  private async dropShards(intent: DropIntent): Promise<void> {
+    await this.scatter.readAll(intent, this.scatter.begin(), (id) => this.shards.drop(id));
+    await this.catalog.dropped(intent);
+  }
+
+  private leaveDrop(intent: DropIntent, error: unknown): void {
+    this.log.warn({ collection: intent.name, collectionUid: intent.uid, error }, 'shards of a deleted collection are left to be dropped later');
+  }
+
+  private async counted(record: CollectionRecord): Promise<CollectionView> {
+    return viewOf(record, await this.countVectors(record));
+  }
+
+  private async countVectors(record: CollectionRecord): Promise<number> {
+    const call = this.scatter.begin();
+    const statuses = await this.scatter.readAll(record, call, (id) => this.shards.status(id, call));
+    for (const status of statuses) this.stamps.observe(status.lastStamp);
+    return statuses.reduce((sum, status) => sum + status.vectorCount, 0);
+  }
+}
+
+function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
+  return {
+    name: record.name,
+    dim: record.dim,
+    metric: record.metric,
+    description: record.description,
+    vectorCount,
+    createdAt: record.createdAt,
+    shards: record.shards,
+    replicas: record.replicas,
+    embeddingModel: record.embeddingModel,
+  };
+}
+
+async function inBatches<T, R>(items: T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < items.length; i += COLLECTIONS_AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(i, i + COLLECTIONS_AT_ONCE).map(run))));
+  }
+  return results;
+}

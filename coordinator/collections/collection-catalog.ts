@@ -1,0 +1,184 @@
+import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { CollectionDirectory } from './collection-directory';
+import { collectionNotFound } from './collection-not-found';
+import {
+  collectionFromEntry,
+  collectionPath,
+  COLLECTIONS_PREFIX,
+  collectionToValue,
+  dropFromEntry,
+  dropPath,
+  DROPS_PREFIX,
+  dropToValue,
+  type CollectionRecord,
+  type DropIntent,
+} from './collection-record';
+
+/** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
+const ATTEMPTS_MAX = 32;
+
+/**
+ * The collections in the cluster store: every change is one transaction guarded by what it was decided on. Look-ups on
+ * the way of searches and writes answer from memory, which follows the store; a name that is not known there is asked
+ * of the store, so a collection made through another coordinator is found at once.
+ * Shards are not its business: it keeps the intents by which whoever opens and drops them can finish after a crash.
+ */
+export class CollectionCatalog {
+  private readonly store: ClusterStore;
+  private readonly directory = new CollectionDirectory();
+  private stopWatching: (() => void) | null = null;
+
+  constructor(options: { store: ClusterStore }) {
+    this.store = options.store;
+  }
+
+  /** Starts following the store; does nothing when it does. Errors: unavailable. */
+  async follow(): Promise<void> {
+    if (this.stopWatching !== null) return;
+    const { entries, revision } = await this.store.list(COLLECTIONS_PREFIX);
+    this.directory.load(entries, revision);
+    this.stopWatching = this.store.watch(COLLECTIONS_PREFIX, revision, (events) => this.directory.apply(events));
+  }
+
+  close(): void {
+    this.stopWatching?.();
+    this.stopWatching = null;
+  }
+
+  /** The collection as far as memory knows, or null: the look-up that costs nothing. */
+  known(name: string): CollectionRecord | null {
+    return this.directory.get(name);
+  }
+
+  /** The collection, from the store when memory doesn't know it. Errors: not_found. */
+  async find(name: string): Promise<CollectionRecord> {
+    return this.directory.get(name) ?? this.read(name);
+  }
+
+  /** The collection as the store has it now. Errors: not_found. */
+  async read(name: string): Promise<CollectionRecord> {
+    return (await this.readEntry(name)).record;
+  }
+
+  /** Whether the store still has the collection of this uid. */
+  async has(collection: { name: string; uid: string }): Promise<boolean> {
+    const entry = await this.store.get(collectionPath(collection.name));
+    if (entry === null) return false;
+    const record = collectionFromEntry(entry);
+    return record.uid === collection.uid && record.state === 'ready';
+  }
+
+  /** All collections as the store has them now, by name. */
+  async list(): Promise<CollectionRecord[]> {
+    return (await this.listAll()).map(({ record }) => record).filter((record) => record.state === 'ready');
+  }
+
+  /** Takes the name for a collection whose shards are still to be opened. Errors: already_exists. */
+  async reserve(record: CollectionRecord): Promise<void> {
+    const key = collectionPath(record.name);
+    const result = await this.store.transact([{ key, revision: 0 }], [{ type: 'put', key, value: collectionToValue(record) }]);
+    if (!result.applied) throw new QuiverError('already_exists', `collection "${record.name}" already exists`);
+  }
+
+  /** Lets clients see a reserved collection. Errors: unavailable when the reservation was taken away meanwhile. */
+  async publish(reserved: CollectionRecord): Promise<CollectionRecord> {
+    const record: CollectionRecord = { ...reserved, state: 'ready' };
+    const key = collectionPath(record.name);
+    const entry = await this.store.get(key);
+    if (entry !== null && collectionFromEntry(entry).uid === record.uid) {
+      const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: collectionToValue(record) }]);
+      if (result.applied) {
+        this.directory.put(record, result.revision);
+        return record;
+      }
+    }
+    throw new QuiverError('unavailable', `the creation of collection "${record.name}" was interrupted; the call may be retried`);
+  }
+
+  /** Changes a collection by its name. Errors: not_found. */
+  async update(name: string, decide: (current: CollectionRecord) => CollectionRecord): Promise<CollectionRecord> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const { entry, record: current } = await this.readEntry(name);
+      const record = decide(current);
+      if (record === current) return current;
+      const result = await this.store.transact(
+        [{ key: entry.key, revision: entry.revision }],
+        [{ type: 'put', key: entry.key, value: collectionToValue(record) }],
+      );
+      if (result.applied) {
+        this.directory.put(record, result.revision);
+        return record;
+      }
+    }
+    throw tooBusy(name);
+  }
+
+  /**
+   * Takes a visible collection away, its name free at once, and leaves the intent to drop its shards.
+   * Errors: not_found.
+   */
+  async remove(name: string): Promise<DropIntent> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const intent = await this.turnIntoDrop(await this.readEntry(name));
+      if (intent !== null) return intent;
+    }
+    throw tooBusy(name);
+  }
+
+  /** Gives a reservation up, if it is still there, and leaves the intent to drop what was opened for it. */
+  async abandon(reserved: CollectionRecord): Promise<DropIntent> {
+    const entry = await this.store.get(collectionPath(reserved.name));
+    if (entry !== null && collectionFromEntry(entry).uid === reserved.uid) await this.turnIntoDrop({ entry, record: reserved });
+    return { uid: reserved.uid, name: reserved.name, shards: reserved.shards };
+  }
+
+  /** Turns every reservation into a drop: after a start nobody is behind them. One whose maker lives fails to publish. */
+  async abandonReservations(): Promise<void> {
+    for (const found of await this.listAll()) {
+      if (found.record.state === 'creating') await this.turnIntoDrop(found);
+    }
+  }
+
+  /** Collections whose shards are still to be dropped. */
+  async pendingDrops(): Promise<DropIntent[]> {
+    return (await this.store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+  }
+
+  /** Forgets a drop whose shards are gone. */
+  async dropped(intent: DropIntent): Promise<void> {
+    await this.store.transact([], [{ type: 'delete', key: dropPath(intent.uid) }]);
+  }
+
+  private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }): Promise<DropIntent | null> {
+    const { uid, name, shards } = found.record;
+    const intent = { uid, name, shards };
+    const result = await this.store.transact(
+      [{ key: found.entry.key, revision: found.entry.revision }],
+      [
+        { type: 'delete', key: found.entry.key },
+        { type: 'put', key: dropPath(uid), value: dropToValue(intent) },
+      ],
+    );
+    if (!result.applied) return null;
+    this.directory.remove(name, result.revision);
+    return intent;
+  }
+
+  private async listAll(): Promise<{ entry: StoreEntry; record: CollectionRecord }[]> {
+    return (await this.store.list(COLLECTIONS_PREFIX)).entries.map((entry) => ({ entry, record: collectionFromEntry(entry) }));
+  }
+
+  private async readEntry(name: string): Promise<{ entry: StoreEntry; record: CollectionRecord }> {
+    const entry = await this.store.get(collectionPath(name));
+    if (entry === null) throw collectionNotFound(name);
+    const record = collectionFromEntry(entry);
+    if (record.state !== 'ready') throw collectionNotFound(name);
+    this.directory.put(record, entry.revision);
+    return { entry, record };
+  }
+}
+
+function tooBusy(name: string): QuiverError {
+  return new QuiverError('unavailable', `collection "${name}" could not be changed: the cluster store is too busy; the call may be retried`);
+}

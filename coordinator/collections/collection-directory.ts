@@ -1,0 +1,56 @@
+import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
+import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from './collection-record';
+
+interface Known {
+  /** null: removed by this process, and the watch has not said so yet. */
+  record: CollectionRecord | null;
+  revision: number;
+}
+
+/**
+ * The collections in memory, fed by the store's watch and, ahead of it, by what this process itself changed or read:
+ * per name the higher revision wins. The watch arrives in order, so what it has passed needs no memory.
+ */
+export class CollectionDirectory {
+  private readonly byName = new Map<string, Known>();
+  private watchedRevision = 0;
+
+  /** The collection that clients see under this name, or null. */
+  get(name: string): CollectionRecord | null {
+    const record = this.byName.get(name)?.record ?? null;
+    return record !== null && record.state === 'ready' ? record : null;
+  }
+
+  /** Starts from a listing at `revision`; the watch goes on from there. */
+  load(entries: StoreEntry[], revision: number): void {
+    for (const entry of entries) this.keep(collectionFromEntry(entry), entry.revision);
+    this.watchedRevision = revision;
+  }
+
+  /** Takes over what this process changed or read at `revision`. */
+  put(record: CollectionRecord, revision: number): void {
+    if (revision > this.watchedRevision) this.keep(record, revision);
+  }
+
+  /** Takes over a removal by this process. */
+  remove(name: string, revision: number): void {
+    if (revision > this.watchedRevision) this.byName.set(name, { record: null, revision });
+  }
+
+  /** Takes over changes that the store reports, in its order. */
+  apply(events: StoreEvent[]): void {
+    for (const event of events) {
+      this.watchedRevision = event.revision;
+      const name = event.key.slice(COLLECTIONS_PREFIX.length);
+      const known = this.byName.get(name);
+      if (known !== undefined && known.revision > event.revision) continue;
+      if (event.type === 'delete') this.byName.delete(name);
+      else this.byName.set(name, { record: collectionFromEntry(event), revision: event.revision });
+    }
+  }
+
+  private keep(record: CollectionRecord, revision: number): void {
+    const known = this.byName.get(record.name);
+    if (known === undefined || known.revision < revision) this.byName.set(record.name, { record, revision });
+  }
+}

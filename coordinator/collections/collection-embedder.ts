@@ -1,0 +1,66 @@
+import assert from 'node:assert';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { EmbeddingModel, EmbeddingProvider } from '../embedding/embedding-provider';
+import type { CollectionCatalog } from './collection-catalog';
+import { collectionNotFound } from './collection-not-found';
+import type { CollectionRecord } from './collection-record';
+
+/**
+ * Turns texts into vectors of a collection, all of them with one model: that of the collection's first stored text.
+ * Before there is one, a query is embedded with the default model, and nothing is recorded.
+ * Errors: dimension_mismatch (naming both dimensions and the model), embedding_unavailable.
+ */
+export class CollectionEmbedder {
+  private readonly catalog: CollectionCatalog;
+  private readonly provider: EmbeddingProvider;
+
+  constructor(options: { catalog: CollectionCatalog; provider: EmbeddingProvider }) {
+    this.catalog = options.catalog;
+    this.provider = options.provider;
+  }
+
+  /** Vectors to search with. */
+  async embedQueries(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+    return embed(await this.modelOf(collection), collection, texts, 'query');
+  }
+
+  /**
+   * Vectors to store. The first to do so decides the collection's model: of several at once one wins, and the others
+   * embed again with its model.
+   */
+  async embedPassages(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+    const model = await this.modelOf(collection);
+    const vectors = await embed(model, collection, texts, 'passage');
+    if (collection.embeddingModel !== null) return vectors;
+    const recorded = await this.record(collection, model.name);
+    if (recorded === model.name) return vectors;
+    return embed(await this.provider.model(recorded), collection, texts, 'passage');
+  }
+
+  private modelOf(collection: CollectionRecord): Promise<EmbeddingModel> {
+    return collection.embeddingModel === null ? this.provider.defaultModel() : this.provider.model(collection.embeddingModel);
+  }
+
+  /** Records the model unless there is one; answers the one in force. */
+  private async record(collection: CollectionRecord, model: string): Promise<string> {
+    const record = await this.catalog.update(collection.name, (current) => {
+      if (current.uid !== collection.uid) throw collectionNotFound(collection.name);
+      return current.embeddingModel === null ? { ...current, embeddingModel: model } : current;
+    });
+    assert(record.embeddingModel !== null);
+    return record.embeddingModel;
+  }
+}
+
+async function embed(model: EmbeddingModel, collection: CollectionRecord, texts: string[], kind: 'query' | 'passage'): Promise<Float32Array[]> {
+  if (model.dim !== null && model.dim !== collection.dim) {
+    throw new QuiverError(
+      'dimension_mismatch',
+      `dimension mismatch: collection "${collection.name}" has dimension ${collection.dim}, but the embedding model ${model.name} makes vectors of dimension ${model.dim}`,
+      { details: { collection: collection.name, expected: collection.dim, actual: model.dim, model: model.name } },
+    );
+  }
+  const vectors = await model.embed(texts, { dim: collection.dim, kind });
+  assert(vectors.length === texts.length && vectors.every((vector) => vector.length === collection.dim), `${model.name} does not keep its shape`);
+  return vectors;
+}

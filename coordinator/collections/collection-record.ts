@@ -1,0 +1,104 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { Metric } from '../../shared/vector/metric';
+
+/** Every collection is one entry under this prefix, named as clients name it. */
+export const COLLECTIONS_PREFIX = '/q/collections/';
+/** Collections whose shards are still to be dropped, by uid: their names are free already. */
+export const DROPS_PREFIX = '/q/collection-drops/';
+
+/**
+ * A collection as the cluster store holds it.
+ *
+ *   (none) ──create──▶ creating ──shards open──▶ ready ──delete──▶ (none), and a drop intent under DROPS_PREFIX
+ *                          └──failed or found at a start──────────▶ (none), and a drop intent
+ */
+export interface CollectionRecord {
+  /** Random, never reused: what shards know a collection by. */
+  uid: string;
+  name: string;
+  dim: number;
+  metric: Metric;
+  description: string | null;
+  shards: number;
+  replicas: number;
+  /** ISO 8601, UTC, milliseconds. */
+  createdAt: string;
+  /** The model of its first text, from then on that of all its texts; null before. */
+  embeddingModel: string | null;
+  /** Clients see only what is `ready`; `creating` keeps the name while shards open. */
+  state: 'creating' | 'ready';
+}
+
+/** Shards that must go. */
+export interface DropIntent {
+  uid: string;
+  name: string;
+  shards: number;
+}
+
+export function collectionPath(name: string): string {
+  return COLLECTIONS_PREFIX + name;
+}
+
+export function dropPath(uid: string): string {
+  return DROPS_PREFIX + uid;
+}
+
+export function collectionToValue(record: CollectionRecord): string {
+  return JSON.stringify({
+    uid: record.uid,
+    name: record.name,
+    dim: record.dim,
+    metric: record.metric,
+    description: record.description,
+    shards: record.shards,
+    replicas: record.replicas,
+    created_at: record.createdAt,
+    embedding_model: record.embeddingModel,
+    state: record.state,
+  });
+}
+
+/** Errors: storage_failed when the text is not a collection's. */
+export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): CollectionRecord {
+  const json = objectOf(entry);
+  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
+  return {
+    uid: json.uid,
+    name: json.name as string,
+    dim: json.dim as number,
+    metric: json.metric as Metric,
+    description: json.description as string | null,
+    shards: json.shards as number,
+    replicas: json.replicas as number,
+    createdAt: json.created_at as string,
+    embeddingModel: json.embedding_model as string | null,
+    state: json.state as CollectionRecord['state'],
+  };
+}
+
+export function dropToValue(intent: DropIntent): string {
+  return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards });
+}
+
+/** Errors: storage_failed when the text is not a drop intent's. */
+export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropIntent {
+  const json = objectOf(entry);
+  if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
+  return { uid: json.uid, name: json.name as string, shards: json.shards as number };
+}
+
+function objectOf(entry: Pick<StoreEntry, 'key' | 'value'>): Record<string, unknown> {
+  try {
+    const json: unknown = JSON.parse(entry.value);
+    if (typeof json === 'object' && json !== null) return json as Record<string, unknown>;
+  } catch (cause) {
+    throw unreadable(entry, cause);
+  }
+  throw unreadable(entry);
+}
+
+function unreadable(entry: Pick<StoreEntry, 'key'>, cause?: unknown): QuiverError {
+  return new QuiverError('storage_failed', `the stored collection at ${entry.key} is unreadable`, { cause });
+}

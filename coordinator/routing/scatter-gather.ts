@@ -1,0 +1,142 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { CallOptions, ShardId } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import { collectionNotFound } from '../collections/collection-not-found';
+
+/** What a call needs to know of a collection to reach its shards. */
+export interface ShardedCollection {
+  uid: string;
+  name: string;
+  shards: number;
+}
+
+interface ShardFailure {
+  shard: number;
+  /** null: no answer within the deadline. */
+  error: unknown;
+}
+
+/** Asks one shard; `index` is its place among the shards asked. */
+export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
+
+/**
+ * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
+ * one error after the last has settled (so nothing of a failed write is still under way, but past the deadline):
+ * - an error that is not about reach (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
+ * - `not_found` of the collection when a shard is gone because the collection was dropped meanwhile;
+ * - else `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
+ */
+export class ScatterGather {
+  private readonly clock: Clock;
+  private readonly timeoutMs: number;
+  private readonly exists: (collection: ShardedCollection) => Promise<boolean>;
+
+  /** `exists` says whether the collection of this uid is still there; asked only when a shard is not. */
+  constructor(options: { clock: Clock; timeoutMs: number; exists: (collection: ShardedCollection) => Promise<boolean> }) {
+    this.clock = options.clock;
+    this.timeoutMs = options.timeoutMs;
+    this.exists = options.exists;
+  }
+
+  /** The deadline of a client call that starts now, for all of its rounds. */
+  begin(): CallOptions {
+    return { deadlineMs: this.clock.monotonicMs() + this.timeoutMs };
+  }
+
+  /** Answers of all shards, by shard. */
+  readAll<T>(collection: ShardedCollection, call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
+    return this.gather(collection, allShards(collection.shards), call, ask, false);
+  }
+
+  /** Answers of the listed shards, in the order of the list. */
+  read<T>(collection: ShardedCollection, shards: number[], call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
+    return this.gather(collection, shards, call, ask, false);
+  }
+
+  /** As {@link read}, for calls that change something. */
+  write<T>(collection: ShardedCollection, shards: number[], call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
+    return this.gather(collection, shards, call, ask, true);
+  }
+
+  private gather<T>(collection: ShardedCollection, shards: number[], call: CallOptions, ask: ShardCall<T>, isWrite: boolean): Promise<T[]> {
+    if (shards.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      const answers: T[] = new Array(shards.length);
+      const isOpen: boolean[] = new Array(shards.length).fill(true);
+      const failures: ShardFailure[] = [];
+      let openCount = shards.length;
+      const settle = (): void => {
+        clearTimeout(timer);
+        if (failures.length === 0) resolve(answers);
+        else this.errorOf(collection, failures, isWrite && mayBeApplied(failures, shards.length)).then(reject, reject);
+      };
+      const timer = setTimeout(
+        () => {
+          shards.forEach((shard, i) => isOpen[i] && failures.push({ shard, error: null }));
+          openCount = -1;
+          settle();
+        },
+        Math.max(0, Math.ceil(call.deadlineMs - this.clock.monotonicMs())),
+      );
+      for (let i = 0; i < shards.length; i += 1) {
+        ask({ collectionUid: collection.uid, shard: shards[i] }, i).then(
+          (answer) => {
+            answers[i] = answer;
+            isOpen[i] = false;
+            if (--openCount === 0) settle();
+          },
+          (error: unknown) => {
+            if (openCount < 0) return;
+            failures.push({ shard: shards[i], error });
+            isOpen[i] = false;
+            if (--openCount === 0) settle();
+          },
+        );
+      }
+    });
+  }
+
+  private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): Promise<unknown> {
+    failures.sort((a, b) => a.shard - b.shard);
+    const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
+    if (decisive !== undefined) return decisive.error;
+    if (failures.some(({ error }) => isGone(error)) && !(await this.exists(collection))) return collectionNotFound(collection.name);
+    return shardsUnavailable(collection, failures, isUnknown);
+  }
+}
+
+function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): QuiverError {
+  const missing = failures.map(({ shard }) => shard);
+  const which = `${missing.length === 1 ? 'shard' : 'shards'} ${missing.join(', ')} of ${collection.shards} of collection "${collection.name}"`;
+  const state = `${missing.length === 1 ? 'is' : 'are'} unavailable`;
+  const advice = isUnknown ? 'the write may have been applied in part, and the call may be retried' : 'the call may be retried';
+  return new QuiverError(isUnknown ? 'commit_unknown' : 'unavailable', `${which} ${state}; ${advice}`, {
+    cause: failures.find(({ error }) => error !== null)?.error,
+    details: { collection: collection.name, collectionUid: collection.uid, missingShards: missing },
+  });
+}
+
+/** Only if every shard asked refused for sure has nothing been written. */
+function mayBeApplied(failures: ShardFailure[], askedCount: number): boolean {
+  return failures.length < askedCount || failures.some(({ error }) => error === null || (isQuiverError(error) && error.kind === 'commit_unknown'));
+}
+
+function isOutOfReach(error: unknown): boolean {
+  return isQuiverError(error) && (error.kind === 'unavailable' || error.kind === 'commit_unknown');
+}
+
+function isGone(error: unknown): boolean {
+  return isQuiverError(error) && error.kind === 'not_found';
+}
+
+/** Lists of shards by count: every read of a collection asks the same ones. */
+const shardLists = new Map<number, number[]>();
+
+function allShards(count: number): number[] {
+  let list = shardLists.get(count);
+  if (list === undefined) {
+    list = Array.from({ length: count }, (_, shard) => shard);
+    shardLists.set(count, list);
+  }
+  return list;
+}

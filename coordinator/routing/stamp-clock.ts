@@ -1,0 +1,59 @@
+import assert from 'node:assert';
+import type { Clock } from '../../shared/time/clock';
+
+/** 2020-01-01T00:00:00Z: 2^53 / 4096 milliseconds from here last until 2089. */
+const EPOCH_MS = 1_577_836_800_000;
+/** Stamps per millisecond. A batch that needs more borrows from the milliseconds to come. */
+const STAMPS_PER_MS = 4096;
+/** From here, in 2087, stamps only count up: two years' worth of them are left below 2^53. */
+const PHYSICAL_MS_MAX = EPOCH_MS + 2 ** 41 - 2 ** 36;
+/**
+ * How fast the clock may follow wall time that is ahead of it, in wall milliseconds per elapsed millisecond. A wall
+ * clock that is set a year ahead and then back moves the stamps by no more than the time it was wrong; one that was
+ * corrected for good is caught up with.
+ */
+const CATCH_UP_RATE = 2;
+
+/**
+ * Gives insertion stamps: a hybrid logical clock (Kulkarni et al., 2014) as one safe integer,
+ * (milliseconds since 2020-01-01) × 4096 + counter. Every stamp is greater than any given or observed before,
+ * whatever the wall clock does.
+ */
+export class StampClock {
+  private readonly clock: Clock;
+  private last = 0;
+  /** The wall time believed, never falling; with a fraction. */
+  private physicalMs: number;
+  /** When it was read, monotonic. */
+  private readAtMs: number;
+
+  constructor(options: { clock: Clock }) {
+    this.clock = options.clock;
+    this.physicalMs = Math.max(EPOCH_MS, this.clock.wallMs());
+    this.readAtMs = this.clock.monotonicMs();
+  }
+
+  /** The first of `count` consecutive stamps, at least one. */
+  reserve(count: number): number {
+    assert(Number.isSafeInteger(count) && count >= 1, 'a reservation of at least one stamp');
+    this.readClock();
+    const elapsedMs = Math.floor(Math.min(this.physicalMs, PHYSICAL_MS_MAX) - EPOCH_MS);
+    const first = Math.max(this.last + 1, elapsedMs * STAMPS_PER_MS);
+    assert(Number.isSafeInteger(first + count), 'stamps are used up');
+    this.last = first + count - 1;
+    return first;
+  }
+
+  /** Takes note of a stamp that a shard holds: none at or below it is given from here on. */
+  observe(stamp: number): void {
+    assert(Number.isSafeInteger(stamp) && stamp >= 0, 'a stamp is a safe integer');
+    if (stamp > this.last) this.last = stamp;
+  }
+
+  private readClock(): void {
+    const monotonicMs = this.clock.monotonicMs();
+    const reachableMs = this.physicalMs + (monotonicMs - this.readAtMs) * CATCH_UP_RATE;
+    this.physicalMs = Math.max(this.physicalMs, Math.min(this.clock.wallMs(), reachableMs));
+    this.readAtMs = monotonicMs;
+  }
+}

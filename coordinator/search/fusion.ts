@@ -1,0 +1,37 @@
+import type { Hit } from '../../shared/shard/shard-client';
+import { compareHits } from './hit-order';
+
+/** The constant of Reciprocal Rank Fusion as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
+const RANK_CONSTANT = 60;
+/** Least depth of each list: enough that an item which is middling in both lists beats one that leads a single one. */
+const DEPTH_MIN = 200;
+/** Depth of each list per place asked for. */
+const DEPTH_FACTOR = 5;
+
+/** How many hits of each list fusion needs for the first `places` places. */
+export function fusionDepth(places: number): number {
+  return Math.max(DEPTH_MIN, DEPTH_FACTOR * places);
+}
+
+/**
+ * Reciprocal Rank Fusion of two lists over the whole collection, each in the order of answers without repeats:
+ * score = alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), ranks from 1, no term for a list that the
+ * item is not in. A list of weight 0 counts as empty: what is only in it would score 0, and so alpha 1 is exactly the
+ * order of the vector list and alpha 0 that of the keyword list.
+ * Answers places `offset` to `offset + k` in the order of answers.
+ */
+export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, alpha: number, offset: number, k: number): Hit[] {
+  const fused = new Map<string, Hit>();
+  if (alpha > 0) {
+    lists.vector.forEach(({ externalId, metadata }, i) => fused.set(externalId, { externalId, score: alpha / (RANK_CONSTANT + i + 1), metadata }));
+  }
+  if (alpha < 1) {
+    lists.keyword.forEach(({ externalId, metadata }, i) => {
+      const score = (1 - alpha) / (RANK_CONSTANT + i + 1);
+      const found = fused.get(externalId);
+      if (found === undefined) fused.set(externalId, { externalId, score, metadata });
+      else found.score += score;
+    });
+  }
+  return [...fused.values()].sort(compareHits).slice(offset, offset + k);
+}

@@ -1,0 +1,57 @@
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions, Hit, SearchEffort, ShardClient } from '../../shared/shard/shard-client';
+import { defaultAnalyser, queryTerms } from '../../shared/text/analyser';
+import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import { fuse, fusionDepth } from './fusion';
+import { sumStatistics } from './keyword-statistics';
+import { mergeHits } from './merge';
+
+const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+export interface HybridRequest {
+  queryText: string;
+  /** May be null only if alpha is 0. */
+  vector: Float32Array | null;
+  k: number;
+  offset: number;
+  /** Weight of the vector list, 0 to 1. */
+  alpha: number;
+  filter: Filter | null;
+}
+
+/**
+ * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
+ * are ranked, and BM25 uses the statistics of the whole collection, gathered in a round of their own.
+ */
+export class HybridSearch {
+  private readonly shards: ShardClient;
+  private readonly scatter: ScatterGather;
+
+  constructor(options: { shards: ShardClient; scatter: ScatterGather }) {
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+  }
+
+  /** Places `offset` to `offset + k`; what is in neither list is not among them. */
+  async search(collection: ShardedCollection, request: HybridRequest, call: CallOptions): Promise<Hit[]> {
+    const depth = fusionDepth(request.offset + request.k);
+    const [vector, keyword] = await Promise.all([
+      request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
+      request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),
+    ]);
+    return fuse({ vector, keyword }, request.alpha, request.offset, request.k);
+  }
+
+  private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
+    const request = { vector, k: depth, filter, effort: CALIBRATED, texts: false };
+    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.search(id, request, call)), 0, depth);
+  }
+
+  private async keywordList(collection: ShardedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
+    const terms = queryTerms(defaultAnalyser, text);
+    if (terms.length === 0) return [];
+    const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.keywordStatistics(id, terms, call)));
+    const request = { terms, statistics, k: depth, filter };
+    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.keywordSearch(id, request, call)), 0, depth);
+  }
+}

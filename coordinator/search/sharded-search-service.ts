@@ -1,0 +1,195 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions, Hit, SearchEffort, ShardClient, StoredItem, VectorSearch } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import { scoreOf } from '../../shared/vector/metric';
+import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { groupByShard, shardOf } from '../routing/shard-router';
+import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
+import { checkDimension } from '../vectors/dimension-check';
+import { vectorNotFound } from '../vectors/vector-not-found';
+import { compareHits } from './hit-order';
+import { HybridSearch } from './hybrid-search';
+import { mergeHits } from './merge';
+
+const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+/**
+ * The searches: each asks all shards and merges, so the number of shards never shows in an answer.
+ * Errors, besides those of the shards: not_found, dimension_mismatch, invalid_parameter beyond MAX_K.
+ */
+export class ShardedSearchService implements SearchService {
+  private readonly catalog: CollectionCatalog;
+  private readonly embedder: CollectionEmbedder;
+  private readonly shards: ShardClient;
+  private readonly scatter: ScatterGather;
+  private readonly hybrid: HybridSearch;
+  private readonly clock: Clock;
+  private readonly kMax: number;
+
+  /** `kMax`: the largest k + offset, and the most candidates of a rerank. */
+  constructor(options: {
+    catalog: CollectionCatalog;
+    embedder: CollectionEmbedder;
+    shards: ShardClient;
+    scatter: ScatterGather;
+    clock: Clock;
+    kMax: number;
+  }) {
+    this.catalog = options.catalog;
+    this.embedder = options.embedder;
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
+    this.clock = options.clock;
+    this.kMax = options.kMax;
+  }
+
+  async search(name: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    this.checkPlaces(request.k, request.offset);
+    const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
+    const embeddedMs = this.clock.monotonicMs();
+    const [hits, totalCount] = await Promise.all([
+      this.nearest(collection, vector, request, false, call),
+      this.countVectors(collection, call),
+    ]);
+    return { hits, totalCount, timing: this.timingFrom(startMs, embeddedMs) };
+  }
+
+  /** All texts are embedded in one call, then all queries run at once. */
+  async bulkSearch(name: string, queries: SearchInput[]): Promise<{ results: ScoredHit[][]; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const given = queries.map((query, i) => {
+      this.checkPlaces(query.k, query.offset);
+      return this.givenVector(collection, query.source, `the vector of query ${i}`);
+    });
+    const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
+    const embedded = texts.length === 0 ? [] : await this.embedder.embedQueries(collection, texts);
+    const embeddedMs = this.clock.monotonicMs();
+    let nextEmbedded = 0;
+    const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
+    const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, call)));
+    return { results, timing: this.timingFrom(startMs, embeddedMs) };
+  }
+
+  /** A list of weight 0 is not asked for: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
+  async hybridSearch(name: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    this.checkPlaces(request.k, request.offset);
+    const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
+    const given = this.givenVector(collection, source);
+    const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
+    const embeddedMs = this.clock.monotonicMs();
+    const hits = await this.hybrid.search(collection, { ...request, vector }, call);
+    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+  }
+
+  /** A candidate named twice counts once; one that is not there is left out. */
+  async rerank(name: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (request.candidates.length > this.kMax) {
+      throw new QuiverError('limit_exceeded', `${request.candidates.length} candidates are more than MAX_K (${this.kMax})`);
+    }
+    const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
+    const embeddedMs = this.clock.monotonicMs();
+    const groups = groupByShard([...new Set(request.candidates)], collection.shards, (externalId) => externalId);
+    const scored = await this.scatter.read(
+      collection,
+      groups.map((group) => group.shard),
+      call,
+      (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
+    );
+    const hits = scored.flat().sort(compareHits);
+    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+  }
+
+  /** Errors: not_found when the source vector is not there. */
+  async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    this.checkPlaces(request.k, request.offset);
+    const { vector } = await this.fetchOne(collection, externalId, call);
+    // One more than asked: the source is most likely the best hit, and it is taken out.
+    const places = request.offset + request.k;
+    const nearest = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, false, call);
+    return { hits: nearest.filter((hit) => hit.externalId !== externalId).slice(request.offset, places) };
+  }
+
+  /** The cosine in double precision whatever the collection's metric, 0 if either vector is zero. Errors: not_found. */
+  async similarity(name: string, id1: string, id2: string): Promise<number> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const [first, second] = await Promise.all([this.fetchOne(collection, id1, call), this.fetchOne(collection, id2, call)]);
+    // Rounding may carry the cosine of parallel vectors past 1.
+    return Math.max(-1, Math.min(1, scoreOf('cosine', first.vector, second.vector)));
+  }
+
+  async query(name: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    this.checkPlaces(request.k, 0);
+    const vector = await this.embedOne(collection, request);
+    const embeddedMs = this.clock.monotonicMs();
+    const hits = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
+    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+  }
+
+  private async nearest(
+    collection: CollectionRecord,
+    vector: Float32Array,
+    request: { k: number; offset: number; filter: Filter | null; effort: SearchEffort },
+    texts: boolean,
+    call: CallOptions,
+  ): Promise<Hit[]> {
+    const { k, offset, filter, effort } = request;
+    const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
+    const lists = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call));
+    return mergeHits(lists, offset, k);
+  }
+
+  private async countVectors(collection: CollectionRecord, call: CallOptions): Promise<number> {
+    const statuses = await this.scatter.readAll(collection, call, (id) => this.shards.status(id, call));
+    return statuses.reduce((sum, status) => sum + status.vectorCount, 0);
+  }
+
+  private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
+    const shard = shardOf(externalId, collection.shards);
+    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.fetch(id, { externalIds: [externalId], vectors: true }, call));
+    if (item === null) throw vectorNotFound(collection.name, externalId);
+    return item as StoredItem & { vector: Float32Array };
+  }
+
+  /** The vector of the request, checked; null when it has to be embedded. */
+  private givenVector(collection: CollectionRecord, source: VectorSource, what = 'the vector'): Float32Array | null {
+    if (source.vector === undefined) return null;
+    checkDimension(collection, source.vector, what);
+    return source.vector;
+  }
+
+  private async embedOne(collection: CollectionRecord, source: { text?: string }): Promise<Float32Array> {
+    const [vector] = await this.embedder.embedQueries(collection, [source.text as string]);
+    return vector;
+  }
+
+  private checkPlaces(k: number, offset: number): void {
+    if (k + offset > this.kMax) throw new QuiverError('invalid_parameter', `k + offset is ${k + offset}, more than MAX_K (${this.kMax})`);
+  }
+
+  private timingFrom(startMs: number, embeddedMs: number): SearchTiming {
+    const endMs = this.clock.monotonicMs();
+    return { embeddingMs: embeddedMs - startMs, searchMs: endMs - embeddedMs, totalMs: endMs - startMs };
+  }
+}

@@ -1,0 +1,190 @@
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions, ShardClient, StoredItem, UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { groupByShard, inCallOrder } from '../routing/shard-router';
+import type { StampClock } from '../routing/stamp-clock';
+import type { CollectionsService, CollectionView, VectorInput, VectorsService, VectorView, WriteTiming } from '../service';
+import { checkDimension } from './dimension-check';
+import { InsertionOrderReader } from './insertion-order-reader';
+import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
+
+/** Vector bytes of one page of an export over all shards: large enough for few round trips, small enough to hold. */
+const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
+/** Items of one page of an export over all shards, where vectors are short but metadata may not be. */
+const EXPORT_PAGE_ITEMS_MAX = 1000;
+
+/** Stores, deletes and reads items: each goes to the shard of its external_id. */
+export class ShardedVectorsService implements VectorsService {
+  private readonly catalog: CollectionCatalog;
+  private readonly collections: CollectionsService;
+  private readonly embedder: CollectionEmbedder;
+  private readonly shards: ShardClient;
+  private readonly scatter: ScatterGather;
+  private readonly stamps: StampClock;
+  private readonly clock: Clock;
+
+  constructor(options: {
+    catalog: CollectionCatalog;
+    collections: CollectionsService;
+    embedder: CollectionEmbedder;
+    shards: ShardClient;
+    scatter: ScatterGather;
+    stamps: StampClock;
+    clock: Clock;
+  }) {
+    this.catalog = options.catalog;
+    this.collections = options.collections;
+    this.embedder = options.embedder;
+    this.shards = options.shards;
+    this.scatter = options.scatter;
+    this.stamps = options.stamps;
+    this.clock = options.clock;
+  }
+
+  async upsert(name: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }> {
+    const startMs = this.clock.monotonicMs();
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const texts: string[] = [];
+    for (let i = 0; i < items.length; i += 1) {
+      const { externalId, source } = items[i];
+      if (source.vector === undefined) texts.push(source.text);
+      else checkDimension(collection, source.vector, `the vector of external_id ${JSON.stringify(externalId)} (item ${i})`);
+    }
+    const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
+    const embeddedMs = this.clock.monotonicMs();
+    const outcomes = items.length === 0 ? [] : await this.write(collection, this.upsertsOf(items, embedded), call);
+    const endMs = this.clock.monotonicMs();
+    return {
+      statuses: outcomes as ('inserted' | 'updated')[],
+      timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
+    };
+  }
+
+  async delete(name: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const distinct = [...new Set(externalIds)];
+    const outcomes = await this.write(collection, distinct.map((externalId) => ({ type: 'delete', externalId })), call);
+    return {
+      deleted: distinct.filter((_, i) => outcomes[i] === 'deleted'),
+      notFound: distinct.filter((_, i) => outcomes[i] !== 'deleted'),
+    };
+  }
+
+  async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (externalIds.length === 0) return [];
+    const groups = groupByShard(externalIds, collection.shards, (externalId) => externalId);
+    const answers = await this.scatter.read(
+      collection,
+      groups.map((group) => group.shard),
+      call,
+      (id, i) => this.shards.fetch(id, { externalIds: groups[i].items, vectors: options.vectors }, call),
+    );
+    return inCallOrder(groups, answers)
+      .filter((item) => item !== null)
+      .map(viewOf);
+  }
+
+  async scroll(
+    name: string,
+    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
+  ): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const after = page.cursor === null ? null : positionFromCursor(collection.uid, page.cursor);
+    // One more than asked tells whether there is a next page.
+    const pageItems = itemsPerShard(page.limit + 1, collection.shards);
+    const reader = this.readerOf(collection, { after, pageItems, filter: page.filter, vectors: page.vectors }, () => call);
+    const items = await reader.take(page.limit);
+    const last = items.at(-1);
+    const nextCursor = last === undefined || (await reader.atEnd()) ? null : cursorFromPosition(collection.uid, last);
+    return { vectors: items.map(viewOf), nextCursor };
+  }
+
+  /** Each page has a deadline of its own, as a slow reader may take its time between them. */
+  async export(name: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
+    const collection = await this.catalog.find(name);
+    const view = await this.collections.get(name);
+    const pageLimit = Math.max(1, Math.min(limit, EXPORT_PAGE_ITEMS_MAX, Math.floor(EXPORT_PAGE_BYTES / (collection.dim * Float32Array.BYTES_PER_ELEMENT))));
+    const pageItems = itemsPerShard(pageLimit, collection.shards);
+    const reader = this.readerOf(collection, { after: null, pageItems, filter: null, vectors: true }, () => this.scatter.begin());
+    return { collection: view, pages: pagesOf(reader, limit, pageLimit) };
+  }
+
+  private upsertsOf(items: VectorInput[], embedded: Float32Array[]): UpsertOperation[] {
+    const firstStamp = this.stamps.reserve(items.length);
+    let nextEmbedded = 0;
+    return items.map((item, i) => ({
+      type: 'upsert',
+      externalId: item.externalId,
+      vector: item.source.vector ?? embedded[nextEmbedded++],
+      stamp: firstStamp + i,
+      metadata: item.metadata,
+      text: item.text ?? item.source.text,
+    }));
+  }
+
+  private async write(collection: CollectionRecord, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
+    if (groups.length === 0) return [];
+    const answers = await this.scatter.write(
+      collection,
+      groups.map((group) => group.shard),
+      call,
+      (id, i) => this.shards.write(id, groups[i].items, call),
+    );
+    return inCallOrder(groups, answers);
+  }
+
+  private readerOf(
+    collection: CollectionRecord,
+    request: { after: ScrollPosition | null; pageItems: number; filter: Filter | null; vectors: boolean },
+    begin: () => CallOptions,
+  ): InsertionOrderReader {
+    const { filter, vectors } = request;
+    return new InsertionOrderReader({
+      shards: collection.shards,
+      after: request.after,
+      pageItems: request.pageItems,
+      readPages: (positions, limit) => {
+        const call = begin();
+        return this.scatter.read(
+          collection,
+          positions.map((position) => position.shard),
+          call,
+          (id, i) => this.shards.scan(id, { after: positions[i].after, limit, filter, vectors }, call),
+        );
+      },
+    });
+  }
+}
+
+/**
+ * Items to read from each shard for a page of `limit`: with ids spread by a hash, half as many again as the average and
+ * a few more are seldom too few, and reading on costs one more round.
+ */
+function itemsPerShard(limit: number, shardCount: number): number {
+  return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
+}
+
+async function* pagesOf(reader: InsertionOrderReader, limit: number, pageLimit: number): AsyncGenerator<VectorView[]> {
+  let left = limit;
+  while (left > 0) {
+    const items = await reader.take(Math.min(left, pageLimit));
+    if (items.length === 0) return;
+    left -= items.length;
+    yield items.map(viewOf);
+  }
+}
+
+function viewOf(item: StoredItem): VectorView {
+  const { externalId, metadata, text } = item;
+  return item.vector === undefined ? { externalId, metadata, text } : { externalId, vector: item.vector, metadata, text };
+}
