@@ -22,6 +22,7 @@ export interface IndexExtent {
 const COLUMN_SLOTS_PER_NUMBER = 8;
 /** Below this many distinct numbers a column is never worth its memory. */
 const COLUMN_NUMBERS_MIN = 4_096;
+const NO_CHILDREN: ReadonlyMap<string, FieldNode> = new Map();
 
 /**
  * One key of the metadata at one place of its nesting: who has it, with which value, and the keys inside of it. The
@@ -36,10 +37,15 @@ export class FieldNode {
   strings: ValueDictionary<string> | null = null;
   /** Objects and arrays as a whole, by compositeKey. */
   composites: ValueDictionary<string> | null = null;
-  readonly children = new Map<string, FieldNode>();
+  /** The keys inside of it; most fields have none. */
+  private inner: Map<string, FieldNode> | null = null;
   private column: NumberColumn | null = null;
 
   constructor(private readonly extent: IndexExtent) {}
+
+  get children(): ReadonlyMap<string, FieldNode> {
+    return this.inner ?? NO_CHILDREN;
+  }
 
   /** `depth` is the number of keys above these. */
   putMembers(object: JsonObject, slot: number, depth: number): void {
@@ -62,7 +68,7 @@ export class FieldNode {
     let child = this.children.get(key);
     if (child === undefined) {
       child = new FieldNode(this.extent);
-      this.children.set(key, child);
+      (this.inner ??= new Map()).set(key, child);
       this.extent.entries++;
     }
     return child;
@@ -122,7 +128,7 @@ export class FieldNode {
   }
 
   memoryBytes(): number {
-    /** The node, its map and its entry in its parent's map. */
+    /** The node and its entry in its parent's map. */
     let bytes = 400 + (this.column?.memoryBytes ?? 0);
     for (const posting of [this.present, this.nulls, this.trues, this.falses]) {
       if (typeof posting !== 'number') bytes += posting.memoryBytes;
@@ -199,7 +205,7 @@ export class FieldNode {
   }
 
   private drop(key: string): void {
-    this.children.delete(key);
+    this.inner?.delete(key);
     this.extent.entries--;
   }
 

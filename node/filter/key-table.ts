@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-const FIRST_CAPACITY = 8;
+/** Up to this many keys are looked through one by one: metadata with many rare keys makes very many small tables. */
+const FEW_MAX = 8;
+const FIRST_CAPACITY = 16;
 /** Share of the table that may be filled: linear probing stays short below it. */
 const FILL_MAX = 0.6;
 
@@ -12,9 +14,12 @@ const FILL_MAX = 0.6;
 export class KeyTable<K extends number | string> {
   /** By id. Ids that are not in use hold '' or any number. */
   readonly keys: K[] = [];
-  private hashes = new Int32Array(FIRST_CAPACITY);
+  /** The ids in use while they are few; then null, for good. */
+  private few: number[] | null = [];
+  /** By id. */
+  private hashes = EMPTY;
   /** id + 1; 0 where empty. */
-  private table = new Int32Array(FIRST_CAPACITY * 2);
+  private table = EMPTY;
   private count = 0;
 
   /** Number of keys. */
@@ -24,6 +29,7 @@ export class KeyTable<K extends number | string> {
 
   /** The key's id, or −1. */
   find(key: K): number {
+    if (this.few !== null) return this.findFew(this.few, key);
     const hash = hashOf(key);
     const { table, hashes, keys } = this;
     const mask = table.length - 1;
@@ -39,6 +45,17 @@ export class KeyTable<K extends number | string> {
    * (`keys.length`).
    */
   findOrInsert(key: K, idIfNew: number): number {
+    if (this.few !== null) {
+      const found = this.findFew(this.few, key);
+      if (found >= 0) return found;
+      if (this.few.length < FEW_MAX) {
+        this.few.push(idIfNew);
+        this.keys[idIfNew] = key;
+        this.count++;
+        return idIfNew;
+      }
+      this.hashFew(this.few);
+    }
     const hash = hashOf(key);
     const { table, hashes, keys } = this;
     const mask = table.length - 1;
@@ -60,6 +77,11 @@ export class KeyTable<K extends number | string> {
 
   /** Forgets the key with this id; `keys` keeps it until the id is used again or `blank` is called. */
   remove(id: number): void {
+    this.count--;
+    if (this.few !== null) {
+      this.few.splice(this.few.indexOf(id), 1);
+      return;
+    }
     const { table, hashes } = this;
     const mask = table.length - 1;
     let hole = hashes[id] & mask;
@@ -72,7 +94,6 @@ export class KeyTable<K extends number | string> {
       hole = at;
     }
     table[hole] = 0;
-    this.count--;
   }
 
   /** Lets go of a removed key's memory; an array of numbers goes on holding numbers only. */
@@ -82,6 +103,21 @@ export class KeyTable<K extends number | string> {
 
   get memoryBytes(): number {
     return this.table.byteLength + this.hashes.byteLength + 8 * this.keys.length;
+  }
+
+  private findFew(few: number[], key: K): number {
+    for (const id of few) if (this.keys[id] === key) return id;
+    return -1;
+  }
+
+  private hashFew(few: number[]): void {
+    this.few = null;
+    this.hashes = new Int32Array(FIRST_CAPACITY);
+    this.table = new Int32Array(2 * FIRST_CAPACITY);
+    for (const id of few) {
+      this.hashes[id] = hashOf(this.keys[id]);
+      this.place(id);
+    }
   }
 
   private place(id: number): void {
@@ -97,6 +133,9 @@ export class KeyTable<K extends number | string> {
     for (let at = 0; at < old.length; at++) if (old[at] !== 0) this.place(old[at] - 1);
   }
 }
+
+/** Shared by all tables of few keys, and never written to. */
+const EMPTY = new Int32Array(0);
 
 /** Secret for the life of the process, so that nobody can choose values that fall onto one place. */
 const SEED = randomBytes(4).readInt32LE();

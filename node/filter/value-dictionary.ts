@@ -115,9 +115,11 @@ export class ValueDictionary<K extends number | string> {
   memoryBytes(slotLimit: number): number {
     /** The posting and, for strings, the header of the string. */
     const VALUE_BYTES = 32;
+    /** The objects and arrays of a dictionary, were it empty. */
+    const OWN_BYTES = 450;
     /** A set of many slots holds a bitmap at most, one of few some 10 bytes a slot. */
     const setBytes = Math.min(10 * this.slotCount, this.table.size * (slotLimit / 8 + 4_096));
-    return this.table.memoryBytes + VALUE_BYTES * this.table.size + this.characters + setBytes + (this.order?.memoryBytes ?? 0);
+    return OWN_BYTES + this.table.memoryBytes + VALUE_BYTES * this.table.size + this.characters + setBytes + (this.order?.memoryBytes ?? 0);
   }
 
   /** The value's id; a new value has one with no slots. */
