@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace quiver {
+
+/// Rows and slots stay below this, so that 32-bit numbers have two bits to spare for marks.
+constexpr size_t kItemLimit = size_t(1) << 30;
+
+struct FreeTable {
+  void operator()(uint8_t** p) const { std::free(p); }
+};
+
+/**
+ * Anonymous memory on whole pages, zeroed, given back at the end; on huge pages where the system grants them, since the
+ * walk reads it at random and would otherwise miss the TLB on every row. The first 2 MiB stay on small pages: a small
+ * collection shall not cost a huge page per table. Throws std::bad_alloc.
+ */
+class Pages {
+ public:
+  explicit Pages(size_t bytes);
+  ~Pages();
+  Pages(Pages&& other) noexcept;
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  uint8_t* data() const { return data_; }
+
+ private:
+  uint8_t* data_;
+  size_t bytes_;
+};
+
+/**
+ * An array of items of `stride` bytes that grows in blocks and never moves: one writer appends while readers read items
+ * published to them before. New items are zero.
+ */
+class BlockArray {
+ public:
+  /// `shift`: log2 of the items per block.
+  BlockArray(size_t stride, unsigned shift);
+
+  /// Makes items 0 … count − 1 addressable; the writer's thread only. Throws std::bad_alloc.
+  void reserve(size_t count);
+
+  uint8_t* at(size_t i) const { return table_[i >> shift_] + (i & mask_) * stride_; }
+  size_t capacity() const { return blocks_.size() << shift_; }
+
+ private:
+  size_t stride_;
+  unsigned shift_;
+  size_t mask_;
+  /// Base address per block; sized for kItemLimit items at once, so it never moves either. From calloc, which leaves
+  /// the pages of unused entries untouched.
+  std::unique_ptr<uint8_t*[], FreeTable> table_;
+  std::vector<Pages> blocks_;
+};
+
+/// A BlockArray of plain values.
+template <class T>
+class Table {
+ public:
+  explicit Table(unsigned shift = 16) : array_(sizeof(T), shift) {}
+  void reserve(size_t count) { array_.reserve(count); }
+  size_t capacity() const { return array_.capacity(); }
+  T& operator[](size_t i) const { return *reinterpret_cast<T*>(array_.at(i)); }
+
+ private:
+  BlockArray array_;
+};
+
+}  // namespace quiver

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "effort.h"
+#include "search.h"
+#include "stop_flag.h"
+
+namespace quiver {
+
+/**
+ * The smallest effort whose walks reach `recall_target` on the graph's own rows: some hundred live rows are taken as
+ * queries, each left out of the graph and of its own answer, and what walks find is compared with exact scans. Rows
+ * that tie in score with the last exact answer count as found. With `threads` threads of low priority.
+ * Throws ClosedError when `stop` is raised.
+ */
+Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned threads, const StopFlag& stop);
+
+}  // namespace quiver

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "query.h"
+#include "row_store.h"
+
+namespace quiver {
+
+/// How many deviations (Query::deviation) an approximate key is taken to be off at most. The deviation is on the large
+/// side, so 3 leaves out less than one in 10,000 of those that matter.
+constexpr float kDeviations = 3;
+
+/// A row with bounds on its exact key.
+struct Candidate {
+  float key;
+  float slack;
+  uint32_t row;
+
+  float upper() const { return key + slack; }
+  float lower() const { return key - slack; }
+};
+
+/// A row with its exact score.
+struct Hit {
+  double score;
+  uint32_t row;
+};
+
+/**
+ * Rows that may be among the best k, by their approximate keys: keeps every row whose upper bound reaches the k-th best
+ * lower bound. So what is lost to rounding is found again by rescoring, and rows that codes cannot tell apart are all
+ * kept, however many.
+ */
+class Candidates {
+ public:
+  Candidates(const Query& query, size_t k);
+
+  void add(uint32_t row, float key, const RowMeta& meta) {
+    const float slack = kDeviations * query_.deviation(meta);
+    if (!(key + slack >= threshold_)) return;
+    list_.push_back({key, slack, row});
+    if (list_.size() >= capacity_) prune();
+  }
+  size_t size() const { return list_.size(); }
+
+  /// Exact scores of all that can be among the best k or tie with them, in no order.
+  std::vector<Hit> rescore(const RowStore& rows);
+
+ private:
+  void prune();
+
+  const Query& query_;
+  size_t k_;
+  size_t capacity_;
+  float threshold_ = -std::numeric_limits<float>::infinity();
+  std::vector<Candidate> list_;
+  std::vector<float> bounds_;
+};
+
+/// Sorts hits by (score falling, slot) and cuts them after the k best and at most k that tie with the last of them.
+void cut_hits(const RowStore& rows, std::vector<Hit>& hits, size_t k);
+
+/// Keeps the newest row of each slot: a search that ran while slots were put again may have met two.
+void keep_newest_rows(const RowStore& rows, std::vector<Hit>& hits);
+
+}  // namespace quiver

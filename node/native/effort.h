@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+
+namespace quiver {
+
+/**
+ * How far a graph has to be walked for the recall that was promised, as measured on its own rows (calibration.h).
+ * Efforts are HNSW's ef: how many of the best rows seen have to be expanded.
+ */
+struct Effort {
+  /// Effort for k up to 10 and for k = 100. 0: the target was out of reach, calibrated searches scan instead.
+  float at_10;
+  float at_100;
+  /// Rows scored per unit of effort: what a walk costs.
+  float scored_per_unit;
+  /// Rows of the graph, dead ones too, when it was measured; 0: never measured, the values are a careful guess.
+  size_t rows;
+
+  static Effort guess() { return {512, 1024, 24, 0}; }
+
+  bool reaches_target() const { return at_10 > 0 && at_100 > 0; }
+  /// Effort for another k, which may be fractional (see plan.h): straight lines through the two that were measured.
+  double at(double k) const {
+    if (k <= 10) return at_10;
+    if (k >= 100) return at_100 * k / 100;
+    return at_10 + (double(at_100) - at_10) * (k - 10) / 90;
+  }
+};
+
+}  // namespace quiver

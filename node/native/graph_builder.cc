@@ -1,0 +1,166 @@
+#include "graph_builder.h"
+
+#include <faiss/impl/AuxIndexStructures.h>
+#include <faiss/impl/DistanceComputer.h>
+#include <faiss/impl/HNSW.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "errors.h"
+#include "threads.h"
+
+namespace quiver {
+
+namespace {
+
+/// Links per node above the bottom, twice that at the bottom; measured best on embeddings of text (docs/performance.md).
+constexpr int kLinks = 24;
+constexpr int kEfConstruction = 200;
+
+/// Distances between rows by their codes, as faiss::HNSW asks for them: smaller is nearer. One per thread.
+class RowDistance final : public faiss::DistanceComputer {
+ public:
+  explicit RowDistance(const RowStore& store) : store_(store), code_(store.padded) {}
+
+  /// The query is a row of the store.
+  void set_row(size_t row) {
+    const uint8_t* code = store_.code(row);
+    for (size_t j = 0; j < code_.size(); j++) code_[j] = int8_t(int(code[j]) - 128);
+    offset_ = 128 * store_.code_sum(row);
+    meta_ = store_.meta(row);
+  }
+
+  // FAISS's own entry point for queries given as floats; graphs are only built from rows.
+  void set_query(const float*) override { throw std::logic_error("graphs are built from rows"); }
+
+  float operator()(int64_t row) override {
+    const uint8_t* code = store_.code(size_t(row));
+    int32_t product;
+    store_.kernels.dot_codes(&code, 1, code_.data(), code_.size(), &product);
+    return distance(product - offset_, store_.meta(size_t(row)), meta_);
+  }
+
+  float symmetric_dis(int64_t a, int64_t b) override {
+    const int32_t product = store_.kernels.dot_code_pair(store_.code(size_t(a)), store_.code(size_t(b)), code_.size());
+    return distance(product - 128 * store_.code_sum(size_t(b)), store_.meta(size_t(a)), store_.meta(size_t(b)));
+  }
+
+ private:
+  float distance(int32_t product, const RowMeta& a, const RowMeta& b) const {
+    const float dot = a.scale * b.scale * float(product);
+    // With l2, meta.norm is half the square norm: this is the square distance itself, halved.
+    return store_.metric == Metric::kL2 ? a.norm + b.norm - dot : -dot;
+  }
+
+  const RowStore& store_;
+  std::vector<int8_t> code_;
+  int32_t offset_ = 0;
+  RowMeta meta_{};
+};
+
+/// Locks for every row, as faiss::HNSW wants them; destroyed in order.
+class Locks {
+ public:
+  explicit Locks(size_t count) : locks(count) {
+    for (omp_lock_t& lock : locks) omp_init_lock(&lock);
+  }
+  ~Locks() {
+    for (omp_lock_t& lock : locks) omp_destroy_lock(&lock);
+  }
+  std::vector<omp_lock_t> locks;
+};
+
+/// faiss's form of a graph: levels count from 1, all lists of a node lie together, bottom list first.
+void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
+  hnsw.levels.resize(graph.rows(), 1);
+  for (const Graph::UpperNode& node : graph.upper) hnsw.levels[node.row] = int(node.levels) + 1;
+  hnsw.prepare_level_tab(graph.rows(), true);
+  for (size_t row = 0; row < graph.rows(); row++) {
+    std::memcpy(&hnsw.neighbors[hnsw.offsets[row]], graph.links(row), graph.degree() * sizeof(int32_t));
+  }
+  for (size_t node = 0; node < graph.upper.size(); node++) {
+    const Graph::UpperNode& upper = graph.upper[node];
+    int32_t* out = &hnsw.neighbors[hnsw.offsets[upper.row] + graph.degree()];
+    for (size_t level = 1; level <= upper.levels; level++) {
+      const int32_t* list = graph.upper_list(node, level);
+      for (size_t j = 0; j < graph.upper_degree(); j++, out++) {
+        *out = list[j] < 0 ? -1 : int32_t(graph.upper[size_t(list[j])].row);
+      }
+    }
+  }
+  hnsw.entry_point = graph.entry_row;
+  hnsw.max_level = graph.entry_row < 0 ? -1 : graph.top_level;
+}
+
+std::shared_ptr<const Graph> copy_from_faiss(const faiss::HNSW& hnsw) {
+  const size_t rows = hnsw.levels.size(), degree = size_t(hnsw.nb_neighbors(0)), above = size_t(hnsw.nb_neighbors(1));
+  auto graph = std::make_shared<Graph>(rows, degree, above);
+  std::vector<int32_t> node_of_row(rows, -1);
+  for (size_t row = 0; row < rows; row++) {
+    std::memcpy(graph->links(row), &hnsw.neighbors[hnsw.offsets[row]], degree * sizeof(int32_t));
+    if (hnsw.levels[row] == 1) continue;
+    node_of_row[row] = int32_t(graph->upper.size());
+    const uint32_t levels = uint32_t(hnsw.levels[row]) - 1;
+    graph->upper.push_back({uint32_t(row), uint32_t(graph->upper_links.size()), levels});
+    const int32_t* lists = &hnsw.neighbors[hnsw.offsets[row] + degree];
+    graph->upper_links.insert(graph->upper_links.end(), lists, lists + levels * above);
+  }
+  for (int32_t& link : graph->upper_links) link = link < 0 ? -1 : node_of_row[size_t(link)];
+  graph->entry_row = hnsw.entry_point;
+  graph->top_level = std::max(hnsw.max_level, 0);
+  graph->entry_node = hnsw.entry_point < 0 ? -1 : node_of_row[size_t(hnsw.entry_point)];
+  return graph;
+}
+
+/// New rows by falling level: faiss::HNSW::add_with_locks wants a level's nodes in place before lower ones arrive.
+std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const faiss::HNSW& hnsw, size_t first) {
+  std::vector<std::vector<uint32_t>> result;
+  for (size_t row = first; row < hnsw.levels.size(); row++) {
+    if (store.dead(row)) continue;
+    const size_t level = size_t(hnsw.levels[row]) - 1;
+    if (result.size() <= level) result.resize(level + 1);
+    result[level].push_back(uint32_t(row));
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* base, size_t rows, unsigned threads,
+                                          const StopFlag& stop) {
+  faiss::HNSW hnsw(kLinks);
+  // One node in 24 has upper lists; without this the lists are copied each time that they outgrow their memory.
+  hnsw.neighbors.reserve(rows * (2 * kLinks + 2) + 1024);
+  hnsw.levels.reserve(rows);
+  hnsw.offsets.reserve(rows + 1);
+  hnsw.efConstruction = kEfConstruction;
+  const size_t first = base == nullptr ? 0 : base->rows();
+  if (base != nullptr) copy_to_faiss(*base, hnsw);
+  // Seeded by position: a seed used again would repeat the same sequence of levels in every batch.
+  hnsw.rng = faiss::RandomGenerator(int64_t(first) + 12345);
+  hnsw.prepare_level_tab(rows - first, false);
+
+  Locks locks(rows);
+  for (const std::vector<uint32_t>& level_rows : rows_by_level(store, hnsw, first)) {
+    std::atomic<size_t> next{0};
+    const auto add = [&](faiss::VisitedTable& visited, RowDistance& distance, size_t i) {
+      distance.set_row(level_rows[i]);
+      hnsw.add_with_locks(distance, hnsw.levels[level_rows[i]] - 1, int(level_rows[i]), locks.locks, visited);
+    };
+    run_in_background_threads(level_rows.empty() ? 0 : threads, [&](unsigned) {
+      faiss::VisitedTable visited{int(rows)};
+      RowDistance distance(store);
+      for (size_t i = next++; i < level_rows.size(); i = next++) {
+        if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+        add(visited, distance, i);
+      }
+    });
+  }
+  return copy_from_faiss(hnsw);
+}
+
+}  // namespace quiver

@@ -1,0 +1,174 @@
+#include "index_save.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "checked_file.h"
+#include "errors.h"
+#include "threads.h"
+
+namespace quiver {
+
+namespace {
+
+/// "QVRVEC" and the format's version, in little-endian order.
+constexpr uint64_t kMagic = 0x0001434556525651;
+
+struct Header {
+  uint64_t magic;
+  uint32_t metric;
+  uint32_t dim;
+  uint64_t rows;
+  uint64_t graph_rows;
+  uint32_t degree;
+  uint32_t upper_degree;
+  uint64_t upper_nodes;
+  uint64_t upper_links;
+  int32_t entry_node;
+  int32_t entry_row;
+  int32_t top_level;
+  uint32_t has_graph;
+  float effort_at_10;
+  float effort_at_100;
+  float scored_per_unit;
+  uint32_t reserved;
+  uint64_t effort_rows;
+};
+
+template <class T>
+void write_all(CheckedWriter& file, const std::vector<T>& values) {
+  file.write(values.data(), values.size() * sizeof(T));
+}
+
+template <class T>
+std::vector<T> read_all(CheckedReader& file, size_t count) {
+  // The header has passed its checksum; this keeps a wrong one from asking for more memory than the file can fill.
+  if (count > file.bytes() / sizeof(T)) throw StorageError("a saved vector index is shorter than its header says");
+  std::vector<T> values(count);
+  file.read(values.data(), count * sizeof(T));
+  return values;
+}
+
+void require(bool condition) {
+  if (!condition) throw StorageError("a saved vector index contradicts itself");
+}
+
+std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header) {
+  require(header.graph_rows <= header.rows && header.degree > 0 && header.degree <= 64 && header.upper_degree <= 64);
+  require(header.graph_rows * header.degree <= file.bytes() / sizeof(int32_t));
+  auto graph = std::make_shared<Graph>(header.graph_rows, header.degree, header.upper_degree);
+  file.read(graph->links(0), graph->link_bytes());
+  graph->upper = read_all<Graph::UpperNode>(file, header.upper_nodes);
+  graph->upper_links = read_all<int32_t>(file, header.upper_links);
+  graph->entry_node = header.entry_node;
+  graph->entry_row = header.entry_row;
+  graph->top_level = header.top_level;
+  const auto in_range = [](int64_t value, size_t end) { return value >= -1 && value < int64_t(end); };
+  require(in_range(graph->entry_row, graph->rows()) && in_range(graph->entry_node, graph->upper.size()));
+  for (size_t row = 0; row < graph->rows(); row++) {
+    for (size_t j = 0; j < graph->degree(); j++) require(in_range(graph->links(row)[j], graph->rows()));
+  }
+  for (int32_t link : graph->upper_links) require(in_range(link, graph->upper.size()));
+  for (const Graph::UpperNode& node : graph->upper) {
+    require(node.row < graph->rows() &&
+            node.first_link + uint64_t(node.levels) * graph->upper_degree() <= graph->upper_links.size());
+  }
+  return graph;
+}
+
+void load_originals(RowStore& store, const std::vector<uint32_t>& checksums, unsigned threads, const StopFlag& stop) {
+  std::atomic<size_t> next{0};
+  run_in_threads(threads, [&](unsigned) {
+    for (size_t i = next++; i < checksums.size(); i = next++) {
+      if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+      const size_t first = i * OriginalsFile::kChecksumRows;
+      const size_t count = std::min(OriginalsFile::kChecksumRows, store.count() - first);
+      if (store.load_rows(first, count) != checksums[i]) {
+        throw StorageError(store.path + " does not match its checksums");
+      }
+    }
+  });
+}
+
+}  // namespace
+
+SaveImage::SaveImage(const Snapshot& snapshot)
+    : store(snapshot.rows),
+      graph(snapshot.graph),
+      effort(snapshot.effort),
+      rows(store->count()),
+      dead(store->dead_words(rows)),
+      checksums(store->originals().checksums()) {}
+
+void write_save(const SaveImage& image, const std::string& path, const StopFlag& stop) {
+  image.store->originals().sync();
+  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+  Header header;
+  std::memset(&header, 0, sizeof header);
+  header.magic = kMagic;
+  header.metric = uint32_t(image.store->metric);
+  header.dim = uint32_t(image.store->dim);
+  header.rows = image.rows;
+  header.effort_at_10 = image.effort.at_10;
+  header.effort_at_100 = image.effort.at_100;
+  header.scored_per_unit = image.effort.scored_per_unit;
+  header.effort_rows = image.effort.rows;
+  if (image.graph != nullptr) {
+    header.has_graph = 1;
+    header.graph_rows = image.graph->rows();
+    header.degree = uint32_t(image.graph->degree());
+    header.upper_degree = uint32_t(image.graph->upper_degree());
+    header.upper_nodes = image.graph->upper.size();
+    header.upper_links = image.graph->upper_links.size();
+    header.entry_node = image.graph->entry_node;
+    header.entry_row = image.graph->entry_row;
+    header.top_level = image.graph->top_level;
+  }
+  CheckedWriter file(path);
+  file.write(&header, sizeof header);
+  file.write_checksum();
+  if (image.graph != nullptr) {
+    file.write(image.graph->links(0), image.graph->link_bytes());
+    write_all(file, image.graph->upper);
+    write_all(file, image.graph->upper_links);
+  }
+  std::vector<uint32_t> slots(image.rows);
+  for (size_t row = 0; row < image.rows; row++) slots[row] = image.store->slot(row);
+  write_all(file, slots);
+  write_all(file, image.dead);
+  write_all(file, image.checksums);
+  file.write_checksum();
+  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+  file.commit();
+}
+
+Snapshot read_save(const std::string& path, const std::string& originals_path, Metric metric, size_t dim,
+                   const Kernels& kernels, unsigned threads, const StopFlag& stop) {
+  CheckedReader file(path);
+  Header header;
+  file.read(&header, sizeof header);
+  file.expect_checksum();
+  if (header.magic != kMagic) throw StorageError(path + " is no saved vector index");
+  if (header.metric != uint32_t(metric) || header.dim != dim) throw StorageError(path + " is of another collection");
+  Snapshot snapshot{nullptr, nullptr, Effort::guess()};
+  if (header.has_graph != 0) {
+    snapshot.graph = read_graph(file, header);
+    snapshot.effort = {header.effort_at_10, header.effort_at_100, header.scored_per_unit, size_t(header.effort_rows)};
+  }
+  require(header.rows < kItemLimit);
+  const auto slots = read_all<uint32_t>(file, header.rows);
+  const auto dead = read_all<uint64_t>(file, (header.rows + 63) / 64);
+  const auto checksums =
+      read_all<uint32_t>(file, (header.rows + OriginalsFile::kChecksumRows - 1) / OriginalsFile::kChecksumRows);
+  file.expect_checksum();
+  file.expect_end();
+  for (uint32_t slot : slots) require(slot < kItemLimit);
+  snapshot.rows = std::make_shared<RowStore>(metric, dim, originals_path, kernels, header.rows);
+  load_originals(*snapshot.rows, checksums, threads, stop);
+  snapshot.rows->originals().adopt_checksums(checksums);
+  snapshot.rows->load_slots(slots.data(), dead.data());
+  return snapshot;
+}
+
+}  // namespace quiver

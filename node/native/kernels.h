@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace quiver {
+
+/// Codes and their queries are padded with neutral values to a multiple of this many bytes: one AVX-512 register, one
+/// cache line.
+constexpr size_t kCodePadding = 64;
+
+/**
+ * The inner loops, one table per instruction set; chosen once per index. Codes are unsigned bytes, the signed code plus
+ * 128, so that VNNI's unsigned × signed product applies to them directly; queries are signed codes.
+ * `padded` is a multiple of kCodePadding, and sums stay below 2^31 up to 16,384 dimensions × 4.
+ */
+struct Kernels {
+  const char* name;
+  /// out[i] = Σ codes[i][j] · query[j]; later rows are prefetched while earlier ones are summed.
+  void (*dot_codes)(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out);
+  /// Σ a[j] · (b[j] − 128).
+  int32_t (*dot_code_pair)(const uint8_t* a, const uint8_t* b, size_t padded);
+  /// Σ a[j] · b[j].
+  float (*dot)(const float* a, const float* b, size_t dim);
+  /// Σ (a[j] − b[j])².
+  float (*square_distance)(const float* a, const float* b, size_t dim);
+  /// max |x[j]|.
+  float (*max_abs)(const float* x, size_t dim);
+  /// out[j] = round(x[j] · factor) + 128 for j < dim; |x[j] · factor| ≤ 127. Returns Σ of the signed codes.
+  int32_t (*quantise)(const float* x, size_t dim, float factor, uint8_t* out);
+};
+
+/**
+ * The fastest table that this processor runs, or the one called `name` ("avx512", "avx2", "neon", "plain").
+ * Throws std::invalid_argument when that one is unknown or cannot run here.
+ */
+const Kernels& select_kernels(const char* name);
+
+/// Names of the tables that this processor runs, best first, ended by nullptr.
+const char* const* available_kernels();
+
+// Each returns null where it was not compiled in or the processor lacks it.
+const Kernels* avx512_kernels();
+const Kernels* avx2_kernels();
+const Kernels* neon_kernels();
+const Kernels* plain_kernels();
+
+}  // namespace quiver

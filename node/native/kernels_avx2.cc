@@ -1,0 +1,155 @@
+#include "kernels.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#include <cmath>
+
+#define QUIVER_TARGET __attribute__((target("avx2,fma")))
+
+namespace quiver {
+
+namespace {
+
+/// Rows whose lines are requested ahead of the one being summed.
+constexpr size_t kPrefetchRows = 4;
+
+QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {
+  for (size_t j = 0; j < padded; j += 64) _mm_prefetch(reinterpret_cast<const char*>(code + j), _MM_HINT_T0);
+}
+
+QUIVER_TARGET inline int32_t sum_epi32(__m256i x) {
+  __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1));
+  return _mm_cvtsi128_si32(sum);
+}
+
+QUIVER_TARGET inline float sum_ps(__m256 x) {
+  __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
+  sum = _mm_add_ss(sum, _mm_shuffle_ps(sum, sum, 1));
+  return _mm_cvtss_f32(sum);
+}
+
+/// Σ of 32 products of signed bytes in −127…127, added to `sum`. |a| × sign(b, a) keeps each pair of products within
+/// 2 · 127², so that maddubs does not saturate, as it would on codes offset by 128.
+QUIVER_TARGET inline __m256i add_signed_products(__m256i sum, __m256i a, __m256i b) {
+  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+}
+
+QUIVER_TARGET inline __m256i load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+
+QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                             int32_t* out) {
+  const __m256i flip = _mm256_set1_epi8(char(0x80)), ones = _mm256_set1_epi8(1);
+  // The table's contract is the product with the offset codes: 128 · Σ query on top of the signed product.
+  __m256i query_sum = _mm256_setzero_si256();
+  for (size_t j = 0; j < padded; j += 32) query_sum = add_signed_products(query_sum, ones, load(query + j));
+  const int32_t offset = 128 * sum_epi32(query_sum);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], padded);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], padded);
+    __m256i sum0 = _mm256_setzero_si256(), sum1 = sum0;
+    for (size_t j = 0; j < padded; j += 64) {
+      sum0 = add_signed_products(sum0, load(query + j), _mm256_xor_si256(flip, load(codes[i] + j)));
+      sum1 = add_signed_products(sum1, load(query + j + 32), _mm256_xor_si256(flip, load(codes[i] + j + 32)));
+    }
+    out[i] = sum_epi32(_mm256_add_epi32(sum0, sum1)) + offset;
+  }
+}
+
+QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
+  const __m256i flip = _mm256_set1_epi8(char(0x80)), ones = _mm256_set1_epi8(1);
+  __m256i sum = _mm256_setzero_si256(), b_sum = sum;
+  for (size_t j = 0; j < padded; j += 32) {
+    const __m256i b_codes = _mm256_xor_si256(flip, load(b + j));
+    sum = add_signed_products(sum, b_codes, _mm256_xor_si256(flip, load(a + j)));
+    b_sum = add_signed_products(b_sum, ones, b_codes);
+  }
+  return sum_epi32(sum) + 128 * sum_epi32(b_sum);
+}
+
+QUIVER_TARGET float dot(const float* a, const float* b, size_t dim) {
+  __m256 sum0 = _mm256_setzero_ps(), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  size_t j = 0;
+  for (; j + 32 <= dim; j += 32) {
+    sum0 = _mm256_fmadd_ps(_mm256_loadu_ps(a + j), _mm256_loadu_ps(b + j), sum0);
+    sum1 = _mm256_fmadd_ps(_mm256_loadu_ps(a + j + 8), _mm256_loadu_ps(b + j + 8), sum1);
+    sum2 = _mm256_fmadd_ps(_mm256_loadu_ps(a + j + 16), _mm256_loadu_ps(b + j + 16), sum2);
+    sum3 = _mm256_fmadd_ps(_mm256_loadu_ps(a + j + 24), _mm256_loadu_ps(b + j + 24), sum3);
+  }
+  for (; j + 8 <= dim; j += 8) sum0 = _mm256_fmadd_ps(_mm256_loadu_ps(a + j), _mm256_loadu_ps(b + j), sum0);
+  float sum = sum_ps(_mm256_add_ps(_mm256_add_ps(sum0, sum1), _mm256_add_ps(sum2, sum3)));
+  for (; j < dim; j++) sum += a[j] * b[j];
+  return sum;
+}
+
+QUIVER_TARGET float square_distance(const float* a, const float* b, size_t dim) {
+  __m256 sum0 = _mm256_setzero_ps(), sum1 = sum0;
+  size_t j = 0;
+  for (; j + 16 <= dim; j += 16) {
+    const __m256 d0 = _mm256_sub_ps(_mm256_loadu_ps(a + j), _mm256_loadu_ps(b + j));
+    const __m256 d1 = _mm256_sub_ps(_mm256_loadu_ps(a + j + 8), _mm256_loadu_ps(b + j + 8));
+    sum0 = _mm256_fmadd_ps(d0, d0, sum0);
+    sum1 = _mm256_fmadd_ps(d1, d1, sum1);
+  }
+  float sum = sum_ps(_mm256_add_ps(sum0, sum1));
+  for (; j < dim; j++) sum += (a[j] - b[j]) * (a[j] - b[j]);
+  return sum;
+}
+
+QUIVER_TARGET float max_abs(const float* x, size_t dim) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  __m256 largest = _mm256_setzero_ps();
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) largest = _mm256_max_ps(largest, _mm256_andnot_ps(sign, _mm256_loadu_ps(x + j)));
+  alignas(32) float lanes[8];
+  _mm256_store_ps(lanes, largest);
+  float result = 0;
+  for (float lane : lanes) result = std::fmax(result, lane);
+  for (; j < dim; j++) result = std::fmax(result, std::fabs(x[j]));
+  return result;
+}
+
+QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t* out) {
+  const __m256 factors = _mm256_set1_ps(factor);
+  __m256i sums = _mm256_setzero_si256();
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    const __m256i codes = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + j), factors));
+    sums = _mm256_add_epi32(sums, codes);
+    const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(codes), _mm256_extracti128_si256(codes, 1));
+    const __m128i bytes = _mm_xor_si128(_mm_set1_epi8(char(0x80)), _mm_packs_epi16(words, words));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out + j), bytes);
+  }
+  int32_t sum = sum_epi32(sums);
+  for (; j < dim; j++) {
+    const int32_t code = int32_t(std::lrintf(x[j] * factor));
+    sum += code;
+    out[j] = uint8_t(code + 128);
+  }
+  return sum;
+}
+
+}  // namespace
+
+const Kernels* avx2_kernels() {
+  static const Kernels kernels = {"avx2", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
+}
+
+}  // namespace quiver
+
+#else
+
+namespace quiver {
+
+const Kernels* avx2_kernels() { return nullptr; }
+
+}  // namespace quiver
+
+#endif

@@ -1,0 +1,137 @@
+#include "kernels.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define QUIVER_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")))
+
+namespace quiver {
+
+namespace {
+
+/// Rows whose lines are requested ahead of the one being summed: enough to cover a memory access, few enough for the
+/// line-fill buffers.
+constexpr size_t kPrefetchRows = 4;
+
+QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {
+  for (size_t j = 0; j < padded; j += 64) _mm_prefetch(reinterpret_cast<const char*>(code + j), _MM_HINT_T0);
+}
+
+QUIVER_TARGET inline int32_t dot_code(const uint8_t* code, const int8_t* query, size_t padded) {
+  __m512i sum0 = _mm512_setzero_si512(), sum1 = sum0;
+  size_t j = 0;
+  for (; j + 128 <= padded; j += 128) {
+    sum0 = _mm512_dpbusd_epi32(sum0, _mm512_loadu_si512(code + j), _mm512_loadu_si512(query + j));
+    sum1 = _mm512_dpbusd_epi32(sum1, _mm512_loadu_si512(code + j + 64), _mm512_loadu_si512(query + j + 64));
+  }
+  if (j < padded) sum0 = _mm512_dpbusd_epi32(sum0, _mm512_loadu_si512(code + j), _mm512_loadu_si512(query + j));
+  return _mm512_reduce_add_epi32(_mm512_add_epi32(sum0, sum1));
+}
+
+QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                             int32_t* out) {
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], padded);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], padded);
+    out[i] = dot_code(codes[i], query, padded);
+  }
+}
+
+QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
+  const __m512i flip = _mm512_set1_epi8(char(0x80));
+  __m512i sum0 = _mm512_setzero_si512(), sum1 = sum0;
+  size_t j = 0;
+  for (; j + 128 <= padded; j += 128) {
+    sum0 = _mm512_dpbusd_epi32(sum0, _mm512_loadu_si512(a + j), _mm512_xor_si512(flip, _mm512_loadu_si512(b + j)));
+    sum1 = _mm512_dpbusd_epi32(sum1, _mm512_loadu_si512(a + j + 64),
+                               _mm512_xor_si512(flip, _mm512_loadu_si512(b + j + 64)));
+  }
+  if (j < padded) {
+    sum0 = _mm512_dpbusd_epi32(sum0, _mm512_loadu_si512(a + j), _mm512_xor_si512(flip, _mm512_loadu_si512(b + j)));
+  }
+  return _mm512_reduce_add_epi32(_mm512_add_epi32(sum0, sum1));
+}
+
+QUIVER_TARGET inline __mmask16 tail_mask(size_t left) { return left >= 16 ? 0xffff : (__mmask16(1) << left) - 1; }
+
+QUIVER_TARGET float dot(const float* a, const float* b, size_t dim) {
+  __m512 sum0 = _mm512_setzero_ps(), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  size_t j = 0;
+  for (; j + 64 <= dim; j += 64) {
+    sum0 = _mm512_fmadd_ps(_mm512_loadu_ps(a + j), _mm512_loadu_ps(b + j), sum0);
+    sum1 = _mm512_fmadd_ps(_mm512_loadu_ps(a + j + 16), _mm512_loadu_ps(b + j + 16), sum1);
+    sum2 = _mm512_fmadd_ps(_mm512_loadu_ps(a + j + 32), _mm512_loadu_ps(b + j + 32), sum2);
+    sum3 = _mm512_fmadd_ps(_mm512_loadu_ps(a + j + 48), _mm512_loadu_ps(b + j + 48), sum3);
+  }
+  for (; j < dim; j += 16) {
+    const __mmask16 mask = tail_mask(dim - j);
+    sum0 = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(mask, a + j), _mm512_maskz_loadu_ps(mask, b + j), sum0);
+  }
+  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(sum0, sum1), _mm512_add_ps(sum2, sum3)));
+}
+
+QUIVER_TARGET float square_distance(const float* a, const float* b, size_t dim) {
+  __m512 sum0 = _mm512_setzero_ps(), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  size_t j = 0;
+  for (; j + 64 <= dim; j += 64) {
+    const __m512 d0 = _mm512_sub_ps(_mm512_loadu_ps(a + j), _mm512_loadu_ps(b + j));
+    const __m512 d1 = _mm512_sub_ps(_mm512_loadu_ps(a + j + 16), _mm512_loadu_ps(b + j + 16));
+    const __m512 d2 = _mm512_sub_ps(_mm512_loadu_ps(a + j + 32), _mm512_loadu_ps(b + j + 32));
+    const __m512 d3 = _mm512_sub_ps(_mm512_loadu_ps(a + j + 48), _mm512_loadu_ps(b + j + 48));
+    sum0 = _mm512_fmadd_ps(d0, d0, sum0);
+    sum1 = _mm512_fmadd_ps(d1, d1, sum1);
+    sum2 = _mm512_fmadd_ps(d2, d2, sum2);
+    sum3 = _mm512_fmadd_ps(d3, d3, sum3);
+  }
+  for (; j < dim; j += 16) {
+    const __mmask16 mask = tail_mask(dim - j);
+    const __m512 d = _mm512_sub_ps(_mm512_maskz_loadu_ps(mask, a + j), _mm512_maskz_loadu_ps(mask, b + j));
+    sum0 = _mm512_fmadd_ps(d, d, sum0);
+  }
+  return _mm512_reduce_add_ps(_mm512_add_ps(_mm512_add_ps(sum0, sum1), _mm512_add_ps(sum2, sum3)));
+}
+
+QUIVER_TARGET float max_abs(const float* x, size_t dim) {
+  __m512 largest = _mm512_setzero_ps();
+  for (size_t j = 0; j < dim; j += 16) {
+    largest = _mm512_max_ps(largest, _mm512_abs_ps(_mm512_maskz_loadu_ps(tail_mask(dim - j), x + j)));
+  }
+  return _mm512_reduce_max_ps(largest);
+}
+
+QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t* out) {
+  const __m512 factors = _mm512_set1_ps(factor);
+  const __m128i flip = _mm_set1_epi8(char(0x80));
+  __m512i sum = _mm512_setzero_si512();
+  for (size_t j = 0; j < dim; j += 16) {
+    const __mmask16 mask = tail_mask(dim - j);
+    const __m512i codes = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_maskz_loadu_ps(mask, x + j), factors));
+    sum = _mm512_add_epi32(sum, codes);
+    _mm_mask_storeu_epi8(out + j, mask, _mm_xor_si128(flip, _mm512_cvtepi32_epi8(codes)));
+  }
+  return _mm512_reduce_add_epi32(sum);
+}
+
+}  // namespace
+
+const Kernels* avx512_kernels() {
+  static const Kernels kernels = {"avx512", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  __builtin_cpu_init();
+  const bool runs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512vnni");
+  return runs ? &kernels : nullptr;
+}
+
+}  // namespace quiver
+
+#else
+
+namespace quiver {
+
+const Kernels* avx512_kernels() { return nullptr; }
+
+}  // namespace quiver
+
+#endif

@@ -1,0 +1,119 @@
+#include "kernels.h"
+
+#if defined(__aarch64__)
+
+#include <arm_neon.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+#define QUIVER_TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
+#if defined(__clang__)
+#undef QUIVER_TARGET
+#define QUIVER_TARGET __attribute__((target("dotprod")))
+#endif
+
+namespace quiver {
+
+namespace {
+
+/// Rows whose lines are requested ahead of the one being summed.
+constexpr size_t kPrefetchRows = 4;
+
+inline void prefetch_row(const uint8_t* code, size_t padded) {
+  for (size_t j = 0; j < padded; j += 64) __builtin_prefetch(code + j);
+}
+
+QUIVER_TARGET inline int8x16_t load_signed(const uint8_t* codes) {
+  return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(codes), vdupq_n_u8(0x80)));
+}
+
+QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                             int32_t* out) {
+  // The product instruction takes signed bytes: the offset of 128 is added back as 128 · Σ query.
+  int32x4_t query_sum = vdupq_n_s32(0);
+  for (size_t j = 0; j < padded; j += 16) query_sum = vdotq_s32(query_sum, vdupq_n_s8(1), vld1q_s8(query + j));
+  const int32_t offset = 128 * vaddvq_s32(query_sum);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], padded);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], padded);
+    int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+    for (size_t j = 0; j < padded; j += 64) {
+      sum0 = vdotq_s32(sum0, load_signed(codes[i] + j), vld1q_s8(query + j));
+      sum1 = vdotq_s32(sum1, load_signed(codes[i] + j + 16), vld1q_s8(query + j + 16));
+      sum2 = vdotq_s32(sum2, load_signed(codes[i] + j + 32), vld1q_s8(query + j + 32));
+      sum3 = vdotq_s32(sum3, load_signed(codes[i] + j + 48), vld1q_s8(query + j + 48));
+    }
+    out[i] = vaddvq_s32(vaddq_s32(vaddq_s32(sum0, sum1), vaddq_s32(sum2, sum3))) + offset;
+  }
+}
+
+QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
+  int32x4_t sum = vdupq_n_s32(0), b_sum = sum;
+  for (size_t j = 0; j < padded; j += 16) {
+    const int8x16_t b_codes = load_signed(b + j);
+    sum = vdotq_s32(sum, load_signed(a + j), b_codes);
+    b_sum = vdotq_s32(b_sum, vdupq_n_s8(1), b_codes);
+  }
+  return vaddvq_s32(sum) + 128 * vaddvq_s32(b_sum);
+}
+
+float dot(const float* a, const float* b, size_t dim) {
+  float32x4_t sum0 = vdupq_n_f32(0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  size_t j = 0;
+  for (; j + 16 <= dim; j += 16) {
+    sum0 = vfmaq_f32(sum0, vld1q_f32(a + j), vld1q_f32(b + j));
+    sum1 = vfmaq_f32(sum1, vld1q_f32(a + j + 4), vld1q_f32(b + j + 4));
+    sum2 = vfmaq_f32(sum2, vld1q_f32(a + j + 8), vld1q_f32(b + j + 8));
+    sum3 = vfmaq_f32(sum3, vld1q_f32(a + j + 12), vld1q_f32(b + j + 12));
+  }
+  float sum = vaddvq_f32(vaddq_f32(vaddq_f32(sum0, sum1), vaddq_f32(sum2, sum3)));
+  for (; j < dim; j++) sum += a[j] * b[j];
+  return sum;
+}
+
+float square_distance(const float* a, const float* b, size_t dim) {
+  float32x4_t sum0 = vdupq_n_f32(0), sum1 = sum0;
+  size_t j = 0;
+  for (; j + 8 <= dim; j += 8) {
+    const float32x4_t d0 = vsubq_f32(vld1q_f32(a + j), vld1q_f32(b + j));
+    const float32x4_t d1 = vsubq_f32(vld1q_f32(a + j + 4), vld1q_f32(b + j + 4));
+    sum0 = vfmaq_f32(sum0, d0, d0);
+    sum1 = vfmaq_f32(sum1, d1, d1);
+  }
+  float sum = vaddvq_f32(vaddq_f32(sum0, sum1));
+  for (; j < dim; j++) sum += (a[j] - b[j]) * (a[j] - b[j]);
+  return sum;
+}
+
+bool has_dot_product() {
+#if defined(__APPLE__)
+  return true;  // every Apple processor that runs arm64 macOS has it
+#elif defined(__linux__)
+  constexpr unsigned long kHwcapAsimdDp = 1UL << 20;  // HWCAP_ASIMDDP in asm/hwcap.h, absent from old headers
+  return (getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+const Kernels* neon_kernels() {
+  // Both loops over single floats are simple enough for the compiler, NEON being the baseline here.
+  static const Kernels kernels = {"neon",          dot_codes, dot_code_pair, dot, square_distance,
+                                  plain_kernels()->max_abs, plain_kernels()->quantise};
+  return has_dot_product() ? &kernels : nullptr;
+}
+
+}  // namespace quiver
+
+#else
+
+namespace quiver {
+
+const Kernels* neon_kernels() { return nullptr; }
+
+}  // namespace quiver
+
+#endif

@@ -1,0 +1,69 @@
+#include "kernels.h"
+
+#include <cmath>
+
+namespace quiver {
+
+namespace {
+
+void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out) {
+  for (size_t i = 0; i < count; i++) {
+    int32_t sum = 0;
+    for (size_t j = 0; j < padded; j++) sum += int32_t(codes[i][j]) * query[j];
+    out[i] = sum;
+  }
+}
+
+int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
+  int32_t sum = 0;
+  for (size_t j = 0; j < padded; j++) sum += int32_t(a[j]) * (int32_t(b[j]) - 128);
+  return sum;
+}
+
+float dot(const float* a, const float* b, size_t dim) {
+  float sums[4] = {};
+  size_t j = 0;
+  for (; j + 4 <= dim; j += 4) {
+    for (size_t lane = 0; lane < 4; lane++) sums[lane] += a[j + lane] * b[j + lane];
+  }
+  for (; j < dim; j++) sums[0] += a[j] * b[j];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+float square_distance(const float* a, const float* b, size_t dim) {
+  float sums[4] = {};
+  size_t j = 0;
+  for (; j + 4 <= dim; j += 4) {
+    for (size_t lane = 0; lane < 4; lane++) {
+      const float difference = a[j + lane] - b[j + lane];
+      sums[lane] += difference * difference;
+    }
+  }
+  for (; j < dim; j++) sums[0] += (a[j] - b[j]) * (a[j] - b[j]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+float max_abs(const float* x, size_t dim) {
+  float largest = 0;
+  for (size_t j = 0; j < dim; j++) largest = std::fmax(largest, std::fabs(x[j]));
+  return largest;
+}
+
+int32_t quantise(const float* x, size_t dim, float factor, uint8_t* out) {
+  int32_t sum = 0;
+  for (size_t j = 0; j < dim; j++) {
+    const int32_t code = int32_t(std::lrintf(x[j] * factor));
+    sum += code;
+    out[j] = uint8_t(code + 128);
+  }
+  return sum;
+}
+
+}  // namespace
+
+const Kernels* plain_kernels() {
+  static const Kernels kernels = {"plain", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  return &kernels;
+}
+
+}  // namespace quiver

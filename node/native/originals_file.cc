@@ -1,0 +1,95 @@
+#include "originals_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include "checksum.h"
+#include "errors.h"
+
+namespace quiver {
+
+OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift, size_t rows)
+    : path_(path),
+      file_(-1),
+      shift_(shift),
+      mask_((size_t(1) << shift) - 1),
+      row_bytes_(dim * sizeof(float)),
+      rows_(rows),
+      table_(static_cast<uint8_t**>(std::calloc(kItemLimit >> shift, sizeof(uint8_t*)))) {
+  if (table_ == nullptr) throw std::bad_alloc();
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (rows == 0 ? O_TRUNC : 0), 0600);
+  if (file_ < 0) throw storage_error("opening " + path);
+  try {
+    struct stat status;
+    if (fstat(file_, &status) != 0) throw storage_error("reading " + path);
+    if (size_t(status.st_size) < rows * row_bytes_) throw StorageError(path + " is shorter than its index says");
+    map(rows);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
+OriginalsFile::~OriginalsFile() {
+  for (size_t i = 0; i < blocks_; i++) munmap(table_[i], row_bytes_ << shift_);
+  ::close(file_);
+}
+
+void OriginalsFile::map(size_t rows) {
+  const size_t block_bytes = row_bytes_ << shift_;
+  while ((blocks_ << shift_) < rows) {
+    // The block is mapped whole, so the file must reach its end; the part not written yet stays a hole.
+    struct stat status;
+    const off_t end = off_t((blocks_ + 1) * block_bytes);
+    if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
+    if (status.st_size < end && ftruncate(file_, end) != 0) throw storage_error("growing " + path_);
+    void* mapped = mmap(nullptr, block_bytes, PROT_READ, MAP_SHARED, file_, off_t(blocks_ * block_bytes));
+    if (mapped == MAP_FAILED) throw storage_error("mapping " + path_);
+    // Rescoring reads rows here and there: reading ahead would only fill the page cache with their neighbours.
+    madvise(mapped, block_bytes, MADV_RANDOM);
+    table_[blocks_++] = static_cast<uint8_t*>(mapped);
+  }
+}
+
+void OriginalsFile::append(const float* vectors, size_t count) {
+  map(rows_ + count);
+  const uint8_t* bytes = reinterpret_cast<const uint8_t*>(vectors);
+  const size_t total = count * row_bytes_;
+  for (size_t done = 0; done < total;) {
+    const ssize_t written = pwrite(file_, bytes + done, total - done, off_t(rows_ * row_bytes_ + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) throw storage_error("writing " + path_);
+    done += size_t(written);
+  }
+  for (size_t i = 0; i < count;) {
+    const size_t row = rows_ + i;
+    const size_t run = std::min(count - i, kChecksumRows - row % kChecksumRows);
+    if (row % kChecksumRows == 0) checksums_.push_back(0);
+    checksums_.back() = crc32c(checksums_.back(), bytes + i * row_bytes_, run * row_bytes_);
+    i += run;
+  }
+  rows_ += count;
+}
+
+void OriginalsFile::read(size_t first, size_t count, float* out) const {
+  uint8_t* bytes = reinterpret_cast<uint8_t*>(out);
+  for (size_t done = 0; done < count * row_bytes_;) {
+    const ssize_t got = pread(file_, bytes + done, count * row_bytes_ - done, off_t(first * row_bytes_ + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw storage_error("reading " + path_);
+    if (got == 0) throw StorageError(path_ + " ended early");
+    done += size_t(got);
+  }
+}
+
+void OriginalsFile::sync() const {
+  if (fsync(file_) != 0) throw storage_error("syncing " + path_);
+}
+
+}  // namespace quiver

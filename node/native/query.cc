@@ -1,0 +1,66 @@
+#include "query.h"
+
+#include <algorithm>
+
+namespace quiver {
+
+namespace {
+
+constexpr float kLargest = 1e15f;
+constexpr float kSmallest = 1e-15f;
+
+}  // namespace
+
+Query::Query(const RowStore& rows, const float* vector)
+    : rows_(rows),
+      vector_(vector, vector + rows.dim),
+      code_(rows.padded),
+      is_l2_(rows.metric == Metric::kL2),
+      is_cosine_(rows.metric == Metric::kCosine) {
+  const Kernels& kernels = rows.kernels;
+  const float largest = kernels.max_abs(vector, rows.dim);
+  extreme_ = rows.has_extreme_rows() || (largest != 0 && !(largest >= kSmallest && largest <= kLargest));
+  if (largest == 0 || extreme_) return;
+  std::vector<uint8_t> code(rows.padded, 128);
+  offset_ = 128 * kernels.quantise(vector, rows.dim, 127 / largest, code.data());
+  for (size_t j = 0; j < rows.padded; j++) code_[j] = int8_t(int(code[j]) - 128);
+  scale_ = largest / 127;
+  const float square = kernels.dot(vector, vector, rows.dim);
+  norm_ = std::sqrt(square);
+  inverse_norm_ = 1 / norm_;
+  half_square_ = square / 2;
+}
+
+Query::Exact Query::exact(size_t row) const {
+  if (extreme_ || rows_.is_extreme(row)) {
+    const double score = score_in_double(row);
+    return {score, float(is_cosine_ ? score * norm_ : score)};
+  }
+  const float* x = rows_.original(row);
+  if (is_l2_) {
+    const float square = rows_.kernels.square_distance(vector_.data(), x, rows_.dim);
+    return {1 / (1 + std::sqrt(double(square))), half_square_ - square / 2};
+  }
+  const float dot = rows_.kernels.dot(vector_.data(), x, rows_.dim);
+  if (!is_cosine_) return {dot, dot};
+  const float key = dot * rows_.meta(row).norm;
+  return {std::min(1.0, std::max(-1.0, double(key) * inverse_norm_)), key};
+}
+
+double Query::score_in_double(size_t row) const {
+  const float* x = rows_.original(row);
+  double dot = 0, query_square = 0, row_square = 0, distance = 0;
+  for (size_t j = 0; j < rows_.dim; j++) {
+    const double q = vector_[j], r = x[j];
+    dot += q * r;
+    query_square += q * q;
+    row_square += r * r;
+    distance += (q - r) * (q - r);
+  }
+  if (is_l2_) return 1 / (1 + std::sqrt(distance));
+  if (!is_cosine_) return dot;
+  // Two roots: the product of the squares may leave the range of doubles, as each square alone cannot.
+  return query_square == 0 || row_square == 0 ? 0 : dot / (std::sqrt(query_square) * std::sqrt(row_square));
+}
+
+}  // namespace quiver

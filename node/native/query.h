@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "row_store.h"
+
+namespace quiver {
+
+/**
+ * A query made ready for one row store: its code, and what turns code products into keys (see RowMeta). Keys are what
+ * searching maximises; scores are what callers see.
+ */
+class Query {
+ public:
+  Query(const RowStore& rows, const float* vector);
+
+  const int8_t* code() const { return code_.data(); }
+
+  /// Approximate key of a row from the product that Kernels::dot_codes gives for it.
+  float key(int32_t product, const RowMeta& meta) const {
+    const float dot = scale_ * meta.scale * float(product - offset_);
+    return is_l2_ ? dot - meta.norm : dot;
+  }
+  /**
+   * About one standard deviation of the approximate key's error, rather more than less. It comes from rounding both
+   * sides to codes: each element is off by a uniform error of variance scale² / 12.
+   */
+  float deviation(const RowMeta& meta) const {
+    const float row_norm = is_cosine_ ? 1 : is_l2_ ? std::sqrt(2 * meta.norm) : meta.norm;
+    return kInverseSqrt12 * (meta.scale * norm_ + scale_ * row_norm);
+  }
+  struct Exact {
+    /// Float32 arithmetic in general, double where that would overflow or vanish.
+    double score;
+    float key;
+  };
+  Exact exact(size_t row) const;
+  /// Whether codes cannot rank rows for this query.
+  bool needs_exact_scan() const { return extreme_; }
+
+ private:
+  static constexpr float kInverseSqrt12 = 0.28867513f;
+
+  double score_in_double(size_t row) const;
+
+  const RowStore& rows_;
+  std::vector<float> vector_;
+  std::vector<int8_t> code_;
+  float scale_ = 0;
+  int32_t offset_ = 0;
+  bool is_l2_;
+  bool is_cosine_;
+  bool extreme_ = false;
+  float norm_ = 0;
+  float inverse_norm_ = 0;
+  float half_square_ = 0;
+};
+
+}  // namespace quiver

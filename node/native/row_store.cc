@@ -1,0 +1,173 @@
+#include "row_store.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "checksum.h"
+
+namespace quiver {
+
+namespace {
+
+/// Magnitudes between these keep squares and sums of up to 16,384 products well inside float32.
+constexpr float kLargest = 1e15f;
+constexpr float kSmallest = 1e-15f;
+
+/// Rows per block of codes: at most 64 Ki, and no block above 64 MiB.
+unsigned shift_for(size_t padded) {
+  unsigned shift = 16;
+  while (shift > 10 && (padded << shift) > (size_t(64) << 20)) shift--;
+  return shift;
+}
+
+size_t padded_dim(size_t dim) { return (dim + kCodePadding - 1) / kCodePadding * kCodePadding; }
+
+bool out_of_range(float magnitude) { return magnitude != 0 && !(magnitude >= kSmallest && magnitude <= kLargest); }
+
+}  // namespace
+
+RowStore::RowStore(Metric metric, size_t dim, const std::string& path, const Kernels& kernels, size_t rows)
+    : metric(metric),
+      dim(dim),
+      padded(padded_dim(dim)),
+      kernels(kernels),
+      path(path),
+      codes_(padded, shift_for(padded)),
+      originals_(path, dim, shift_for(padded), rows) {
+  reserve(rows);
+  count_ = rows;
+}
+
+void RowStore::reserve(size_t rows) {
+  codes_.reserve(rows);
+  meta_.reserve(rows);
+  code_sums_.reserve(rows);
+  slots_.reserve(rows);
+  dead_.reserve((rows + 63) / 64);
+}
+
+void RowStore::reserve_slot(uint32_t slot) {
+  if (slot < rows_of_slots_.capacity()) return;
+  rows_of_slots_.reserve(size_t(slot) + 1);
+  slot_capacity_.store(rows_of_slots_.capacity(), std::memory_order_release);
+}
+
+bool RowStore::is_extreme(size_t row) const {
+  const RowMeta& m = meta_[row];
+  return out_of_range(metric == Metric::kCosine ? m.norm : m.scale * 127);
+}
+
+void RowStore::encode(size_t row, const float* vector) {
+  uint8_t* code = codes_.at(row);
+  const float largest = kernels.max_abs(vector, dim);
+  const bool extreme = out_of_range(largest);
+  double square = 0;
+  int32_t sum = 0;
+  if (largest == 0) {
+    std::memset(code, 128, dim);
+  } else if (!extreme) {
+    square = kernels.dot(vector, vector, dim);
+    sum = kernels.quantise(vector, dim, 127 / largest, code);
+  } else {
+    for (size_t j = 0; j < dim; j++) {
+      square += double(vector[j]) * vector[j];
+      const int32_t signed_code = int32_t(std::lrint(vector[j] * (127 / double(largest))));
+      sum += signed_code;
+      code[j] = uint8_t(signed_code + 128);
+    }
+  }
+  std::memset(code + dim, 128, padded - dim);
+  const double norm = std::sqrt(square);
+  RowMeta& m = meta_[row];
+  if (metric == Metric::kCosine) {
+    m.scale = largest == 0 ? 0 : float(largest / norm / 127);
+    m.norm = largest == 0 ? 0 : float(std::min(1 / norm, 1e38));
+    // Codes of normalised vectors rank well at any length; exact scores look at is_extreme.
+  } else {
+    m.scale = largest / 127;
+    m.norm = float(std::min(metric == Metric::kIp ? norm : square / 2, 1e38));
+    if (extreme) has_extreme_rows_.store(true, std::memory_order_release);
+  }
+  code_sums_[row] = sum;
+}
+
+void RowStore::kill(uint32_t row) {
+  dead_[row >> 6].fetch_or(uint64_t(1) << (row & 63), std::memory_order_release);
+  live_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void RowStore::append(const uint32_t* slots, const float* vectors, size_t count) {
+  const size_t first = count_.load(std::memory_order_relaxed);
+  if (first + count > kItemLimit) throw std::length_error("a vector index holds at most 2^30 rows between rebuilds");
+  if (count == 0) return;
+  reserve(first + count);
+  reserve_slot(*std::max_element(slots, slots + count));
+  originals_.append(vectors, count);
+  for (size_t i = 0; i < count; i++) {
+    encode(first + i, vectors + i * dim);
+    slots_[first + i] = slots[i];
+  }
+  count_.store(first + count, std::memory_order_release);
+  live_.fetch_add(count, std::memory_order_relaxed);
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t before = rows_of_slots_[slots[i]].exchange(uint32_t(first + i + 1), std::memory_order_acq_rel);
+    if (before != 0) kill(before - 1);
+  }
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+void RowStore::remove(const uint32_t* slots, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (slots[i] >= rows_of_slots_.capacity()) continue;
+    const uint32_t before = rows_of_slots_[slots[i]].exchange(0, std::memory_order_acq_rel);
+    if (before != 0) kill(before - 1);
+  }
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+uint32_t RowStore::load_rows(size_t first, size_t count) {
+  std::vector<float> vectors(count * dim);
+  originals_.read(first, count, vectors.data());
+  for (size_t i = 0; i < count; i++) encode(first + i, &vectors[i * dim]);
+  return crc32c(0, vectors.data(), vectors.size() * sizeof(float));
+}
+
+void RowStore::load_slots(const uint32_t* slots, const uint64_t* dead) {
+  const size_t rows = count();
+  size_t live = 0;
+  for (size_t row = 0; row < rows; row++) {
+    slots_[row] = slots[row];
+    if ((dead[row >> 6] >> (row & 63) & 1) != 0) continue;
+    reserve_slot(slots[row]);
+    rows_of_slots_[slots[row]] = uint32_t(row + 1);
+    live++;
+  }
+  for (size_t word = 0; word < (rows + 63) / 64; word++) dead_[word] = dead[word];
+  live_ = live;
+}
+
+size_t RowStore::live_below(size_t rows) const {
+  size_t dead = 0;
+  for (size_t word = 0; word * 64 < rows; word++) {
+    uint64_t bits = dead_[word].load(std::memory_order_relaxed);
+    if (rows - word * 64 < 64) bits &= (uint64_t(1) << (rows - word * 64)) - 1;
+    dead += size_t(__builtin_popcountll(bits));
+  }
+  return rows - dead;
+}
+
+std::vector<uint64_t> RowStore::dead_words(size_t rows) const {
+  std::vector<uint64_t> words((rows + 63) / 64);
+  for (size_t word = 0; word < words.size(); word++) words[word] = dead_[word].load(std::memory_order_relaxed);
+  if (rows % 64 != 0 && !words.empty()) words.back() &= (uint64_t(1) << (rows % 64)) - 1;
+  return words;
+}
+
+size_t RowStore::memory_bytes() const {
+  return count() * (padded + sizeof(RowMeta) + sizeof(int32_t) + sizeof(uint32_t)) + count() / 8 +
+         slot_capacity_.load(std::memory_order_relaxed) * sizeof(uint32_t);
+}
+
+}  // namespace quiver

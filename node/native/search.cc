@@ -1,0 +1,187 @@
+#include "search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "errors.h"
+#include "walk.h"
+
+namespace quiver {
+
+namespace {
+
+/// Rows scored by a scan in the time that a walk scores one: the walk waits for memory at every step.
+constexpr double kScanAdvantage = 4;
+/// Rows scanned between two looks at the stop flag and at the row count.
+constexpr size_t kBatch = 64;
+
+struct Plan {
+  /// Eligible rows to be found and expanded.
+  double wanted;
+  /// Rows expected in the pool by then, eligible or not.
+  double pool;
+};
+
+Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
+  const size_t live = snapshot.rows->live();
+  const double in_graph = double(snapshot.graph->rows());
+  const double live_share = std::max(double(snapshot.rows->live_below(snapshot.graph->rows())), 1.0) / in_graph;
+  const double allowed_share = live == 0 ? 1 : std::max(std::min(1.0, double(allowed_count) / double(live)), 1 / in_graph);
+  // Where one row in s is allowed, the best k allowed rows are about the best k · s of all: the walk has to go as far
+  // as for those, and meets one allowed row in s on its way.
+  const double effort = kind == EffortKind::kGiven ? double(ef) : snapshot.effort.at(double(k) / allowed_share);
+  const double wanted = std::max(effort * allowed_share, double(k));
+  return {wanted, wanted / (allowed_share * live_share)};
+}
+
+void stop_if_closed(const StopFlag& stop) {
+  if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+}
+
+/// Adds the rows in `batch` (live and allowed already) to the candidates.
+void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, Candidates& candidates) {
+  const uint8_t* codes[kBatch] = {};
+  int32_t products[kBatch];
+  for (size_t j = 0; j < count; j++) codes[j] = rows.code(batch[j]);
+  rows.kernels.dot_codes(codes, count, query.code(), rows.padded, products);
+  for (size_t j = 0; j < count; j++) {
+    const RowMeta& meta = rows.meta(batch[j]);
+    candidates.add(batch[j], query.key(products[j], meta), meta);
+  }
+}
+
+/// Calls visit(rows, count) for batches of the live, allowed rows from `first` on (listed slots: all of them).
+template <class Visit>
+void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, const StopFlag& stop,
+                    const Visit& visit) {
+  uint32_t batch[kBatch];
+  size_t count = 0;
+  const auto add = [&](uint32_t row) {
+    batch[count++] = row;
+    if (count < kBatch) return;
+    stop_if_closed(stop);
+    visit(batch, count);
+    count = 0;
+  };
+  if (allowed.kind == Allowed::Kind::kSlots) {
+    for (uint32_t slot : allowed.words) {
+      const uint32_t row = rows.row_of(slot);
+      if (row != kNoRow) add(row);
+    }
+  } else {
+    // The count is read again at the end: a slot put meanwhile is found at its old row or at its new one.
+    size_t row = first;
+    for (size_t end = rows.count(); row < end; end = rows.count()) {
+      for (; row < end; row++) {
+        if (!rows.dead(row) && allowed.has(rows.slot(row))) add(uint32_t(row));
+      }
+    }
+  }
+  if (count > 0) visit(batch, count);
+}
+
+std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const SearchRequest& request,
+                              const StopFlag& stop) {
+  std::vector<Hit> hits;
+  const size_t keep = 2 * request.k;
+  const auto visit = [&](const uint32_t* batch, size_t count) {
+    for (size_t j = 0; j < count; j++) hits.push_back({query.exact(batch[j]).score, batch[j]});
+    if (hits.size() < 2 * keep + 1024) return;
+    std::nth_element(hits.begin(), hits.begin() + ptrdiff_t(keep), hits.end(),
+                     [](const Hit& a, const Hit& b) { return a.score > b.score; });
+    hits.resize(keep);
+  };
+  for_each_batch(rows, 0, request.allowed, stop, visit);
+  return hits;
+}
+
+std::vector<Hit> scan_codes(const RowStore& rows, const Query& query, const SearchRequest& request,
+                            const StopFlag& stop) {
+  Candidates candidates(query, request.k);
+  for_each_batch(rows, 0, request.allowed, stop, [&](const uint32_t* batch, size_t count) {
+    add_batch(rows, query, batch, count, candidates);
+  });
+  return candidates.rescore(rows);
+}
+
+void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result, Candidates& candidates) {
+  for (size_t i = 0; i < result.entries; i++) {
+    const PoolEntry& entry = scratch.pool[i];
+    if (!entry.passage()) candidates.add(entry.row(), entry.key, rows.meta(entry.row()));
+  }
+}
+
+/// Walks the graph and scans the rows that it lacks; false if the walk found less than it was sent for.
+bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
+                   std::vector<Hit>& hits) {
+  const RowStore& rows = *snapshot.rows;
+  const Graph& graph = *snapshot.graph;
+  const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const size_t wanted = size_t(std::ceil(plan.wanted));
+  // Three times what is expected: beyond that the eligible rows lie far from the query, and a scan is safer.
+  const WalkLimits limits{wanted, size_t(3 * plan.pool) + 64, kNoRow};
+  WalkScratch& scratch = WalkScratch::of_this_thread();
+  const bool all_live = rows.live() == rows.count();
+  WalkResult found;
+  if (request.allowed.kind == Allowed::Kind::kBitmap) {
+    const auto eligible = [&](uint32_t row) { return !rows.dead(row) && request.allowed.has(rows.slot(row)); };
+    found = walk(rows, graph, query, eligible, limits, scratch);
+  } else if (!all_live) {
+    found = walk(rows, graph, query, [&](uint32_t row) { return !rows.dead(row); }, limits, scratch);
+  } else {
+    found = walk(rows, graph, query, [](uint32_t) { return true; }, limits, scratch);
+  }
+  if (found.eligible < std::min(wanted, request.allowed.count)) return false;
+  Candidates candidates(query, request.k);
+  add_pool(rows, scratch, found, candidates);
+  Allowed rest;
+  const Allowed& allowed = request.allowed.kind == Allowed::Kind::kBitmap ? request.allowed : rest;
+  for_each_batch(rows, graph.rows(), allowed, stop, [&](const uint32_t* batch, size_t count) {
+    add_batch(rows, query, batch, count, candidates);
+  });
+  hits = candidates.rescore(rows);
+  return true;
+}
+
+}  // namespace
+
+bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count) {
+  if (snapshot.graph == nullptr || effort_kind == EffortKind::kExact) return true;
+  if (effort_kind == EffortKind::kCalibrated && !snapshot.effort.reaches_target()) return true;
+  const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
+  const double scored = std::min(plan.pool * snapshot.effort.scored_per_unit, double(snapshot.graph->rows()));
+  return double(allowed_count) <= kScanAdvantage * scored;
+}
+
+std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop) {
+  const RowStore& rows = *snapshot.rows;
+  const uint64_t changes = rows.changes();
+  const Query query(rows, request.query.data());
+  std::vector<Hit> hits;
+  if (request.effort_kind == EffortKind::kExact || query.needs_exact_scan()) {
+    hits = scan_exactly(rows, query, request, stop);
+  } else if (request.allowed.kind == Allowed::Kind::kSlots ||
+             prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count) ||
+             !walk_and_scan(snapshot, query, request, stop, hits)) {
+    hits = scan_codes(rows, query, request, stop);
+  }
+  if (rows.changes() != changes) keep_newest_rows(rows, hits);
+  cut_hits(rows, hits, request.k);
+  return hits;
+}
+
+std::vector<Hit> walk_around(const Snapshot& snapshot, const Query& query, size_t k, double ef, uint32_t excluded,
+                             size_t& scored) {
+  const RowStore& rows = *snapshot.rows;
+  const size_t wanted = size_t(std::ceil(ef));
+  WalkScratch& scratch = WalkScratch::of_this_thread();
+  const WalkResult found =
+      walk(rows, *snapshot.graph, query, [&](uint32_t row) { return !rows.dead(row); },
+           {wanted, 4 * wanted + 64, excluded}, scratch);
+  scored += found.scored;
+  Candidates candidates(query, k);
+  add_pool(rows, scratch, found, candidates);
+  return candidates.rescore(rows);
+}
+
+}  // namespace quiver

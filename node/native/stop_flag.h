@@ -1,0 +1,10 @@
+#pragma once
+
+#include <atomic>
+
+namespace quiver {
+
+/// A raised flag stops long work at its next safe point, which then throws ClosedError.
+using StopFlag = std::atomic<bool>;
+
+}  // namespace quiver

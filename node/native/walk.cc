@@ -1,0 +1,22 @@
+#include "walk.h"
+
+#include <algorithm>
+
+namespace quiver {
+
+WalkScratch& WalkScratch::of_this_thread() {
+  thread_local WalkScratch scratch;
+  return scratch;
+}
+
+uint16_t WalkScratch::begin(size_t rows, size_t entries) {
+  if (visited.size() < rows) visited.resize(rows);
+  if (pool.size() < entries) pool.resize(entries);
+  if (++walk_number == 0) {
+    std::fill(visited.begin(), visited.end(), uint16_t(0));
+    walk_number = 1;
+  }
+  return walk_number;
+}
+
+}  // namespace quiver

@@ -1,0 +1,163 @@
+// Builds the native addons with the machine's own C++ compiler: one call per source file, one to link. Headers come
+// from node-api-headers and node-addon-api, so nothing is downloaded. An addon whose sources, flags, compiler and Node
+// ABI are those of its last build is left alone.
+//
+//   node scripts/build-native.mjs
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Every addon: the sources in `folder` become `folder`/build/`name`.node; `faiss` says whether FAISS is linked in. */
+export const ADDONS = [
+  { name: 'vectors', folder: 'node/native', faiss: true },
+  { name: 'body-scanner', folder: 'coordinator/native', faiss: false },
+];
+
+/** Where libraries may lie beside the compiler's own paths: Debian's multiarch folders and Homebrew. */
+const LIBRARY_FOLDERS = [
+  '/usr/lib',
+  '/usr/lib64',
+  '/usr/local/lib',
+  `/usr/lib/${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch}-linux-gnu`,
+  '/opt/homebrew/lib',
+  '/opt/homebrew/opt/libomp/lib',
+  '/opt/homebrew/opt/openblas/lib',
+  '/usr/local/opt/libomp/lib',
+  '/usr/local/opt/openblas/lib',
+];
+
+const COMPILER = process.env.CXX || 'g++';
+const IS_MAC = process.platform === 'darwin';
+
+/**
+ * Builds what is out of date. `log` hears one line per addon built. Resolves to the names of those; rejects with an
+ * Error of one line (a missing compiler or library, or the compiler's first error) fit to be shown as it is.
+ */
+export async function buildNative({ log = () => {} } = {}) {
+  const built = [];
+  for (const addon of ADDONS) {
+    const folder = join(ROOT, addon.folder);
+    const sources = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.cc')).sort() : [];
+    if (sources.length === 0) continue;
+    const build = join(folder, 'build');
+    const output = join(build, `${addon.name}.node`);
+    const stamp = join(build, `${addon.name}.stamp`);
+    const flags = compileFlags(addon);
+    const key = fingerprint(folder, flags, linkFlags(addon));
+    if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) continue;
+
+    const started = performance.now();
+    const objects = join(build, `objects-${process.pid}`);
+    mkdirSync(objects, { recursive: true });
+    try {
+      await inParallel(sources, (source) =>
+        run(COMPILER, [...flags, '-c', join(folder, source), '-o', join(objects, `${source}.o`)]),
+      );
+      const linked = join(objects, `${addon.name}.node`);
+      await run(COMPILER, [...sources.map((source) => join(objects, `${source}.o`)), '-o', linked, ...linkFlags(addon)]);
+      renameSync(linked, output);
+      writeFileSync(stamp, key);
+    } finally {
+      rmSync(objects, { recursive: true, force: true });
+    }
+    built.push(addon.name);
+    log(`built ${addon.folder}/build/${addon.name}.node in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  }
+  return built;
+}
+
+function compileFlags(addon) {
+  const require = createRequire(join(ROOT, 'package.json'));
+  const flags = ['-O3', '-std=c++17', '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
+  flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
+  // The oldest x86 with the byte shuffles and CRC instruction that the code assumes; faster kernels are chosen at run time.
+  if (process.arch === 'x64') flags.push('-march=x86-64-v2');
+  for (const [module, inner] of [['node-api-headers', 'include'], ['node-addon-api', '']]) {
+    try {
+      flags.push(`-I${join(dirname(require.resolve(`${module}/package.json`)), inner)}`);
+    } catch {
+      throw new Error(`the package ${module} is missing: run npm ci first`);
+    }
+  }
+  if (addon.faiss) {
+    flags.push(...(IS_MAC ? ['-Xpreprocessor', '-fopenmp'] : ['-fopenmp']));
+    if (IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/opt/homebrew/opt/libomp/include', '/usr/local/opt/libomp/include'], '-I'));
+  }
+  return flags;
+}
+
+function linkFlags(addon) {
+  const flags = IS_MAC ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared', '-Wl,--gc-sections', '-Wl,--as-needed', '-pthread'];
+  if (!addon.faiss) return flags;
+  if (IS_MAC) flags.push(...existing(LIBRARY_FOLDERS, '-L'));
+  const faiss = findLibrary(['libfaiss.a']) ?? (findLibrary(['libfaiss.so', 'libfaiss.dylib']) && '-lfaiss');
+  if (!faiss) throw new Error('FAISS is missing: install libfaiss-dev (Debian), faiss-devel (Fedora) or faiss (Homebrew)');
+  const blas = ['openblas', 'blas'].find((name) => findLibrary([`lib${name}.so`, `lib${name}.a`, `lib${name}.dylib`]));
+  if (!blas && !IS_MAC) throw new Error('a BLAS is missing: install libopenblas-dev (Debian) or openblas-devel (Fedora)');
+  flags.push(faiss, blas ? `-l${blas}` : '-framework Accelerate');
+  if (findLibrary(['liblapack.so', 'liblapack.a'])) flags.push('-llapack');
+  flags.push(IS_MAC ? '-lomp' : '-fopenmp');
+  return flags.flatMap((flag) => flag.split(/(?<=^-framework) /));
+}
+
+function findLibrary(names) {
+  for (const folder of LIBRARY_FOLDERS) {
+    for (const name of names) {
+      if (existsSync(join(folder, name))) return join(folder, name);
+    }
+  }
+  return undefined;
+}
+
+function existing(folders, flag) {
+  return folders.filter((folder) => existsSync(folder)).map((folder) => flag + folder);
+}
+
+function fingerprint(folder, ...parts) {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]));
+  for (const file of readdirSync(folder).filter((name) => /\.(cc|h)$/.test(name)).sort()) {
+    hash.update(`\n${file}\n`).update(readFileSync(join(folder, file)));
+  }
+  return hash.digest('hex');
+}
+
+async function inParallel(items, work) {
+  const queue = [...items];
+  const workers = Array.from({ length: Math.min(availableParallelism(), queue.length) }, async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  });
+  const results = await Promise.allSettled(workers);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+/** Runs a compiler; a failure becomes its first error line. */
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let messages = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
+    child.on('error', (error) => {
+      reject(new Error(error.code === 'ENOENT' ? `no C++ compiler: ${command} is not there; install g++ or set CXX` : String(error.message)));
+    });
+    child.on('close', (code) => {
+      if (code === 0) return resolve();
+      const line = messages.split('\n').find((text) => /error|undefined reference|cannot find/i.test(text)) ?? `exit code ${code}`;
+      reject(new Error(`${command} failed: ${line.trim()}`));
+    });
+  });
+}
+
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) {
+  buildNative({ log: (line) => console.log(line) }).catch((error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}
