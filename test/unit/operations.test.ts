@@ -1,0 +1,137 @@
+import { createServer } from 'node:net';
+import { EmbeddedOperations } from '../../coordinator/operations/embedded-operations';
+import { OpsServer, type Readiness } from '../../shared/process/ops-server';
+import type { ShardStatus } from '../../shared/shard/shard-client';
+import { ManualClock } from '../../shared/time/clock';
+
+const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [] });
+
+function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } {
+  const clock = new ManualClock(Date.UTC(2024, 4, 6, 7, 8, 9));
+  const operations = new EmbeddedOperations({
+    process: { coordinatorId: 'coordinator-1', nodeId: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711 },
+    clock,
+    collections: async () => [{ name: 'books', vectorCount: 5, dim: 3 }, { name: 'films', vectorCount: 2, dim: 8 }],
+    shards: async () => [
+      { collection: 'books', shard: 0, status: status(3) },
+      { collection: 'books', shard: 1, status: status(2) },
+      { collection: 'films', shard: 0, status: null },
+    ],
+    embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network' }),
+  });
+  return { clock, operations };
+}
+
+describe('the embedded form as a cluster of one', () => {
+  test('health adds up the collections and counts its uptime by the monotonic clock', async () => {
+    const { clock, operations } = operationsOf();
+    clock.advance(90_500);
+    expect(await operations.health()).toEqual({
+      totalVectors: 7,
+      totalCollections: 2,
+      uptimeSeconds: 90.5,
+      collections: [{ name: 'books', vectorCount: 5, dim: 3 }, { name: 'films', vectorCount: 2, dim: 8 }],
+      embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network' },
+    });
+  });
+
+  test('the cluster has one coordinator, one node, and every shard on it', async () => {
+    const { clock, operations } = operationsOf();
+    clock.advance(1000);
+    const onNode = { epoch: 1, primary: 'node-1', inSync: ['node-1'], learners: [], lagOperations: { 'node-1': 0 } };
+    expect(await operations.cluster()).toEqual({
+      mode: 'embedded',
+      controller: 'coordinator-1',
+      coordinators: [{ id: 'coordinator-1', address: '127.0.0.1:8000', pid: 4711, startedAt: '2024-05-06T07:08:09.000Z' }],
+      nodes: [{ id: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711, state: 'up', primaries: 3, replicas: 0, vectors: 5, diskBytes: 200 }],
+      shards: [
+        { collection: 'books', shard: 0, ...onNode, state: 'ok', vectors: 3, lastOperation: 9 },
+        { collection: 'books', shard: 1, ...onNode, state: 'ok', vectors: 2, lastOperation: 9 },
+        { collection: 'films', shard: 0, ...onNode, state: 'unavailable', vectors: 0, lastOperation: 0 },
+      ],
+      moves: [],
+    });
+  });
+
+  test('the only node cannot be drained, and is up when undrained', async () => {
+    const { operations } = operationsOf();
+    await expect(operations.drain('node-1')).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('nowhere to move') });
+    expect(await operations.undrain('node-1')).toMatchObject({ id: 'node-1', state: 'up' });
+    await expect(operations.drain('node-2')).rejects.toMatchObject({ kind: 'not_found' });
+    await expect(operations.undrain('node-2')).rejects.toMatchObject({ kind: 'not_found' });
+  });
+});
+
+describe('the operations port', () => {
+  let readiness: Readiness = { ready: true };
+  let metrics: () => Promise<{ contentType: string; text: string }>;
+  let errors: unknown[];
+  let server: OpsServer;
+  let base: string;
+
+  beforeEach(async () => {
+    readiness = { ready: true };
+    metrics = async () => ({ contentType: 'text/plain; version=0.0.4; charset=utf-8', text: 'up 1\n' });
+    errors = [];
+    server = new OpsServer({ readiness: () => readiness, metrics: () => metrics(), onError: (error) => errors.push(error) });
+    base = `http://127.0.0.1:${await server.listen(0, '127.0.0.1')}`;
+  });
+
+  afterEach(() => server.close());
+
+  const get = async (path: string, method = 'GET'): Promise<{ status: number; text: string; type: string | null }> => {
+    const answer = await fetch(base + path, { method });
+    return { status: answer.status, text: await answer.text(), type: answer.headers.get('content-type') };
+  };
+
+  test('lives, and is ready when it is told so', async () => {
+    expect(await get('/livez')).toMatchObject({ status: 200, text: 'ok\n' });
+    expect(await get('/readyz?verbose')).toMatchObject({ status: 200, text: 'ok\n' });
+    readiness = { ready: false, reason: 'recovering 2 shards' };
+    expect(await get('/livez')).toMatchObject({ status: 200 });
+    expect(await get('/readyz')).toMatchObject({ status: 503, text: 'recovering 2 shards\n' });
+  });
+
+  test('serves metrics as they come', async () => {
+    expect(await get('/metrics')).toEqual({ status: 200, text: 'up 1\n', type: 'text/plain; version=0.0.4; charset=utf-8' });
+  });
+
+  test('metrics that fail are a 500 without the reason, which is told inside', async () => {
+    metrics = async () => {
+      throw new Error('inner workings');
+    };
+    const answer = await get('/metrics');
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain('inner workings');
+    expect(errors).toEqual([expect.objectContaining({ message: 'inner workings' })]);
+  });
+
+  test.each(['/', '/v1/collections', '/livez/', '/metrics/x', '//livez', '/LIVEZ'])('%s is not there', async (path) => {
+    expect((await get(path)).status).toBe(404);
+  });
+
+  test('it only reads', async () => {
+    expect((await get('/livez', 'POST')).status).toBe(405);
+    expect(await get('/readyz', 'HEAD')).toMatchObject({ status: 200, text: '' });
+  });
+
+  test('a port that is taken is one clear line', async () => {
+    const other = createServer();
+    const port = await new Promise<number>((done) => other.listen(0, '127.0.0.1', () => done((other.address() as { port: number }).port)));
+    const second = new OpsServer({ readiness: () => readiness, metrics, onError: () => undefined });
+    await expect(second.listen(port, '127.0.0.1')).rejects.toMatchObject({
+      kind: 'invalid_parameter',
+      message: expect.stringMatching(new RegExp(`^the operations port 127\\.0\\.0\\.1:${port} can't be opened \\(OPS_PORT\\): `)),
+    });
+    await new Promise((done) => other.close(done));
+  });
+
+  test('closing ends open connections and may be repeated', async () => {
+    metrics = () => new Promise(() => undefined);
+    const pending = fetch(`${base}/metrics`).then(() => 'answered', () => 'cut');
+    await get('/livez');
+    await server.close();
+    await server.close();
+    expect(await pending).toBe('cut');
+  });
+});
