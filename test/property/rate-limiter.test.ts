@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
 import { ManualClock } from '../../shared/time/clock';
+import { runSeed } from '../support/random';
 
-const seed = process.env.SEED === undefined ? Date.now() % 2_147_483_647 : Number(process.env.SEED);
+const seed = runSeed('rate-limiter');
 const runs = 100;
 
 /** The obvious limiter: every admission's time in a list. */
@@ -26,8 +27,6 @@ const wholeGap = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5 }), fc.int
 const brokenGap = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 2, noNaN: true }), fc.double({ min: 0, max: 20_000, noNaN: true }));
 
 describe('sliding window against a list of timestamps', () => {
-  beforeAll(() => console.log(`rate-limiter: SEED=${seed}`));
-
   // 30.5 ± 30: from 1 to 60 seconds.
   test('decides as the list does at whole milliseconds', () => {
     fc.assert(
