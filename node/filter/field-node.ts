@@ -1,11 +1,12 @@
 import type { JsonObject, JsonValue, RangeOperator } from '../../shared/filter/filter';
 import { isJsonObject, PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { type CompositeKeys, compositeKeys } from './composite-keys';
 import { NumberColumn } from './number-column';
 import { NO_SLOTS, type Posting, postingSize, postingWith, postingWithout, postingWithoutAll } from './posting';
 import { PostingUnion } from './posting-union';
 import { ValueDictionary } from './value-dictionary';
-import { compositeKey, stringKey } from './value-key';
+import { stringKey } from './value-key';
 
 /** What the nodes of one index share. */
 export interface IndexExtent {
@@ -35,7 +36,7 @@ export class FieldNode {
   falses: Posting = NO_SLOTS;
   numbers: ValueDictionary<number> | null = null;
   strings: ValueDictionary<string> | null = null;
-  /** Objects and arrays as a whole, by compositeKey. */
+  /** Objects and arrays as a whole, by composite key. */
   composites: ValueDictionary<string> | null = null;
   /** The keys inside of it; most fields have none. */
   private inner: Map<string, FieldNode> | null = null;
@@ -47,18 +48,18 @@ export class FieldNode {
     return this.inner ?? NO_CHILDREN;
   }
 
-  /** `depth` is the number of keys above these. */
-  putMembers(object: JsonObject, slot: number, depth: number): void {
+  /** `depth` is the number of keys above these; `keys` of the value they are in, when it has any. */
+  putMembers(object: JsonObject, slot: number, depth = 0, keys?: CompositeKeys): void {
     if (depth >= PATH_DEPTH_MAX) return;
-    for (const key of Object.keys(object)) this.childOf(key).put(object[key], slot, depth + 1);
+    for (const key of Object.keys(object)) this.childOf(key).put(object[key], slot, depth + 1, keys);
   }
 
-  removeMembers(object: JsonObject, slot: number, depth: number): void {
+  removeMembers(object: JsonObject, slot: number, depth = 0, keys?: CompositeKeys): void {
     if (depth >= PATH_DEPTH_MAX) return;
     for (const key of Object.keys(object)) {
       const child = this.children.get(key);
       if (child === undefined) continue;
-      child.remove(object[key], slot, depth + 1);
+      child.remove(object[key], slot, depth + 1, keys);
       if (child.isEmpty()) this.drop(key);
     }
   }
@@ -98,8 +99,8 @@ export class FieldNode {
         return value ? this.trues : this.falses;
     }
     if (value === null) return this.nulls;
-    const key = compositeKey(value);
-    return key === null ? NO_SLOTS : (this.composites?.get(key) ?? NO_SLOTS);
+    const key = compositeKeys(value).get(value);
+    return key === undefined ? NO_SLOTS : (this.composites?.get(key) ?? NO_SLOTS);
   }
 
   range(operator: RangeOperator, bound: number | string): ChunkedSlotSet {
@@ -138,15 +139,16 @@ export class FieldNode {
     return bytes;
   }
 
-  private put(value: JsonValue, slot: number, depth: number): void {
+  private put(value: JsonValue, slot: number, depth: number, outerKeys?: CompositeKeys): void {
     this.present = postingWith(this.present, slot);
     if (typeof value !== 'object' || value === null) {
       this.putScalar(value, slot);
       return;
     }
-    const key = compositeKey(value);
-    if (key !== null) this.addTo((this.composites ??= new ValueDictionary<string>()), key, slot);
-    if (isJsonObject(value)) this.putMembers(value, slot, depth);
+    const keys = outerKeys ?? compositeKeys(value);
+    const key = keys.get(value);
+    if (key !== undefined) this.addTo((this.composites ??= new ValueDictionary<string>()), key, slot);
+    if (isJsonObject(value)) this.putMembers(value, slot, depth, keys);
     else for (const element of value) this.putScalar(element, slot);
   }
 
@@ -160,16 +162,17 @@ export class FieldNode {
     else if (value === false) this.falses = postingWith(this.falses, slot);
   }
 
-  private remove(value: JsonValue, slot: number, depth: number): void {
+  private remove(value: JsonValue, slot: number, depth: number, outerKeys?: CompositeKeys): void {
     this.present = postingWithout(this.present, slot);
     this.column?.clear(slot);
     if (typeof value !== 'object' || value === null) {
       this.removeScalar(value, slot);
       return;
     }
-    const key = compositeKey(value);
-    if (key !== null && this.composites?.remove(key, slot)) this.extent.entries--;
-    if (isJsonObject(value)) this.removeMembers(value, slot, depth);
+    const keys = outerKeys ?? compositeKeys(value);
+    const key = keys.get(value);
+    if (key !== undefined && this.composites?.remove(key, slot)) this.extent.entries--;
+    if (isJsonObject(value)) this.removeMembers(value, slot, depth, keys);
     else for (const element of value) this.removeScalar(element, slot);
   }
 

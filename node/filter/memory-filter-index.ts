@@ -59,9 +59,9 @@ export class MemoryFilterIndex implements FilterIndex {
     if (slot >= this.extent.slotLimit) this.extent.slotLimit = slot + 1;
     const before = this.extent.entries;
     this.all.add(slot);
-    this.root.putMembers(metadata, slot, 0);
+    this.root.putMembers(metadata, slot);
     if (this.extent.entries - before > EXTENT.entriesPerItem && this.isFull()) {
-      this.root.removeMembers(metadata, slot, 0);
+      this.root.removeMembers(metadata, slot);
       this.all.remove(slot);
       this.unlisted.add(slot);
     }
@@ -70,7 +70,7 @@ export class MemoryFilterIndex implements FilterIndex {
   remove(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
     if (this.unlisted.remove(slot) || !this.all.remove(slot)) return;
-    this.root.removeMembers(metadata, slot, 0);
+    this.root.removeMembers(metadata, slot);
   }
 
   resolve(filter: Filter): SlotSet {

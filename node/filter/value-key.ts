@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { JsonValue } from '../../shared/filter/filter';
-import { isJsonObject } from '../../shared/filter/metadata-path';
 import { FILTER_LIMITS } from '../../shared/filter/parse-filter';
 
 /** Characters of a string that are kept as they are: all that a range's bound can be compared with. */
@@ -13,30 +11,10 @@ const KEPT_CHARACTERS = FILTER_LIMITS.boundCharactersMax;
  */
 export function stringKey(text: string): string {
   if (text.length <= KEPT_CHARACTERS) return text;
-  /* As UTF-16: in UTF-8 all lone surrogates would be the same. */
-  const digest = createHash('sha256').update(Buffer.from(text, 'utf16le')).digest().toString('latin1');
-  return text.slice(0, KEPT_CHARACTERS) + digest;
+  return text.slice(0, KEPT_CHARACTERS) + digestOf(text).toString('latin1');
 }
 
-/** What stands for an object or array: equal for deeply equal values only. Null for one nested too deep for any filter. */
-export function compositeKey(value: JsonValue): string | null {
-  const canonical = canonicalJson(value, 0);
-  return canonical === null ? null : stringKey(canonical);
-}
-
-function canonicalJson(value: JsonValue, depth: number): string | null {
-  if (typeof value === 'string') return JSON.stringify(value);
-  if (typeof value !== 'object' || value === null) return String(value);
-  if (depth >= FILTER_LIMITS.valueDepthMax) return null;
-  const parts: string[] = [];
-  const add = (name: string, element: JsonValue): boolean => {
-    const part = canonicalJson(element, depth + 1);
-    if (part !== null) parts.push(name + part);
-    return part !== null;
-  };
-  if (isJsonObject(value)) {
-    const complete = Object.keys(value).sort().every((key) => add(`${JSON.stringify(key)}:`, value[key]));
-    return complete ? `{${parts.join(',')}}` : null;
-  }
-  return value.every((element) => add('', element)) ? `[${parts.join(',')}]` : null;
+/** SHA-256 of the UTF-16 form: in UTF-8 all lone surrogates would be the same. */
+export function digestOf(text: string): Buffer {
+  return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest();
 }
