@@ -67,19 +67,20 @@ export class DocumentTable {
    * ({@link NO_DOCUMENT} for the dead). Takes some milliseconds per million; the term lists follow in slices.
    */
   renumber(): Uint32Array {
-    const renumbered = new Uint32Array(this.count);
+    const { count, slots, lengths, listPositions, documents } = this;
+    const renumbered = new Uint32Array(count);
     let next = 0;
-    for (let document = 0; document < this.count; document++) {
-      if (this.lengths[document] === 0) {
+    for (let document = 0; document < count; document++) {
+      const length = lengths[document];
+      if (length === 0) {
         renumbered[document] = NO_DOCUMENT;
         continue;
       }
       renumbered[document] = next;
-      this.slots[next] = this.slots[document];
-      this.lengths[next] = this.lengths[document];
-      this.listPositions[next] = this.listPositions[document];
-      this.documents[this.slots[next]] = next + 1;
-      next++;
+      slots[next] = slots[document];
+      lengths[next] = length;
+      listPositions[next] = listPositions[document];
+      documents[slots[next]] = ++next;
     }
     this.count = next;
     this.slide = { document: 0, end: 0 };

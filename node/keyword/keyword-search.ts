@@ -11,6 +11,9 @@ const WINDOW = 1 << WINDOW_BITS;
 /** What a jump within a posting list costs compared with reading one posting in order (measured: some 15 to 1). */
 const SEEK_COST = 16;
 
+/** Up to this many postings in all are looked up one by one: scattered over windows, each would cost a whole window. */
+const LISTED_POSTINGS_MAX = 1024;
+
 /** Room for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
 const BOUND_SLACK = 1 + 1e-9;
 
@@ -117,18 +120,36 @@ export function searchPostings(
   if (candidateCount === 0) return top.take();
   const allowed = options.allowed;
   if (allowed !== null && allowed.size * terms.length * SEEK_COST < postings) {
-    scoreListed(allowed, cursors, documents, top);
+    scoreListed(allowed.toArray().map((slot) => documents.documentOf(slot)), cursors, documents, top);
+  } else if (postings <= LISTED_POSTINGS_MAX) {
+    scoreListed(documentsOf(terms, source, allowed), cursors, documents, top);
   } else {
     scoreWindows(allowed?.toBitmap(documents.slotCapacity) ?? null, cursors, documents, top);
   }
   return top.take();
 }
 
-/** Few slots are allowed: looks each of them up in every list. */
-function scoreListed(allowed: SlotSet, cursors: Cursor[], documents: DocumentTable, top: TopDocuments): void {
-  const listed = allowed.toArray().map((slot) => documents.documentOf(slot)).sort();
-  for (const document of listed) {
+/** The live, allowed documents that hold any of the terms, some of them repeatedly. */
+function documentsOf(terms: WeightedTerm[], source: { documents: DocumentTable; lists: PostingLists }, allowed: SlotSet | null): Uint32Array {
+  const { lengths, slots } = source.documents;
+  const found: number[] = [];
+  for (const { term } of terms) {
+    const view = source.lists.view(term);
+    for (let i = view.start; i < view.end; i++) {
+      const document = view.documents[i];
+      if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
+    }
+  }
+  return Uint32Array.from(found);
+}
+
+/** Few documents are in question: looks each of them up in every list. */
+function scoreListed(listed: Uint32Array, cursors: Cursor[], documents: DocumentTable, top: TopDocuments): void {
+  let previous = NO_DOCUMENT;
+  for (const document of listed.sort()) {
     if (document === NO_DOCUMENT) break;
+    if (document === previous) continue;
+    previous = document;
     const length = documents.lengths[document];
     let score = 0;
     for (const cursor of cursors) score += cursor.scoreOf(document, length);

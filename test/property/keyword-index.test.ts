@@ -42,10 +42,10 @@ function expectBest(found: { slots: Uint32Array; scores: Float64Array }, all: { 
 const reloaded = (index: Bm25KeywordIndex): Bm25KeywordIndex => Bm25KeywordIndex.load(Buffer.concat([...index.save()]));
 
 test('answers as the definition does under puts, removes, saves and loads', () => {
-  const slotCount = 700;
+  const slotCount = 2000;
   let index = new Bm25KeywordIndex();
   const plain = new PlainKeywordIndex();
-  for (let step = 0; step < 12_000; step++) {
+  for (let step = 0; step < 16_000; step++) {
     const slot = below(slotCount);
     index.remove(slot);
     plain.remove(slot);
@@ -54,18 +54,18 @@ test('answers as the definition does under puts, removes, saves and loads', () =
       index.put(slot, content);
       plain.put(slot, content);
     }
-    if (step % 60 === 0) expectSameAnswers(index, plain, slotCount);
-    if (step % 1500 === 700) index = reloaded(index);
+    if (step % 80 === 0) expectSameAnswers(index, plain, slotCount);
+    if (step % 3000 === 1700) index = reloaded(index);
   }
 });
 
 test('scores do not depend on the split into shards or on the order of insertion', () => {
-  const texts = Array.from({ length: 500 }, text);
+  const texts = Array.from({ length: 3000 }, text);
   const whole = new Bm25KeywordIndex();
   texts.forEach((content, slot) => whole.put(slot, content));
   const shards = Array.from({ length: 3 }, () => new Bm25KeywordIndex());
   for (let slot = texts.length - 1; slot >= 0; slot--) shards[slot % 3].put(slot, texts[slot]);
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < 60; round++) {
     const terms = query();
     const parts = shards.map((shard) => shard.statistics(terms));
     const statistics: KeywordStatistics = {
