@@ -6,20 +6,26 @@ import type { Clock } from '../shared/time/clock';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
+import type { ShardReading } from './collections/shard-reading';
+import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { ScatterGather } from './routing/scatter-gather';
 import { StampClock } from './routing/stamp-clock';
 import { ShardedSearchService } from './search/sharded-search-service';
-import type { CollectionsService, DocumentsService, Service, VectorsService } from './service';
+import type { Service } from './service';
 import { ShardedVectorsService } from './vectors/sharded-vectors-service';
 
 /** The use cases of a coordinator, and the two ends of their life. */
 export interface RunningService extends Service {
   /**
    * Finishes what a crash interrupted and opens every collection; the service may be called once it resolves. May be
-   * called again, to drop what could not be reached. Errors: unavailable when the cluster store can't be reached.
+   * called again, to clean up what could not be reached. `isAlive` says which other processes that share the cluster
+   * store still run, so that their uploads are left alone; none by default.
+   * Errors: unavailable when the cluster store can't be reached.
    */
-  recover(): Promise<void>;
+  recover(isAlive?: (instanceId: string) => boolean): Promise<void>;
+  /** The state of every shard of every collection, collections by name. Errors: unavailable as for `recover`. */
+  readShards(): Promise<ShardReading[]>;
   /** Stops following the cluster store. What was handed in stays open: it is the caller's. */
   close(): void;
 }
@@ -30,13 +36,16 @@ export function createService(options: {
   shardClient: ShardClient;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: Pick<Config, 'defaultShards' | 'defaultReplicas' | 'kMax' | 'requestTimeoutMs'>;
+  config: Pick<
+    Config,
+    'defaultShards' | 'defaultReplicas' | 'kMax' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
+  >;
   log: Logger;
-  /** Makes the documents' use case over the others. */
-  documents: (parts: { collections: CollectionsService; vectors: VectorsService }) => DocumentsService;
+  /** Names this process among those that share the cluster store; another one each time it starts. */
+  instanceId: string;
 }): RunningService {
-  const { clock, config, log, shardClient: shards } = options;
-  const catalog = new CollectionCatalog({ store: options.clusterStore });
+  const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
+  const catalog = new CollectionCatalog({ store });
   const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, exists: (collection) => catalog.has(collection) });
   const stamps = new StampClock({ clock });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
@@ -44,12 +53,17 @@ export function createService(options: {
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults });
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax });
+  const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     collections,
     vectors,
     search,
-    documents: options.documents({ collections, vectors }),
-    recover: () => collections.recover(),
+    documents,
+    recover: async (isAlive) => {
+      await collections.recover();
+      await documents.recoverUploads(isAlive);
+    },
+    readShards: () => collections.readShards(),
     close: () => catalog.close(),
   };
 }

@@ -45,7 +45,10 @@ export interface CollectionView {
   embeddingModel: string | null;
 }
 
-/** A vector as given, or a text that the service embeds. A vector wins over a text. */
+/**
+ * A vector as given, or a text that the service embeds with the model of the collection's first stored text. A query
+ * before there is one is embedded with the default model and records nothing. A vector wins over a text.
+ */
 export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
 
 export interface VectorInput {
@@ -53,7 +56,7 @@ export interface VectorInput {
   source: VectorSource;
   /** undefined keeps what is stored. */
   metadata: string | undefined;
-  /** Text to store for keywords and answers; undefined keeps what is stored. */
+  /** Text to store for keywords and answers; undefined means the text of `source`, or what is stored if it has none. */
   text: string | undefined;
 }
 
@@ -68,7 +71,10 @@ export interface VectorsService {
     collection: string,
     page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
   ): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
-  /** The first `limit` in insertion order, as pages for a streaming answer. */
+  /**
+   * The first `limit` in insertion order, as pages for a streaming answer. How many they hold is known at their end
+   * only, since writes go on meanwhile: a count written after the pages is that of the vectors delivered.
+   */
   export(collection: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
 }
 

@@ -8,6 +8,7 @@ import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord, DropIntent } from './collection-record';
+import type { ShardReading } from './shard-reading';
 
 /** 128 bits: two collections never share a uid by chance. */
 const UID_BYTES = 16;
@@ -118,6 +119,20 @@ export class CatalogCollectionsService implements CollectionsService {
         this.log.error({ collection: record.name, error }, 'a collection could not be opened');
       }
     });
+  }
+
+  /** Every shard of every collection; one that does not answer is among them. Errors: unavailable, of the cluster store. */
+  async readShards(): Promise<ShardReading[]> {
+    const readings = await inBatches(await this.catalog.list(), async (record) => {
+      const call = this.scatter.begin();
+      return Promise.all(
+        Array.from({ length: record.shards }, async (_, shard) => {
+          const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.status(id, call)).catch(() => [null]);
+          return { collection: record.name, shard, status: answers[0] };
+        }),
+      );
+    });
+    return readings.flat();
   }
 
   private async openShards(record: CollectionRecord): Promise<void> {

@@ -1,0 +1,10 @@
+import type { ShardStatus } from '../../shared/shard/shard-client';
+
+/** One shard of a collection as operators see it. */
+export interface ShardReading {
+  /** The collection's name. */
+  collection: string;
+  shard: number;
+  /** null: the shard does not answer. */
+  status: ShardStatus | null;
+}
