@@ -39,6 +39,12 @@ struct Index {
   napi_deferred closing = nullptr;
   bool closed = false;
 
+  /// Puts another state in the place of the present one.
+  void replace(Snapshot next) {
+    snapshot = std::move(next);
+    snapshot.rows->watch(snapshot.graph == nullptr ? 0 : snapshot.graph->rows());
+  }
+
   void require_open() const {
     if (closed) throw ClosedError();
   }
@@ -228,7 +234,7 @@ class ExtendTask final : public ChangingTask {
   }
   void run() override { graph_ = extend_graph(*snapshot_.rows, snapshot_.graph.get(), rows_, threads_, index_->stop); }
   napi_value finish(napi_env env) override {
-    index_->snapshot.graph = graph_;
+    index_->replace({snapshot_.rows, graph_, index_->snapshot.effort});
     return undefined(env);
   }
 
@@ -277,7 +283,7 @@ class CompactTask final : public ChangingTask {
     compaction_->copy(graph_rows_min_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
-    index_->snapshot = compaction_->finish();
+    index_->replace(compaction_->finish());
     return undefined(env);
   }
 
@@ -316,7 +322,7 @@ class LoadTask final : public IndexTask {
   }
   napi_value finish(napi_env env) override {
     if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");
-    index_->snapshot = loaded_;
+    index_->replace(loaded_);
     return undefined(env);
   }
 
@@ -411,17 +417,24 @@ napi_value vectors(napi_env env, const Arguments& arguments) {
   return value;
 }
 
+napi_value live_count(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  napi_value value = nullptr;
+  napi_create_double(env, double(index->snapshot.rows->live()), &value);
+  return value;
+}
+
 napi_value status(napi_env env, const Arguments& arguments) {
   const auto index = index_of(env, arguments.self());
   index->require_open();
   const Snapshot& s = index->snapshot;
   const size_t rows = s.rows->count(), graph_rows = s.graph == nullptr ? 0 : s.graph->rows();
-  const size_t live = s.rows->live(), graph_live = s.rows->live_below(graph_rows);
   const std::pair<const char*, double> members[] = {
       {"rows", double(rows)},
-      {"live", double(live)},
+      {"live", double(s.rows->live())},
       {"graphRows", double(graph_rows)},
-      {"graphDead", double(graph_rows - graph_live)},
+      {"graphDead", double(s.rows->watched_dead())},
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100},
       {"effortRows", s.graph == nullptr ? 0 : double(s.effort.rows)},
@@ -431,6 +444,9 @@ napi_value status(napi_env env, const Arguments& arguments) {
   if (napi_create_object(env, &object) != napi_ok) return nullptr;
   for (const auto& [name, number] : members) {
     if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
+  }
+  if (napi_create_string_utf8(env, s.rows->path.c_str(), s.rows->path.size(), &value) == napi_ok) {
+    napi_set_named_property(env, object, "originals", value);
   }
   return object;
 }
@@ -486,6 +502,7 @@ NAPI_MODULE_INIT() {
       method("prefersScan", guarded<prefers_scan_call>),
       method("score", guarded<run_pooled<ScoreTask>>),
       method("vectors", guarded<vectors>),
+      method("liveCount", guarded<live_count>),
       method("status", guarded<status>),
       method("extend", guarded<run_threaded<ExtendTask, false>>),
       method("calibrate", guarded<run_threaded<CalibrateTask, false>>),

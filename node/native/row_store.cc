@@ -96,6 +96,7 @@ void RowStore::encode(size_t row, const float* vector) {
 void RowStore::kill(uint32_t row) {
   dead_[row >> 6].fetch_or(uint64_t(1) << (row & 63), std::memory_order_release);
   live_.fetch_sub(1, std::memory_order_relaxed);
+  if (row < watched_) watched_dead_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void RowStore::append(const uint32_t* slots, const float* vectors, size_t count) {
@@ -148,14 +149,11 @@ void RowStore::load_slots(const uint32_t* slots, const uint64_t* dead) {
   live_ = live;
 }
 
-size_t RowStore::live_below(size_t rows) const {
+void RowStore::watch(size_t rows) {
   size_t dead = 0;
-  for (size_t word = 0; word * 64 < rows; word++) {
-    uint64_t bits = dead_[word].load(std::memory_order_relaxed);
-    if (rows - word * 64 < 64) bits &= (uint64_t(1) << (rows - word * 64)) - 1;
-    dead += size_t(__builtin_popcountll(bits));
-  }
-  return rows - dead;
+  for (uint64_t word : dead_words(rows)) dead += size_t(__builtin_popcountll(word));
+  watched_ = rows;
+  watched_dead_.store(dead, std::memory_order_relaxed);
 }
 
 std::vector<uint64_t> RowStore::dead_words(size_t rows) const {

@@ -87,8 +87,9 @@ class RowStore {
   uint32_t load_rows(size_t first, size_t count);
   /// Sets slots and dead bits of a loaded store (`dead`: a bit per row).
   void load_slots(const uint32_t* slots, const uint64_t* dead);
-  /// Number of live rows below `rows`.
-  size_t live_below(size_t rows) const;
+  /// Has the dead among the first `rows` rows counted from now on: those of the graph. JavaScript's thread.
+  void watch(size_t rows);
+  size_t watched_dead() const { return watched_dead_.load(std::memory_order_relaxed); }
   /// Words of the dead bitmap that cover `rows` rows, as they are now.
   std::vector<uint64_t> dead_words(size_t rows) const;
   size_t memory_bytes() const;
@@ -109,6 +110,8 @@ class RowStore {
   OriginalsFile originals_;
   std::atomic<size_t> count_{0};
   std::atomic<size_t> live_{0};
+  size_t watched_ = 0;
+  std::atomic<size_t> watched_dead_{0};
   std::atomic<size_t> slot_capacity_{0};
   std::atomic<uint64_t> changes_{0};
   std::atomic<bool> has_extreme_rows_{false};

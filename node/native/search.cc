@@ -25,7 +25,7 @@ struct Plan {
 Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
   const size_t live = snapshot.rows->live();
   const double in_graph = double(snapshot.graph->rows());
-  const double live_share = std::max(double(snapshot.rows->live_below(snapshot.graph->rows())), 1.0) / in_graph;
+  const double live_share = std::max(1 - double(snapshot.rows->watched_dead()) / in_graph, 1 / in_graph);
   const double allowed_share = live == 0 ? 1 : std::max(std::min(1.0, double(allowed_count) / double(live)), 1 / in_graph);
   // Where one row in s is allowed, the best k allowed rows are about the best k · s of all: the walk has to go as far
   // as for those, and meets one allowed row in s on its way.

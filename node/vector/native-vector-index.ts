@@ -1,0 +1,218 @@
+import assert from 'node:assert';
+import { mkdirSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SlotSet } from '../slots/slot-set';
+import { Maintainer } from './maintainer';
+import { GRAPH_ROWS_MIN } from './maintenance';
+import { nativeBinding, type NativeVectorIndex as Addon } from './native-binding';
+import { nativeError } from './native-error';
+import { originalsName, parseOriginalsName, parseSaveName, saveName } from './save-names';
+import { checkPut, checkQuery } from './vector-arguments';
+import type { SlotScores, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+
+const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
+const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
+
+/**
+ * The vector index over the FAISS addon: rows are scanned while they are few, then a graph built in the background is
+ * walked (node/native/search.h), with an effort calibrated to the recall target.
+ *
+ * Files in its folder: `originals-N.f32`, the vectors, one per compaction; and saves (see save-names.ts).
+ */
+export class NativeVectorIndex implements VectorIndex {
+  private readonly maintainer: Maintainer;
+  private closing: Promise<void> | null = null;
+  private readonly savesUnderWay = new Set<string>();
+
+  private constructor(
+    private readonly options: VectorIndexOptions,
+    private readonly addon: Addon,
+    /** Numbers of the newest save and originals file; the next ones count on. */
+    private readonly newest: { save: number; originals: number },
+  ) {
+    this.maintainer = new Maintainer({
+      status: () => addon.status(),
+      run: (step) => {
+        if (step.type === 'extend') return addon.extend(step.rows, options.buildThreads);
+        if (step.type === 'calibrate') return addon.calibrate(options.recallTarget, options.buildThreads);
+        return this.compact();
+      },
+      onError: (error) => options.onBackgroundError(nativeError(error)),
+    });
+  }
+
+  /**
+   * An empty index, or the one that `save` (a name that {@link save} returned) holds. Throws `storage_failed` when the
+   * save is missing, torn or of another kind; the folder is left as it was then.
+   */
+  static async open(
+    options: VectorIndexOptions,
+    save: string | null,
+    /** Forces an instruction set (native-binding.ts); the fastest otherwise. */
+    kernels?: string,
+  ): Promise<NativeVectorIndex> {
+    const { folder, dim, metric, buildThreads } = options;
+    mkdirSync(folder, { recursive: true });
+    const present = await readdir(folder);
+    const numbers = save === null ? { number: 0, originals: 1 } : parseSaveName(save);
+    if (numbers === null) throw new QuiverError('storage_failed', 'no such saved vector index', { details: { save } });
+    const originals = join(folder, originalsName(numbers.originals));
+    // An index is made with a file of its own, so a save's originals stay untouched until it has proved good.
+    const scratch = join(folder, 'originals.scratch');
+    let addon: Addon | undefined;
+    try {
+      addon = new (nativeBinding().VectorIndex)({ metric, dim, originals: save === null ? originals : scratch, kernels });
+      if (save !== null) await addon.load(join(folder, save), originals, buildThreads);
+    } catch (error) {
+      await addon?.close();
+      throw nativeError(error);
+    } finally {
+      await rm(scratch, { force: true });
+    }
+    for (const name of present) {
+      if (name === save || name === originalsName(numbers.originals)) continue;
+      await rm(join(folder, name), { recursive: true, force: true });
+    }
+    const index = new NativeVectorIndex(options, addon, { save: numbers.number, originals: numbers.originals });
+    index.maintainer.changed(index.liveCount);
+    return index;
+  }
+
+  get liveCount(): number {
+    return this.closing === null ? this.addon.liveCount() : 0;
+  }
+
+  put(slots: Uint32Array, vectors: Float32Array): void {
+    this.checkOpen();
+    checkPut(slots, vectors, this.options.dim);
+    attempt(() => this.addon.put(slots, vectors));
+    this.maintainer.changed(slots.length);
+  }
+
+  remove(slots: Uint32Array): void {
+    this.checkOpen();
+    attempt(() => this.addon.remove(slots));
+    this.maintainer.changed(slots.length);
+  }
+
+  async search(
+    query: Float32Array,
+    options: { k: number; effort: SearchEffort; allowed: SlotSet | null },
+  ): Promise<SlotScores> {
+    this.checkOpen();
+    const { k, effort, allowed } = options;
+    checkQuery(query, k, this.options.dim);
+    const kind = EFFORT[effort.type];
+    const ef = effort.type === 'ef' ? effort.ef : 0;
+    try {
+      if (allowed === null) return await this.addon.search(query, k, kind, ef, ALLOWED.all, null, 0);
+      if (this.addon.prefersScan(k, kind, ef, allowed.size)) {
+        return await this.addon.search(query, k, kind, ef, ALLOWED.slots, allowed.toArray(), allowed.size);
+      }
+      return await this.addon.search(query, k, kind, ef, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size);
+    } catch (error) {
+      throw nativeError(error);
+    }
+  }
+
+  async score(query: Float32Array, slots: Uint32Array): Promise<Float64Array> {
+    this.checkOpen();
+    checkQuery(query, 1, this.options.dim);
+    try {
+      return await this.addon.score(query, slots);
+    } catch (error) {
+      throw nativeError(error);
+    }
+  }
+
+  vectors(slots: Uint32Array): Float32Array {
+    this.checkOpen();
+    return attempt(() => this.addon.vectors(slots));
+  }
+
+  status(): VectorIndexStatus {
+    this.checkOpen();
+    const { rows, live, graphRows, graphDead, effortAt10, memoryBytes } = this.addon.status();
+    const segments: VectorIndexStatus['segments'] = [
+      { kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 },
+    ];
+    if (graphRows > 0) segments.push({ kind: 'sealed', rows: graphRows, deletedRows: graphDead, ef: effortAt10 });
+    return { segments, memoryBytes, diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT };
+  }
+
+  async settled(): Promise<void> {
+    await this.maintainer.settled();
+  }
+
+  async save(): Promise<string> {
+    this.checkOpen();
+    this.newest.save += 1;
+    const name = saveName(this.newest.save, this.originalsInUse());
+    this.savesUnderWay.add(name);
+    try {
+      await this.addon.save(join(this.options.folder, name));
+    } catch (error) {
+      throw nativeError(error);
+    } finally {
+      this.savesUnderWay.delete(name);
+    }
+    return name;
+  }
+
+  async discardOtherSaves(name: string): Promise<void> {
+    this.checkOpen();
+    const saves = [name, ...this.savesUnderWay];
+    const kept = new Set(saves.flatMap((save) => [save, `${save}.tmp`]));
+    const originals = new Set(saves.map((save) => parseSaveName(save)?.originals));
+    const inUse = this.originalsInUse();
+    for (const file of await readdir(this.options.folder)) {
+      const number = parseOriginalsName(file);
+      // Higher numbers than the one in use: what a compaction is writing.
+      if (kept.has(file) || (number !== null && (number >= inUse || originals.has(number)))) continue;
+      await rm(join(this.options.folder, file), { recursive: true, force: true });
+    }
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.closeOnce();
+    return this.closing;
+  }
+
+  private async closeOnce(): Promise<void> {
+    const stopped = this.maintainer.close();
+    await this.addon.close();
+    await stopped;
+  }
+
+  private async compact(): Promise<void> {
+    this.newest.originals += 1;
+    const path = join(this.options.folder, originalsName(this.newest.originals));
+    try {
+      await this.addon.compact(path, GRAPH_ROWS_MIN, this.options.buildThreads);
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+  }
+
+  private originalsInUse(): number {
+    const number = parseOriginalsName(this.addon.status().originals);
+    assert(number !== null);
+    return number;
+  }
+
+  private checkOpen(): void {
+    if (this.closing !== null) throw new QuiverError('internal', 'the vector index is closed');
+  }
+}
+
+function attempt<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw nativeError(error);
+  }
+}
