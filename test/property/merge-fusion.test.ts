@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { fuse } from '../../coordinator/search/fusion';
+import { compareHits } from '../../coordinator/search/hit-order';
+import { mergeHits } from '../../coordinator/search/merge';
+
+/** Merging and fusion against the shortest code that could be right. Set SEED to repeat a run. */
+
+const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED);
+const parameters = { seed, numRuns: 300 };
+
+/** Few scores and ids that share beginnings, so that most hits are equal in one or the other. */
+const hit = fc.record({
+  externalId: fc.oneof(fc.string({ maxLength: 3 }), fc.string({ maxLength: 2, unit: 'binary' })),
+  score: fc.constantFrom(0, 0.25, 0.5, 1, -1, Infinity),
+});
+const distinctHits = fc.uniqueArray(hit, { selector: ({ externalId }) => externalId, maxLength: 60 });
+const place = fc.nat({ max: 70 });
+
+describe(`merge and fusion (SEED=${seed})`, () => {
+  test('merging any split of the hits is sorting them all', () => {
+    fc.assert(
+      fc.property(distinctHits, fc.integer({ min: 1, max: 9 }), fc.infiniteStream(fc.nat({ max: 8 })), place, place, (hits, listCount, choices, offset, k) => {
+        const lists: (typeof hits)[] = Array.from({ length: listCount }, () => []);
+        for (const one of hits) lists[choices.next().value % listCount].push(one);
+        // Each list as deep as a shard answers it.
+        const answered = lists.map((list) => list.sort(compareHits).slice(0, offset + k));
+        const expected = [...hits]
+          .sort((a, b) => (a.score === b.score ? (a.externalId < b.externalId ? -1 : 1) : b.score > a.score ? 1 : -1))
+          .slice(offset, offset + k);
+        expect(mergeHits(answered, offset, k)).toEqual(expected);
+      }),
+      parameters,
+    );
+  });
+
+  test('fusion is the formula over ranks found by looking', () => {
+    const ids = fc.uniqueArray(fc.string({ maxLength: 2 }), { maxLength: 40 });
+    const alphas = fc.oneof(fc.constantFrom(0, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }));
+    fc.assert(
+      fc.property(ids, ids, alphas, place, place, (vectorIds, keywordIds, alpha, offset, k) => {
+        const listOf = (list: string[]) => list.map((externalId) => ({ externalId, score: 0, metadata: externalId }));
+        const term = (list: string[], id: string, weight: number): number => (list.includes(id) ? weight / (60 + list.indexOf(id) + 1) : 0);
+        const expected = [...new Set([...vectorIds, ...keywordIds])]
+          .map((externalId) => ({ externalId, score: term(vectorIds, externalId, alpha) + term(keywordIds, externalId, 1 - alpha), metadata: externalId }))
+          .filter(({ externalId }) => (alpha > 0 && vectorIds.includes(externalId)) || (alpha < 1 && keywordIds.includes(externalId)))
+          .sort((a, b) => b.score - a.score || (a.externalId < b.externalId ? -1 : 1))
+          .slice(offset, offset + k);
+        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, alpha, offset, k)).toEqual(expected);
+      }),
+      parameters,
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import type { EmbeddingModel, EmbeddingProvider } from '../../coordinator/embedding/embedding-provider';
+import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
+import type { VectorInput } from '../../coordinator/service';
+import { createService, type RunningService } from '../../coordinator/service-factory';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { readConfig } from '../../shared/config/config';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { silentLogger } from '../../shared/logs/logger';
+import type { ShardClient } from '../../shared/shard/shard-client';
+import { systemClock, type Clock } from '../../shared/time/clock';
+import { PlainShardClient } from './plain-shard-client';
+
+/** Models by name, the first of which is the default. */
+export class PlainEmbedding implements EmbeddingProvider {
+  /** Texts of every call to a model, in order. */
+  readonly calls: { model: string; kind: 'query' | 'passage'; texts: string[] }[] = [];
+  private readonly models: Map<string, EmbeddingModel>;
+
+  constructor(models: EmbeddingModel[] = [new BuiltinModel()]) {
+    this.models = new Map(models.map((model) => [model.name, this.recorded(model)]));
+  }
+
+  async defaultModel(): Promise<EmbeddingModel> {
+    return [...this.models.values()][0];
+  }
+
+  async model(name: string): Promise<EmbeddingModel> {
+    const model = this.models.get(name);
+    if (model === undefined) throw new QuiverError('embedding_unavailable', `the embedding model ${name} can't be loaded`);
+    return model;
+  }
+
+  status(): { configured: string; active: string; fallbackReason: string | null } {
+    const [configured] = this.models.keys();
+    return { configured, active: configured, fallbackReason: null };
+  }
+
+  private recorded(model: EmbeddingModel): EmbeddingModel {
+    const { calls } = this;
+    return {
+      name: model.name,
+      dim: model.dim,
+      embed: (texts, options) => {
+        calls.push({ model: model.name, kind: options.kind, texts });
+        return model.embed(texts, options);
+      },
+    };
+  }
+}
+
+/** A model that puts `mark` into every element, so that a test sees which model made a vector. */
+export function markingModel(name: string, dim: number | null, mark: number): EmbeddingModel {
+  return { name, dim, embed: async (texts, options) => texts.map(() => new Float32Array(options.dim).fill(mark)) };
+}
+
+export interface PlainService {
+  service: RunningService;
+  shards: PlainShardClient;
+  store: ClusterStore;
+  embedding: PlainEmbedding;
+}
+
+/** A whole service over shards by brute force and a cluster store in memory; every part can be shared or replaced. */
+export async function plainService(
+  options: {
+    store?: ClusterStore;
+    shards?: PlainShardClient;
+    shardClient?: ShardClient;
+    embedding?: PlainEmbedding;
+    clock?: Clock;
+    environment?: Record<string, string>;
+    instanceId?: string;
+  } = {},
+): Promise<PlainService> {
+  const clock = options.clock ?? systemClock;
+  const store = options.store ?? (await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
+  const shards = options.shards ?? new PlainShardClient({ clock });
+  const embedding = options.embedding ?? new PlainEmbedding();
+  const service = createService({
+    clusterStore: store,
+    shardClient: options.shardClient ?? shards,
+    embedding,
+    clock,
+    config: readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1),
+    log: silentLogger,
+    instanceId: options.instanceId ?? 'plain',
+  });
+  await service.recover();
+  return { service, shards, store, embedding };
+}
+
+/** A collection as tests want it: everything that a test is not about has a default. */
+export function newCollection(name: string, given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number } = {}) {
+  return { name, dim: given.dim ?? 2, metric: given.metric ?? ('cosine' as const), description: null, shards: given.shards, replicas: undefined };
+}
+
+/** An item to store; metadata and text are left out unless given. */
+export function item(externalId: string, vector: number[], given: { metadata?: object; text?: string } = {}): VectorInput {
+  return {
+    externalId,
+    source: { vector: Float32Array.from(vector) },
+    metadata: given.metadata === undefined ? undefined : JSON.stringify(given.metadata),
+    text: given.text,
+  };
+}
+
+/** An item to store whose vector is made from its text. */
+export function textItem(externalId: string, text: string): VectorInput {
+  return { externalId, source: { text }, metadata: undefined, text: undefined };
+}
