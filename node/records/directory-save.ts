@@ -1,0 +1,56 @@
+import { COLUMN_NAMES, type DirectoryColumns, columnsOf, copiedColumns, slotCapacity } from './directory-columns';
+
+const MAGIC = 0x31524944;
+const HEADER_BYTES = 24;
+
+/**
+ * The saved form: u32 magic, u32 slots, f64 highest stamp, u32 chunk count, u32 0, the columns one after the other,
+ * then for each chunk u32 length (0 for a dropped one) and its bytes.
+ * The columns are copied now; arena chunks only ever get new bytes, so they are read later as they lie.
+ */
+export function directoryChunks(columns: DirectoryColumns, chunks: (Buffer | null)[], facts: { highestStamp: number }): Iterable<Buffer> {
+  const copy = copiedColumns(columns);
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt32LE(MAGIC, 0);
+  header.writeUInt32LE(slotCapacity(copy), 4);
+  header.writeDoubleLE(facts.highestStamp, 8);
+  header.writeUInt32LE(chunks.length, 16);
+  return (function* () {
+    yield header;
+    for (const name of COLUMN_NAMES) yield Buffer.from(copy[name].buffer);
+    for (const chunk of chunks) {
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(chunk?.length ?? 0, 0);
+      yield length;
+      if (chunk !== null) yield chunk;
+    }
+  })();
+}
+
+export interface SavedDirectory {
+  columns: DirectoryColumns;
+  chunks: (Buffer | null)[];
+  highestStamp: number;
+}
+
+/** Throws an Error on bytes that no save wrote. The chunks are views of `bytes`. */
+export function readDirectory(bytes: Buffer): SavedDirectory {
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw new Error('saved directory: unknown format');
+  let at = HEADER_BYTES;
+  const take = (length: number): Buffer => {
+    if (at + length > bytes.length) throw new Error('saved directory: ends early');
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const slots = bytes.readUInt32LE(4);
+  if (slots * 27 > bytes.length) throw new Error('saved directory: ends early');
+  const columns = columnsOf(slots);
+  for (const name of COLUMN_NAMES) new Uint8Array(columns[name].buffer).set(take(columns[name].byteLength));
+  const chunks: (Buffer | null)[] = [];
+  for (let i = bytes.readUInt32LE(16); i > 0; i--) {
+    const length = take(4).readUInt32LE(0);
+    chunks.push(length === 0 ? null : take(length));
+  }
+  if (at !== bytes.length) throw new Error('saved directory: bytes after its end');
+  return { columns, chunks, highestStamp: bytes.readDoubleLE(8) };
+}

@@ -1,0 +1,89 @@
+const EMPTY = 0;
+const SLOTS_MIN = 1024;
+/** Open addressing with linear probing stays short up to this load. */
+const LOAD_MAX = 0.7;
+
+/**
+ * Finds the slot of an external id: a hash table of slot numbers (Knuth, TAOCP vol. 3, 6.4, linear probing; deletion by
+ * moving back what follows). The ids themselves stay with the caller, who compares them; 8 to 12 bytes an item.
+ */
+export class IdTable {
+  /** slot + 1, or EMPTY. */
+  private cells = new Uint32Array(SLOTS_MIN);
+  private count = 0;
+  /** By slot: the hash of its id. */
+  private hashes = new Uint32Array(SLOTS_MIN);
+
+  get memoryBytes(): number {
+    return this.cells.byteLength + this.hashes.byteLength;
+  }
+
+  /** The slot with this hash for which `isIt` holds, or -1. */
+  find(hash: number, isIt: (slot: number) => boolean): number {
+    const mask = this.cells.length - 1;
+    for (let cell = spread(hash) & mask; this.cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
+      const slot = this.cells[cell] - 1;
+      if (this.hashes[slot] === hash && isIt(slot)) return slot;
+    }
+    return -1;
+  }
+
+  /** Adds a slot that is not in the table. */
+  add(hash: number, slot: number): void {
+    if ((this.count + 1) > this.cells.length * LOAD_MAX) this.grow();
+    if (slot >= this.hashes.length) {
+      const grown = new Uint32Array(Math.max(this.hashes.length * 2, slot + 1));
+      grown.set(this.hashes);
+      this.hashes = grown;
+    }
+    this.hashes[slot] = hash;
+    this.insert(slot);
+    this.count += 1;
+  }
+
+  /** Takes out a slot that is in the table. */
+  remove(slot: number): void {
+    const mask = this.cells.length - 1;
+    let hole = spread(this.hashes[slot]) & mask;
+    while (this.cells[hole] !== slot + 1) hole = (hole + 1) & mask;
+    for (let cell = (hole + 1) & mask; this.cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
+      const home = spread(this.hashes[this.cells[cell] - 1]) & mask;
+      // The entry may move back to the hole unless its home lies cyclically after the hole.
+      const homeIsAfterHole = hole <= cell ? home > hole && home <= cell : home > hole || home <= cell;
+      if (homeIsAfterHole) continue;
+      this.cells[hole] = this.cells[cell];
+      hole = cell;
+    }
+    this.cells[hole] = EMPTY;
+    this.count -= 1;
+  }
+
+  private insert(slot: number): void {
+    const mask = this.cells.length - 1;
+    let cell = spread(this.hashes[slot]) & mask;
+    while (this.cells[cell] !== EMPTY) cell = (cell + 1) & mask;
+    this.cells[cell] = slot + 1;
+  }
+
+  private grow(): void {
+    const old = this.cells;
+    this.cells = new Uint32Array(old.length * 2);
+    for (const cell of old) if (cell !== EMPTY) this.insert(cell - 1);
+  }
+}
+
+/** FNV-1a over the UTF-16 code units. */
+export function hashOfId(externalId: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < externalId.length; i++) hash = Math.imul(hash ^ externalId.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+/** Spreads the hash over all bits (murmur3's finaliser): ids that count up differ in few of them. */
+function spread(hash: number): number {
+  let mixed = hash ^ (hash >>> 16);
+  mixed = Math.imul(mixed, 0x85ebca6b);
+  mixed ^= mixed >>> 13;
+  mixed = Math.imul(mixed, 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,99 @@
+/**
+ * Bytes of one stored version of an item: the value of a `d` key. Little-endian.
+ * ```
+ * u8 format = 1 | u8 flags | u16 0 | u32 slot | f64 stamp | u32 id bytes | u32 metadata bytes | u32 text bytes | u32 dim
+ * id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
+ * ```
+ * Flags: 1 the item has a text, 2 the id is UTF-16, 4 the text is UTF-16 (both UTF-8 otherwise: UTF-16 is for strings
+ * with lone surrogates, which UTF-8 can't carry).
+ */
+export interface ItemRecord {
+  externalId: string;
+  slot: number;
+  stamp: number;
+  /** JSON object text. */
+  metadata: string;
+  text: string | null;
+  vector: Float32Array;
+}
+
+const FORMAT = 1;
+const HEADER_BYTES = 32;
+const SLOT_OFFSET = 4;
+const STAMP_OFFSET = 8;
+const HAS_TEXT = 1;
+const ID_IS_UTF16 = 2;
+const TEXT_IS_UTF16 = 4;
+
+/** The item as bytes. */
+export function recordToBytes(record: ItemRecord): Buffer {
+  const { externalId, metadata, text, vector } = record;
+  const idEncoding = encodingOf(externalId);
+  const textEncoding = text === null ? 'utf8' : encodingOf(text);
+  const idBytes = Buffer.byteLength(externalId, idEncoding);
+  const metadataBytes = Buffer.byteLength(metadata);
+  const textBytes = text === null ? 0 : Buffer.byteLength(text, textEncoding);
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + idBytes + metadataBytes + textBytes + vector.byteLength);
+  bytes[0] = FORMAT;
+  bytes[1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
+  bytes.writeUInt16LE(0, 2);
+  bytes.writeUInt32LE(record.slot, SLOT_OFFSET);
+  bytes.writeDoubleLE(record.stamp, STAMP_OFFSET);
+  bytes.writeUInt32LE(idBytes, 16);
+  bytes.writeUInt32LE(metadataBytes, 20);
+  bytes.writeUInt32LE(textBytes, 24);
+  bytes.writeUInt32LE(vector.length, 28);
+  let at = HEADER_BYTES;
+  at += bytes.write(externalId, at, idEncoding);
+  at += bytes.write(metadata, at);
+  if (text !== null) at += bytes.write(text, at, textEncoding);
+  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at);
+  return bytes;
+}
+
+/** The item of those bytes. Throws an Error on bytes that no `recordToBytes` wrote. */
+export function recordFromBytes(bytes: Buffer): ItemRecord {
+  const layout = layoutOf(bytes);
+  const vector = new Float32Array(layout.dim);
+  new Uint8Array(vector.buffer).set(bytes.subarray(layout.vectorAt, layout.vectorAt + layout.dim * 4));
+  return {
+    externalId: bytes.toString(layout.flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', HEADER_BYTES, layout.metadataAt),
+    slot: bytes.readUInt32LE(SLOT_OFFSET),
+    stamp: bytes.readDoubleLE(STAMP_OFFSET),
+    metadata: bytes.toString('utf8', layout.metadataAt, layout.textAt),
+    text: textIn(bytes, layout),
+    vector,
+  };
+}
+
+/** Only the text: cheaper than the whole record. */
+export function textFromRecordBytes(bytes: Buffer): string | null {
+  return textIn(bytes, layoutOf(bytes));
+}
+
+interface Layout {
+  flags: number;
+  dim: number;
+  metadataAt: number;
+  textAt: number;
+  vectorAt: number;
+}
+
+function layoutOf(bytes: Buffer): Layout {
+  if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) throw new Error('record: unknown format');
+  const metadataAt = HEADER_BYTES + bytes.readUInt32LE(16);
+  const textAt = metadataAt + bytes.readUInt32LE(20);
+  const vectorAt = textAt + bytes.readUInt32LE(24);
+  const dim = bytes.readUInt32LE(28);
+  if (vectorAt + dim * 4 !== bytes.length) throw new Error('record: wrong length');
+  return { flags: bytes[1], dim, metadataAt, textAt, vectorAt };
+}
+
+function textIn(bytes: Buffer, layout: Layout): string | null {
+  if ((layout.flags & HAS_TEXT) === 0) return null;
+  return bytes.toString(layout.flags & TEXT_IS_UTF16 ? 'utf16le' : 'utf8', layout.textAt, layout.vectorAt);
+}
+
+function encodingOf(text: string): 'utf8' | 'utf16le' {
+  return text.isWellFormed() ? 'utf8' : 'utf16le';
+}

@@ -1,0 +1,53 @@
+/**
+ * Keys of one shard's records (docs/architecture.md, "Records"). A key is a letter, then big-endian numbers, so that
+ * byte order is number order; external ids in `o` keys are UTF-16BE, whose byte order is that of UTF-16 code units.
+ */
+
+/** Record and operation numbers are safe integers: 53 bits in 8 bytes. */
+function numberedKey(letter: string, number: number, tail = 0): Buffer {
+  const key = Buffer.allocUnsafe(9 + tail);
+  key[0] = letter.charCodeAt(0);
+  key.writeBigUInt64BE(BigInt(number), 1);
+  return key;
+}
+
+function numberOfKey(key: Buffer): number {
+  return Number(key.readBigUInt64BE(1));
+}
+
+export function itemKey(recno: number): Buffer {
+  return numberedKey('d', recno);
+}
+
+export const recnoOfItemKey = numberOfKey;
+
+export function orderKey(stamp: number, externalId: string): Buffer {
+  const key = numberedKey('o', stamp, externalId.length * 2);
+  for (let i = 0; i < externalId.length; i++) key.writeUInt16BE(externalId.charCodeAt(i), 9 + i * 2);
+  return key;
+}
+
+export const stampOfOrderKey = numberOfKey;
+
+export function externalIdOfOrderKey(key: Buffer): string {
+  const swapped = Buffer.from(key.subarray(9));
+  return swapped.swap16().toString('utf16le');
+}
+
+export function journalKey(operation: number): Buffer {
+  return numberedKey('j', operation);
+}
+
+export const operationOfJournalKey = numberOfKey;
+
+/** The shard's specification, written when it is made. */
+export const SPEC_KEY = Buffer.from('mspec');
+
+export const ITEM_RANGE = { from: Buffer.from('d'), to: Buffer.from('e') };
+export const ORDER_RANGE = { from: Buffer.from('o'), to: Buffer.from('p') };
+export const JOURNAL_RANGE = { from: Buffer.from('j'), to: Buffer.from('k') };
+
+/** The smallest key after `key`. */
+export function keyAfter(key: Buffer): Buffer {
+  return Buffer.concat([key, Buffer.from([0])]);
+}

@@ -1,0 +1,121 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
+import { type ItemRecord, recordFromBytes } from './record-codec';
+import { type JournalEntry, journalFromBytes, journalToBytes } from './journal-entry';
+import {
+  ITEM_RANGE,
+  JOURNAL_RANGE,
+  ORDER_RANGE,
+  SPEC_KEY,
+  externalIdOfOrderKey,
+  itemKey,
+  journalKey,
+  keyAfter,
+  operationOfJournalKey,
+  orderKey,
+  recnoOfItemKey,
+  stampOfOrderKey,
+} from './record-keys';
+
+/** One batch: what is stored and what goes, all or nothing. */
+export interface RecordBatch {
+  operation: number;
+  /** New versions; `isNew`: the item had no place in the insertion order before. */
+  stored: { recno: number; bytes: Buffer; externalId: string; stamp: number; slot: number }[];
+  /** Versions that go; `stamp` is set when the item leaves the insertion order too. */
+  dropped: { recno: number; externalId: string; slot: number; leavesOrder: boolean; stamp: number }[];
+}
+
+/** Getting many records at once costs memory for all of them: vectors of 16,384 floats are 64 KiB each. */
+const RECORDS_PER_READ = 256;
+
+/** The truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. */
+export class RecordStore {
+  constructor(private readonly store: KeyValueStore) {}
+
+  /** Durable when it resolves. */
+  write(batch: RecordBatch): Promise<void> {
+    const changes: KeyValueChange[] = [];
+    const journal: JournalEntry = { freedSlots: [], filledSlots: [] };
+    for (const { recno, externalId, slot, leavesOrder, stamp } of batch.dropped) {
+      changes.push({ type: 'delete', key: itemKey(recno) });
+      if (leavesOrder) changes.push({ type: 'delete', key: orderKey(stamp, externalId) });
+      journal.freedSlots.push(slot);
+    }
+    for (const { recno, bytes, externalId, stamp, slot } of batch.stored) {
+      const recnoBytes = Buffer.allocUnsafe(8);
+      recnoBytes.writeDoubleLE(recno);
+      changes.push({ type: 'put', key: itemKey(recno), value: bytes });
+      changes.push({ type: 'put', key: orderKey(stamp, externalId), value: recnoBytes });
+      journal.filledSlots.push({ slot, recno });
+    }
+    changes.push({ type: 'put', key: journalKey(batch.operation), value: journalToBytes(journal) });
+    return this.store.write(changes, { sync: true });
+  }
+
+  /** Stored bytes in the order of `recnos`, undefined where there is none. */
+  async read(recnos: number[]): Promise<(Buffer | undefined)[]> {
+    const found: (Buffer | undefined)[] = [];
+    for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
+      found.push(...(await this.store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey))));
+    }
+    return found;
+  }
+
+  /** Every item, by record number. */
+  async *items(): AsyncIterable<{ recno: number; item: ItemRecord }[]> {
+    for await (const page of this.store.scan({ ...ITEM_RANGE, pageSize: RECORDS_PER_READ * 4 })) {
+      yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: this.decode(value) }));
+    }
+  }
+
+  /** Insertion order after (stamp, externalId), from the start for null. */
+  async *order(after: { stamp: number; externalId: string } | null, pageSize: number): AsyncIterable<{ stamp: number; externalId: string }[]> {
+    const from = after === null ? ORDER_RANGE.from : keyAfter(orderKey(after.stamp, after.externalId));
+    for await (const page of this.store.scan({ from, to: ORDER_RANGE.to, pageSize, values: false })) {
+      yield page.map(({ key }) => ({ stamp: stampOfOrderKey(key), externalId: externalIdOfOrderKey(key) }));
+    }
+  }
+
+  /** Journal entries with a number greater than `operation`, rising. */
+  async *journal(operation: number): AsyncIterable<{ operation: number; entry: JournalEntry }[]> {
+    for await (const page of this.store.scan({ from: journalKey(operation + 1), to: JOURNAL_RANGE.to })) {
+      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: journalFromBytes(value) }));
+    }
+  }
+
+  /** Forgets the journal up to and with `operation`. */
+  trimJournal(operation: number): Promise<void> {
+    return this.store.clear({ from: JOURNAL_RANGE.from, to: journalKey(operation + 1) });
+  }
+
+  /** The highest record number in the store, 0 if there is none. */
+  async lastRecno(): Promise<number> {
+    for await (const page of this.store.scan({ ...ITEM_RANGE, reverse: true, limit: 1, values: false })) return recnoOfItemKey(page[0].key);
+    return 0;
+  }
+
+  async spec(): Promise<string | null> {
+    return (await this.store.get(SPEC_KEY))?.toString() ?? null;
+  }
+
+  writeSpec(spec: string): Promise<void> {
+    return this.store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }], { sync: true });
+  }
+
+  sizeBytes(): Promise<number> {
+    return this.store.sizeBytes();
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  private decode(bytes: Buffer): ItemRecord {
+    try {
+      return recordFromBytes(bytes);
+    } catch (error) {
+      throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Gives out slots and takes them back. A freed slot is given out again only when no reader that began before it was
+ * freed is still running: a search that found the slot's old item can then tell that it is gone, and never takes
+ * another item for it (epoch-based reclamation, after Fraser, "Practical lock-freedom", 2004).
+ *
+ * Readers are counted per epoch; freeing opens a new epoch. The slots freed in an epoch are reusable once no reader of
+ * that epoch or an earlier one is left.
+ */
+export class SlotAllocator {
+  private free: number[] = [];
+  private next: number;
+  private epoch = 0;
+  private readonly readers = new Map<number, number>();
+  private readonly waiting: { epoch: number; slots: number[] }[] = [];
+
+  /** `limit`: no slot ≥ limit is in use; `free`: the unused slots below it. */
+  constructor(limit = 0, free: number[] = []) {
+    this.next = limit;
+    this.free = free;
+  }
+
+  /** One more than the highest slot ever given out. */
+  get limit(): number {
+    return this.next;
+  }
+
+  allocate(): number {
+    return this.free.pop() ?? this.next++;
+  }
+
+  /** Gives back slots that no item was put into: they were allocated for a batch that failed. */
+  giveBack(slots: number[]): void {
+    this.free.push(...slots);
+  }
+
+  /** The slots' items are gone. */
+  release(slots: number[]): void {
+    if (slots.length === 0) return;
+    if (this.readers.size === 0) {
+      for (const slot of slots) this.free.push(slot);
+      return;
+    }
+    this.waiting.push({ epoch: this.epoch, slots });
+    this.epoch += 1;
+  }
+
+  /** A reader starts; hand the number to `endRead`. */
+  beginRead(): number {
+    this.readers.set(this.epoch, (this.readers.get(this.epoch) ?? 0) + 1);
+    return this.epoch;
+  }
+
+  endRead(epoch: number): void {
+    const left = (this.readers.get(epoch) as number) - 1;
+    if (left > 0) {
+      this.readers.set(epoch, left);
+      return;
+    }
+    this.readers.delete(epoch);
+    // Map keys are in order of insertion, and epochs only rise.
+    const oldest = this.readers.keys().next();
+    while (this.waiting.length > 0 && (oldest.done || this.waiting[0].epoch < oldest.value)) {
+      for (const slot of (this.waiting.shift() as { slots: number[] }).slots) this.free.push(slot);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+
+/** A write step that has run this long lets other work of the event loop go first. */
+const SLICE_MS = 8;
+/** Small chunks are joined up to this size before they are written. */
+const WRITE_BYTES = 1 << 20;
+
+const MANIFEST_FORMAT = 1;
+const MANIFEST_NAME = 'MANIFEST.json';
+
+/** Names of the files of a checkpoint. */
+export const CHECKPOINT_FILES = ['directory', 'filters', 'keywords'] as const;
+export type CheckpointFile = (typeof CHECKPOINT_FILES)[number];
+
+/** What a checkpoint consists of; written last, so that it names only what is complete and on stable storage. */
+export interface Manifest {
+  /** Every operation up to and with this one is in the files; later ones may be, in part. */
+  operation: number;
+  /** Highest record number given out. */
+  lastRecno: number;
+  /** The folder of the files, `checkpoint-<number>`. */
+  number: number;
+  files: Record<CheckpointFile, { bytes: number; crc: number }>;
+  /** Name of the vector index's own save. */
+  vectors: string;
+}
+
+/** Reads the manifest of a shard's folder; null when there is none, an Error when it is damaged. */
+export async function readManifest(folder: string): Promise<Manifest | null | Error> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, MANIFEST_NAME), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return error as Error;
+  }
+  try {
+    const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest };
+    if (format !== MANIFEST_FORMAT) throw new Error(`manifest: unknown format ${format}`);
+    if (crc !== crc32(JSON.stringify(manifest))) throw new Error('manifest: wrong checksum');
+    return manifest;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** The checked bytes of one file of a checkpoint. Rejects when it is missing, torn or altered. */
+export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
+  const { bytes, crc } = manifest.files[name];
+  const content = await readFile(join(folder, checkpointFolder(manifest.number), name));
+  if (content.length !== bytes) throw new Error(`${name}: ${content.length} bytes instead of ${bytes}`);
+  if (crc32(content) !== crc) throw new Error(`${name}: wrong checksum`);
+  return content;
+}
+
+/** Writes one file of checkpoint `number` in slices; on stable storage when it resolves. */
+export async function writeCheckpointFile(folder: string, number: number, name: CheckpointFile, chunks: Iterable<Buffer>): Promise<{ bytes: number; crc: number }> {
+  const target = join(folder, checkpointFolder(number));
+  await mkdir(target, { recursive: true });
+  const file = await open(join(target, name), 'w');
+  try {
+    let bytes = 0;
+    let crc = 0;
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    let sliceStart = performance.now();
+    const flush = async (): Promise<void> => {
+      for (const chunk of pending) crc = crc32(chunk, crc);
+      await file.writev(pending);
+      bytes += pendingBytes;
+      pending = [];
+      pendingBytes = 0;
+      sliceStart = performance.now();
+    };
+    for (const chunk of chunks) {
+      if (chunk.length > 0) pending.push(chunk);
+      pendingBytes += chunk.length;
+      if (pendingBytes >= WRITE_BYTES || pending.length >= 1000) await flush();
+      if (performance.now() - sliceStart > SLICE_MS) {
+        await new Promise((resume) => setImmediate(resume));
+        sliceStart = performance.now();
+      }
+    }
+    if (pending.length > 0) await flush();
+    await file.sync();
+    return { bytes, crc };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes the manifest the one in force, atomically and durably. */
+export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  await syncFolder(join(folder, checkpointFolder(manifest.number)));
+  const aside = join(folder, `${MANIFEST_NAME}.new`);
+  const file = await open(aside, 'w');
+  try {
+    await file.writeFile(JSON.stringify({ format: MANIFEST_FORMAT, crc: crc32(JSON.stringify(manifest)), manifest }));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(aside, join(folder, MANIFEST_NAME));
+  await syncFolder(folder);
+}
+
+/** Removes the folders of every checkpoint but `number` (null: all): older ones and torn attempts. */
+export async function removeOtherCheckpoints(folder: string, number: number | null): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (/^checkpoint-\d+$/.test(name) && (number === null || name !== checkpointFolder(number))) {
+      await rm(join(folder, name), { recursive: true, force: true });
+    }
+  }
+}
+
+function checkpointFolder(number: number): string {
+  return `checkpoint-${number}`;
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,70 @@
+import type { JsonObject } from '../../shared/filter/filter';
+import { keywordText } from '../../shared/text/keyword-text';
+import type { FilterIndex } from '../filter/filter-index';
+import type { KeywordIndex } from '../keyword/keyword-index';
+import type { Directory } from '../records/directory';
+import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
+
+/** Makes the indexes of a shard; the composition root chooses the implementations. */
+export interface IndexFactories {
+  /** `save` null: an empty index. Rejects when the save can't be used. */
+  openVectorIndex(options: VectorIndexOptions, save: string | null): Promise<VectorIndex>;
+  /** `bytes` null: an empty index. Throws on bytes that no save wrote. `metadataOf` answers for slots put before. */
+  loadFilterIndex(bytes: Buffer | null, metadataOf: (slot: number) => JsonObject): FilterIndex;
+  loadKeywordIndex(bytes: Buffer | null): KeywordIndex;
+}
+
+/** Everything in memory that can be made again from the records, kept in step. */
+export interface ShardIndexes {
+  directory: Directory;
+  vectors: VectorIndex;
+  filters: FilterIndex;
+  keywords: KeywordIndex;
+}
+
+/** An item on its way into the indexes. */
+export interface IndexedItem {
+  slot: number;
+  recno: number;
+  externalId: string;
+  stamp: number;
+  metadata: string;
+  text: string | null;
+  vector: Float32Array;
+}
+
+const EMPTY_METADATA: JsonObject = {};
+
+/** The parsed form of stored metadata; `{}` is by far the most common. */
+export function parsedMetadata(metadata: string): JsonObject {
+  return metadata === '{}' ? EMPTY_METADATA : (JSON.parse(metadata) as JsonObject);
+}
+
+/** Takes live slots out of every index. */
+export function removeFromIndexes(indexes: ShardIndexes, slots: number[]): void {
+  if (slots.length === 0) return;
+  indexes.vectors.remove(Uint32Array.from(slots));
+  for (const slot of slots) {
+    indexes.filters.remove(slot, parsedMetadata(indexes.directory.metadataOf(slot)));
+    indexes.keywords.remove(slot);
+    indexes.directory.remove(slot);
+  }
+}
+
+/** Puts items into empty slots of every index. The vectors go first: they are the only step that a full disk can fail. */
+export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
+  if (items.length === 0) return;
+  addVectors(indexes.vectors, items, dim);
+  for (const item of items) {
+    const metadata = parsedMetadata(item.metadata);
+    indexes.directory.put(item.slot, { ...item, hasText: item.text !== null });
+    indexes.filters.put(item.slot, metadata);
+    indexes.keywords.put(item.slot, keywordText(item.text, metadata));
+  }
+}
+
+export function addVectors(vectors: VectorIndex, items: { slot: number; vector: Float32Array }[], dim: number): void {
+  const rows = new Float32Array(items.length * dim);
+  items.forEach((item, i) => rows.set(item.vector, i * dim));
+  vectors.put(Uint32Array.from(items, (item) => item.slot), rows);
+}

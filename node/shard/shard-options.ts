@@ -1,0 +1,18 @@
+import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import type { IndexFactories } from './shard-indexes';
+
+/** Where a shard tells what happened to it. */
+export interface ShardLogger {
+  info(fields: Record<string, unknown>, message: string): void;
+  warn(fields: Record<string, unknown>, message: string): void;
+  error(fields: Record<string, unknown>, message: string): void;
+}
+
+/** What every shard of a node is made with. */
+export interface ShardOptions {
+  factories: IndexFactories;
+  openStore(folder: string): Promise<KeyValueStore>;
+  recallTarget: number;
+  buildThreads: number;
+  logger: ShardLogger;
+}

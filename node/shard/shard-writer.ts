@@ -1,0 +1,100 @@
+import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { recordToBytes, textFromRecordBytes } from '../records/record-codec';
+import type { RecordStore } from '../records/record-store';
+import type { SlotAllocator } from '../records/slot-allocator';
+import { type IndexedItem, type ShardIndexes, addToIndexes, removeFromIndexes } from './shard-indexes';
+import { type PriorItem, planWrites } from './write-plan';
+
+/** Where the numbering of a shard stands. */
+export interface ShardCounters {
+  lastOperation: number;
+  lastRecno: number;
+}
+
+/**
+ * The write path of one shard: plan, make durable, apply, answer. Runs one batch at a time (WriteQueue sees to it).
+ *
+ * A failed disk write leaves nothing visible, but what reached the disk is unknown, and an fsync must never be tried
+ * again (Rebello et al., "Can applications recover from fsync failures?", 2020): the shard takes no more writes until it
+ * is opened anew. If the indexes can't follow a durable batch, the same holds for reads.
+ */
+export class ShardWriter {
+  private broken: QuiverError | null = null;
+  /** Items put or deleted since the last checkpoint. */
+  changesSinceCheckpoint = 0;
+
+  constructor(
+    private readonly parts: {
+      dim: number;
+      records: RecordStore;
+      indexes: ShardIndexes;
+      slots: SlotAllocator;
+      counters: ShardCounters;
+      /** The indexes no longer show what is durable: nothing may be read until the shard is opened anew. */
+      onDiverged: (error: Error) => void;
+    },
+  ) {}
+
+  async commit(requests: WriteOperation[][]): Promise<WriteOutcome[][]> {
+    if (this.broken !== null) throw this.broken;
+    const { counters, records, indexes, slots, dim } = this.parts;
+    const texts = await this.textsToKeep(requests);
+    const { outcomes, puts, deletes } = planWrites(requests, (externalId) => this.priorOf(externalId, texts));
+    if (puts.length === 0 && deletes.length === 0) return outcomes;
+
+    const operation = counters.lastOperation + 1;
+    let recno = counters.lastRecno;
+    const items: IndexedItem[] = puts.map(({ item }) => ({ ...item, slot: slots.allocate(), recno: ++recno }));
+    const freed: number[] = [];
+    const dropped = deletes.map(({ externalId, prior }) => ({ ...prior, externalId, leavesOrder: true }));
+    puts.forEach(({ item, prior }) => {
+      if (prior !== null) dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
+    });
+    for (const { slot } of dropped) freed.push(slot);
+    try {
+      await records.write({ operation, stored: items.map((item) => ({ ...item, bytes: recordToBytes(item) })), dropped });
+    } catch (error) {
+      this.broken = new QuiverError('storage_failed', 'the shard failed to write to its disk and takes no more writes until it is opened anew', { cause: error });
+      throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });
+    }
+    counters.lastOperation = operation;
+    counters.lastRecno = recno;
+    this.changesSinceCheckpoint += items.length + dropped.length;
+    try {
+      removeFromIndexes(indexes, freed);
+      addToIndexes(indexes, items, dim);
+    } catch (error) {
+      this.broken = new QuiverError('storage_failed', 'the shard stored a write that its indexes could not follow; it is being opened anew', { cause: error });
+      this.parts.onDiverged(error as Error);
+      throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
+    }
+    slots.release(freed);
+    return outcomes;
+  }
+
+  private priorOf(externalId: string, texts: ReadonlyMap<number, string | null>): PriorItem | null {
+    const { directory } = this.parts.indexes;
+    const slot = directory.slotOf(externalId);
+    if (slot < 0) return null;
+    const recno = directory.recnoOf(slot);
+    return { slot, recno, stamp: directory.stampOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+  }
+
+  /** Stored texts, by record number, of the items that an operation updates without giving a text. */
+  private async textsToKeep(requests: WriteOperation[][]): Promise<Map<number, string | null>> {
+    const { directory } = this.parts.indexes;
+    const recnos = new Set<number>();
+    for (const operations of requests) {
+      for (const operation of operations) {
+        if (operation.type !== 'upsert' || operation.text !== undefined) continue;
+        const slot = directory.slotOf(operation.externalId);
+        if (slot >= 0 && directory.hasText(slot)) recnos.add(directory.recnoOf(slot));
+      }
+    }
+    if (recnos.size === 0) return new Map();
+    const wanted = [...recnos];
+    const found = await this.parts.records.read(wanted);
+    return new Map(wanted.map((recno, i) => [recno, found[i] === undefined ? null : textFromRecordBytes(found[i])]));
+  }
+}

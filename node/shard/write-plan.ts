@@ -1,0 +1,75 @@
+import type { UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+
+/** What is stored of an item before a batch. */
+export interface PriorItem {
+  slot: number;
+  recno: number;
+  stamp: number;
+  metadata: string;
+  text: string | null;
+}
+
+/** The item as the batch leaves it. */
+export interface PlannedItem {
+  externalId: string;
+  stamp: number;
+  metadata: string;
+  text: string | null;
+  vector: Float32Array;
+}
+
+export interface WritePlan {
+  /** By request, then by operation. */
+  outcomes: WriteOutcome[][];
+  /** Final states of the ids touched whose item changes, in the order of their last operation. */
+  puts: { item: PlannedItem; prior: PriorItem | null }[];
+  /** Items that are gone after the batch. */
+  deletes: { externalId: string; prior: PriorItem }[];
+}
+
+/**
+ * Folds the operations of several requests, in order, into one change per id: what a reader would see after applying
+ * them one by one. An update keeps the stamp, and the metadata and text that it leaves out; a deleted item that is put
+ * again is a new one.
+ */
+export function planWrites(requests: WriteOperation[][], priorOf: (externalId: string) => PriorItem | null): WritePlan {
+  const states = new Map<string, { prior: PriorItem | null; now: PlannedItem | PriorItem | null }>();
+  const outcomes = requests.map((operations) =>
+    operations.map((operation): WriteOutcome => {
+      const { externalId } = operation;
+      let state = states.get(externalId);
+      if (state === undefined) {
+        const prior = priorOf(externalId);
+        state = { prior, now: prior };
+      }
+      // Deleted and set again, so that the map's order is that of the last operation on each id.
+      states.delete(externalId);
+      states.set(externalId, state);
+      const existed = state.now !== null;
+      if (operation.type === 'delete') {
+        state.now = null;
+        return existed ? 'deleted' : 'absent';
+      }
+      state.now = updated(operation, state.now);
+      return existed ? 'updated' : 'inserted';
+    }),
+  );
+
+  const puts: WritePlan['puts'] = [];
+  const deletes: WritePlan['deletes'] = [];
+  for (const [externalId, { prior, now }] of states) {
+    if (now !== null && 'vector' in now) puts.push({ item: now, prior });
+    else if (now === null && prior !== null) deletes.push({ externalId, prior });
+  }
+  return { outcomes, puts, deletes };
+}
+
+function updated(operation: UpsertOperation, existing: PlannedItem | PriorItem | null): PlannedItem {
+  return {
+    externalId: operation.externalId,
+    stamp: existing?.stamp ?? operation.stamp,
+    metadata: operation.metadata ?? existing?.metadata ?? '{}',
+    text: operation.text ?? existing?.text ?? null,
+    vector: operation.vector,
+  };
+}

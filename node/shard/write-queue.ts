@@ -1,0 +1,80 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+
+/** Waiting bytes beyond which writers are turned away: some seconds of a bulk load. */
+const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+/** A batch takes what waits up to this size: larger ones make every writer in them wait longer and gain nothing. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+interface QueuedWrite {
+  operations: WriteOperation[];
+  bytes: number;
+  done: (outcomes: WriteOutcome[]) => void;
+  fail: (error: unknown) => void;
+}
+
+/**
+ * Group commit: while one batch is being made durable the next one gathers, so that concurrent writers share its sync.
+ * Batches run one at a time, requests in the order of arrival; a request is never divided.
+ */
+export class WriteQueue {
+  private waiting: QueuedWrite[] = [];
+  private waitingBytes = 0;
+  private running: Promise<void> | null = null;
+
+  /** `commit` makes the requests durable and visible, all or none, and answers the outcomes of each. */
+  constructor(private readonly commit: (requests: WriteOperation[][]) => Promise<WriteOutcome[][]>) {}
+
+  /** Errors: overloaded; what `commit` fails with. */
+  push(operations: WriteOperation[]): Promise<WriteOutcome[]> {
+    const bytes = bytesOf(operations);
+    if (this.waitingBytes > 0 && this.waitingBytes + bytes > QUEUED_BYTES_MAX) {
+      return Promise.reject(new QuiverError('overloaded', 'server busy: too many writes are waiting, try again later'));
+    }
+    return new Promise((done, fail) => {
+      this.waiting.push({ operations, bytes, done, fail });
+      this.waitingBytes += bytes;
+      this.running ??= this.run();
+    });
+  }
+
+  /** Resolves when nothing is queued or running. */
+  async settled(): Promise<void> {
+    while (this.running !== null) await this.running;
+  }
+
+  private async run(): Promise<void> {
+    // Requests of the same turn of the event loop join the first batch.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      const batch = this.takeBatch();
+      try {
+        const outcomes = await this.commit(batch.map((write) => write.operations));
+        batch.forEach((write, i) => write.done(outcomes[i]));
+      } catch (error) {
+        for (const write of batch) write.fail(error);
+      }
+    }
+    this.running = null;
+  }
+
+  private takeBatch(): QueuedWrite[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.waiting.length && (count === 0 || bytes + this.waiting[count].bytes <= BATCH_BYTES_MAX)) {
+      bytes += this.waiting[count].bytes;
+      count += 1;
+    }
+    this.waitingBytes -= bytes;
+    return this.waiting.splice(0, count);
+  }
+}
+
+function bytesOf(operations: WriteOperation[]): number {
+  let bytes = 0;
+  for (const operation of operations) {
+    bytes += 64 + operation.externalId.length;
+    if (operation.type === 'upsert') bytes += operation.vector.byteLength + (operation.metadata?.length ?? 0) + (operation.text?.length ?? 0);
+  }
+  return bytes;
+}
