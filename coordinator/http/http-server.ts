@@ -23,6 +23,8 @@ export interface HttpServerParts {
   keys: KeysService;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
+  /** Limits requests with a bad key, by client address. Default: `rateLimiter`, where addresses compete with keys for memory. */
+  addressLimiter?: RateLimiter;
   operations: OperationsService;
   observer: RequestObserver;
   metricsText: MetricsText;
@@ -58,7 +60,18 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const matcher = new EndpointMatcher(endpoints);
 
   const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true });
-  const pipeline = new Pipeline({ keys, usage, rateLimiter, observer, gate, parser: codec.parser, limits, clock, isDraining: () => !server.listening });
+  const pipeline = new Pipeline({
+    keys,
+    usage,
+    rateLimiter,
+    addressLimiter: parts.addressLimiter ?? rateLimiter,
+    observer,
+    gate,
+    parser: codec.parser,
+    limits,
+    clock,
+    isDraining: () => !server.listening,
+  });
   const waiting = new WeakSet<IncomingMessage>();
   const serve = (request: IncomingMessage, response: ServerResponse, target = parseTarget(originalUrl(request))): void => {
     const match = matcher.match(request.method ?? '', target.segments);

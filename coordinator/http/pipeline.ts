@@ -18,6 +18,8 @@ export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
   usage: Pick<KeyUsage, 'record'>;
   rateLimiter: RateLimiter;
+  /** For requests with a bad key, by client address: subjects that strangers can invent. */
+  addressLimiter: RateLimiter;
   observer: RequestObserver;
   gate: OverloadGate;
   parser: BodyParser;
@@ -92,8 +94,10 @@ export class Pipeline {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
     exchange.keyId = key?.id ?? null;
-    const subject = key === null ? `address:${request.socket.remoteAddress ?? 'unknown'}` : `key:${key.id}`;
-    exchange.rate = await this.parts.rateLimiter.admit(subject);
+    exchange.rate =
+      key === null
+        ? await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)
+        : await this.parts.rateLimiter.admit(`key:${key.id}`);
     if (!exchange.rate.allowed) {
       const { limit, resetSeconds } = exchange.rate;
       throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);

@@ -33,15 +33,14 @@ bool typed_array(napi_env env, napi_value value, napi_typedarray_type wanted, vo
          napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
-// A typed array of its own memory holding a copy of `count` elements of four bytes.
-napi_value copied_array(napi_env env, napi_typedarray_type type, const void* data, size_t count) {
+// An ArrayBuffer of its own memory holding a copy of `count` elements of four bytes. Views on it are the caller's to make:
+// typed arrays made here would belong to the context that loaded the addon, which need not be the caller's.
+napi_value copied_buffer(napi_env env, const void* data, size_t count) {
   void* memory = nullptr;
   napi_value buffer = nullptr;
-  napi_value array = nullptr;
   if (napi_create_arraybuffer(env, count * 4, &memory, &buffer) != napi_ok) return nullptr;
   if (count > 0) std::memcpy(memory, data, count * 4);
-  if (napi_create_typedarray(env, type, count, buffer, 0, &array) != napi_ok) return nullptr;
-  return array;
+  return buffer;
 }
 
 // scan(body: Uint8Array, nonce: string, lengthMax: number): { rest, floats, ends } | null
@@ -71,8 +70,8 @@ napi_value scan(napi_env env, napi_callback_info info) {
       return result;
     }
     napi_value rest = nullptr;
-    napi_value floats = copied_array(env, napi_float32_array, scanned.floats.data(), scanned.floats.size());
-    napi_value ends = copied_array(env, napi_uint32_array, scanned.ends.data(), scanned.ends.size());
+    napi_value floats = copied_buffer(env, scanned.floats.data(), scanned.floats.size());
+    napi_value ends = copied_buffer(env, scanned.ends.data(), scanned.ends.size());
     if (floats == nullptr || ends == nullptr || napi_create_string_utf8(env, scanned.rest.data(), scanned.rest.size(), &rest) != napi_ok ||
         napi_create_object(env, &result) != napi_ok) {
       napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");

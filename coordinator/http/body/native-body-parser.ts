@@ -23,8 +23,9 @@ export class NativeBodyParser implements BodyParser {
   parse(body: Buffer): unknown {
     const scanned = isUtf8(body) ? this.addon.scan(body, this.nonce, this.vectorDimMax) : null;
     // Whatever the scan doesn't follow is JSON.parse's to accept, or to refuse with a message about the body as sent.
-    if (scanned === null || scanned.ends.length === 0) return parseJson(body);
-    const { rest, floats, ends } = scanned;
+    if (scanned === null || scanned.ends.byteLength === 0) return parseJson(body);
+    const { rest, floats } = scanned;
+    const ends = new Uint32Array(scanned.ends);
     let value: unknown;
     try {
       value = JSON.parse(rest);
@@ -34,7 +35,8 @@ export class NativeBodyParser implements BodyParser {
     replaceVectors(value, (placeholder) => {
       if (typeof placeholder !== 'string' || !placeholder.startsWith(this.nonce)) return placeholder;
       const index = Number(placeholder.slice(this.nonce.length + 1));
-      return floats.subarray(index === 0 ? 0 : ends[index - 1], ends[index]);
+      const start = index === 0 ? 0 : ends[index - 1];
+      return new Float32Array(floats, start * Float32Array.BYTES_PER_ELEMENT, ends[index] - start);
     });
     return value;
   }

@@ -29,10 +29,16 @@ export class SchemaCollector {
   }
 }
 
-/** Answers may gain fields: a client must not refuse those it does not know. */
+/** Bounds that say only that an integer is one. */
+const NO_BOUNDS: readonly unknown[] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+
+/** Without what means nothing to a reader, and open: answers may gain fields, which a client must not refuse. */
 function open<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(open) as T;
   if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema).filter(([key, value]) => !(key === 'additionalProperties' && value === false));
+  const entries = Object.entries(schema).filter(([key, value]) => {
+    if (key === 'additionalProperties') return value !== false;
+    return !(key === 'minimum' || key === 'maximum') || !NO_BOUNDS.includes(value);
+  });
   return Object.fromEntries(entries.map(([key, value]) => [key, open(value)])) as T;
 }

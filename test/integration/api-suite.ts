@@ -1,0 +1,55 @@
+import { ApiClient } from '../support/api-client';
+import type { ApiTarget, StartTarget } from '../support/api-target';
+import { accessSuite } from './api-suite/access';
+import { collectionsSuite } from './api-suite/collections';
+import { documentsSuite } from './api-suite/documents';
+import { keysSuite } from './api-suite/keys';
+import { limitsSuite } from './api-suite/limits';
+import { operationsSuite } from './api-suite/operations';
+import { protocolSuite } from './api-suite/protocol';
+import { searchSuite } from './api-suite/search';
+import { vectorsSuite } from './api-suite/vectors';
+
+/** What a part of the suite works with: one running service, and names that no other part uses. */
+export interface SuiteContext {
+  readonly api: ApiClient;
+  readonly target: ApiTarget;
+  /** A fresh collection's name, already created with these fields (dim 3 unless given). */
+  collection(fields?: Record<string, unknown>): Promise<string>;
+}
+
+/** Every endpoint and every error of the public API over real HTTP, against whatever `startTarget` starts. */
+export function describeApi(name: string, startTarget: StartTarget): void {
+  describe(`API of ${name}`, () => {
+    let target: ApiTarget;
+    let count = 0;
+    const context: SuiteContext = {
+      get api() {
+        return new ApiClient(target);
+      },
+      get target() {
+        return target;
+      },
+      async collection(fields = {}) {
+        const collectionName = `suite-${++count}`;
+        const answer = await context.api.post('/v1/collections', { name: collectionName, dim: 3, ...fields });
+        expect(answer.json?.error).toBeNull();
+        return collectionName;
+      },
+    };
+    beforeAll(async () => {
+      target = await startTarget();
+    });
+    afterAll(() => target?.stop());
+
+    protocolSuite(context);
+    accessSuite(context);
+    collectionsSuite(context);
+    vectorsSuite(context);
+    searchSuite(context);
+    documentsSuite(context);
+    keysSuite(context);
+    operationsSuite(context);
+    limitsSuite(startTarget);
+  });
+}

@@ -1,0 +1,116 @@
+import { dataOf, errorOf } from '../../support/api-client';
+import type { SuiteContext } from '../api-suite';
+
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+export function collectionsSuite(context: SuiteContext): void {
+  describe('collections', () => {
+    test('are created, listed, shown, described and deleted', async () => {
+      const { api } = context;
+      const created = dataOf(await api.post('/v1/collections', { name: 'Books_2-a', dim: 4, distance_metric: 'l2', description: 'of the library', extra: 1 }));
+      expect(created).toMatchObject({ name: 'Books_2-a', dim: 4, distance_metric: 'l2', vector_count: 0, description: 'of the library', shards: expect.any(Number), replicas: expect.any(Number) });
+      expect(created.created_at).toMatch(TIMESTAMP);
+      expect(dataOf(await api.get('/v1/collections/Books_2-a'))).toEqual(created);
+      expect(dataOf(await api.get('/v1/collections')).collections).toContainEqual(created);
+
+      expect(dataOf(await api.patch('/v1/collections/Books_2-a', { description: 'new' }))).toEqual({ ...created, description: 'new' });
+      expect(dataOf(await api.patch('/v1/collections/Books_2-a', { description: null }))).toEqual({ ...created, description: null });
+
+      expect(dataOf(await api.delete('/v1/collections/Books_2-a'))).toEqual({ deleted: 'Books_2-a', name: 'Books_2-a', status: 'deleted' });
+      for (const answer of [await api.get('/v1/collections/Books_2-a'), await api.delete('/v1/collections/Books_2-a'), await api.patch('/v1/collections/Books_2-a', { description: null })]) {
+        expect(errorOf(answer, 404)).toContain('Books_2-a');
+      }
+    });
+
+    test('have cosine as their metric when none, or null, is given', async () => {
+      const name = await context.collection({ distance_metric: null, description: null, shards: null, replicas: null });
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`))).toMatchObject({ distance_metric: 'cosine', description: null });
+    });
+
+    test('take a number of shards', async () => {
+      const name = await context.collection({ shards: 3 });
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).shards).toBe(3);
+    });
+
+    test('exist once per name', async () => {
+      const name = await context.collection();
+      expect(errorOf(await context.api.post('/v1/collections', { name, dim: 5 }), 409)).toContain(name);
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).dim).toBe(3);
+    });
+
+    test('are new and empty when made again', async () => {
+      const name = await context.collection();
+      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: [1, 2, 3] }));
+      dataOf(await context.api.delete(`/v1/collections/${name}`));
+      dataOf(await context.api.post('/v1/collections', { name, dim: 2 }));
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`))).toMatchObject({ dim: 2, vector_count: 0 });
+    });
+
+    test.each([
+      ['name missing', { dim: 3 }, 'name'],
+      ['name null', { name: null, dim: 3 }, 'name'],
+      ['name empty', { name: '', dim: 3 }, 'name'],
+      ['name with a space', { name: 'a b', dim: 3 }, 'name'],
+      ['name not ASCII', { name: 'é', dim: 3 }, 'name'],
+      ['name with a line break at its end', { name: 'a\n', dim: 3 }, 'name'],
+      ['name too long', { name: 'a'.repeat(256), dim: 3 }, 'name'],
+      ['name a number', { name: 5, dim: 3 }, 'name'],
+      ['dim missing', { name: 'bad' }, 'dim'],
+      ['dim zero', { name: 'bad', dim: 0 }, 'dim'],
+      ['dim negative', { name: 'bad', dim: -1 }, 'dim'],
+      ['dim a fraction', { name: 'bad', dim: 1.5 }, 'dim'],
+      ['dim a text', { name: 'bad', dim: '3' }, 'dim'],
+      ['dim true', { name: 'bad', dim: true }, 'dim'],
+      ['dim above MAX_VECTOR_DIM', { name: 'bad', dim: 16385 }, 'dim'],
+      ['metric unknown', { name: 'bad', dim: 3, distance_metric: 'hamming' }, 'distance_metric'],
+      ['description a number', { name: 'bad', dim: 3, description: 5 }, 'description'],
+      ['shards out of range', { name: 'bad', dim: 3, shards: 257 }, 'shards'],
+      ['replicas out of range', { name: 'bad', dim: 3, replicas: 6 }, 'replicas'],
+    ])('are refused with a 422 that names the field: %s', async (_title, body, field) => {
+      expect(errorOf(await context.api.post('/v1/collections', body), 422)).toContain(field);
+      errorOf(await context.api.get('/v1/collections/bad'), 404);
+    });
+
+    test('have a name of up to 255 characters and a dim of up to 16384', async () => {
+      const name = 'n'.repeat(255);
+      dataOf(await context.api.post('/v1/collections', { name, dim: 16384 }));
+      dataOf(await context.api.delete(`/v1/collections/${name}`));
+    });
+
+    test('refuse a change that is none', async () => {
+      const name = await context.collection();
+      for (const body of [{}, { description: 5 }, { description: ['a'] }]) expect(errorOf(await context.api.patch(`/v1/collections/${name}`, body), 422)).toContain('description');
+    });
+
+    test('a name that can’t be one is a 400 in a path', async () => {
+      expect(errorOf(await context.api.get('/v1/collections/a%20b'), 400)).toContain('name');
+      expect(errorOf(await context.api.get('/v1/collections/..'), 400)).toContain('name');
+      errorOf(await context.api.get('/v1/collections/a%2Fb'), 400);
+    });
+  });
+
+  describe('export', () => {
+    test('gives the first vectors in insertion order, as they were given', async () => {
+      const name = await context.collection();
+      const items = ['c', 'a', 'b'].map((id, i) => ({ external_id: id, vector: [0.1, -i, 1e-7], metadata: { at: i } }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items: items.slice(0, 2) }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items: items.slice(2) }));
+      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'c', vector: [0.1, 0, 1e-7] }));
+      const all = dataOf(await context.api.get(`/v1/collections/${name}/export`));
+      expect(all).toMatchObject({ collection: name, dim: 3, distance_metric: 'cosine', count: 3 });
+      expect(all.vectors.map(({ external_id }: any) => external_id).slice(0, 3)).toEqual(['c', 'a', 'b']);
+      expect(all.vectors[1]).toEqual(items[1]);
+      const two = dataOf(await context.api.get(`/v1/collections/${name}/export?limit=2`));
+      expect({ count: two.count, length: two.vectors.length }).toEqual({ count: 2, length: 2 });
+    });
+
+    test('of an empty collection is empty', async () => {
+      expect(dataOf(await context.api.get(`/v1/collections/${await context.collection()}/export?limit=100000`))).toMatchObject({ count: 0, vectors: [] });
+    });
+
+    test.each(['0', '-1', '100001', 'x', '1.5', '', '1e2', 'true'])('refuses limit=%s with a 400', async (limit) => {
+      const name = await context.collection();
+      expect(errorOf(await context.api.get(`/v1/collections/${name}/export?limit=${limit}`), 400)).toContain('limit');
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import { dataOf, errorOf } from '../../support/api-client';
+import type { SuiteContext } from '../api-suite';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const TEXT = 'The river floods every spring. Farmers wait for the water to fall.';
+
+export function documentsSuite(context: SuiteContext): void {
+  const file = (content: Buffer | string = TEXT, fileName = 'river.txt') => ({ name: 'file', fileName, content });
+  const into = (name: string) => ({ name: 'collection_name', value: name });
+
+  describe('documents', () => {
+    test('a text is stored in chunks and found by query', async () => {
+      const name = await context.collection({ dim: 384 });
+      const data = dataOf(await context.api.upload([into(name), file(`${`${TEXT} `.repeat(7)}\n\n${'Stars shine at night above hills. '.repeat(40)}`), { name: 'include_timing', value: 'true' }]));
+      expect(data).toEqual({
+        document_id: expect.stringMatching(UUID),
+        chunks_created: expect.any(Number),
+        timing_ms: { embedding_ms: expect.any(Number), storage_ms: expect.any(Number), total_ms: expect.any(Number) },
+      });
+      expect(data.chunks_created).toBeGreaterThan(1);
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(data.chunks_created);
+      const first = dataOf(await context.api.get(`/v1/collections/${name}/vectors/${data.document_id}-chunk-0`));
+      expect(first.metadata).toMatchObject({ document_id: data.document_id, chunk_index: 0, source: 'river.txt', text: first.text });
+
+      const answer = dataOf(await context.api.post('/v1/query', { query: 'the river floods every spring', collection_name: name, include_timing: true }));
+      expect(answer).toMatchObject({ query: 'the river floods every spring', collection: name, timing_ms: { search_ms: expect.any(Number) } });
+      expect(answer.results[0]).toEqual({ text: expect.stringContaining('river'), score: expect.any(Number), metadata: first.metadata, external_id: `${data.document_id}-chunk-0` });
+      const none = dataOf(await context.api.post('/v1/query', { query: 'river', collection_name: name, filters: { source: 'other.txt' } }));
+      expect(none.results).toEqual([]);
+    });
+
+    test('the fields of the form may come after the file', async () => {
+      const name = await context.collection({ dim: 384 });
+      const data = dataOf(await context.api.upload([file(), { name: 'unknown', value: 'ignored' }, into(name)]));
+      expect(data).toEqual({ document_id: expect.stringMatching(UUID), chunks_created: 1 });
+    });
+
+    test.each([
+      ['no file', (name: string) => [into(name)], 422, 'file'],
+      ['a file that is a field', (name: string) => [into(name), { name: 'file', value: 'text' }], 422, 'file'],
+      ['no collection_name', () => [file()], 422, 'collection_name'],
+      ['a collection_name that is no name', () => [into('a b'), file()], 422, 'collection_name'],
+      ['include_timing that is no boolean', (name: string) => [into(name), file(), { name: 'include_timing', value: 'perhaps' }], 422, 'include_timing'],
+      ['another type of file', (name: string) => [into(name), file(TEXT, 'river.pdf')], 400, 'Only .txt'],
+      ['an empty file', (name: string) => [into(name), file('')], 400, 'empty'],
+      ['a blank file', (name: string) => [into(name), file(' \n\t')], 400, 'empty'],
+    ] as const)('refuses %s and stores nothing', async (_title, parts, code, named) => {
+      const name = await context.collection({ dim: 384 });
+      expect(errorOf(await context.api.upload([...parts(name)]), code)).toContain(named);
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(0);
+    });
+
+    test('a collection that is not there is a 404 that names it', async () => {
+      expect(errorOf(await context.api.upload([into('no-such'), file()]), 404)).toContain('no-such');
+    });
+
+    test('a body that is no form is a 422', async () => {
+      errorOf(await context.api.post('/v1/documents/upload', { collection_name: 'a' }), 422);
+      errorOf(await context.api.post('/v1/documents/upload', 'x', { headers: { 'content-type': 'multipart/form-data' } }), 422);
+      errorOf(await context.api.post('/v1/documents/upload', 'x', { headers: { 'content-type': 'multipart/form-data; boundary=y' } }), 422);
+      errorOf(await context.api.post('/v1/documents/upload'), 422);
+    });
+
+    test('query refuses what it can’t ask', async () => {
+      const name = await context.collection({ dim: 384 });
+      const ask = (body: object) => context.api.post('/v1/query', { collection_name: name, ...body });
+      expect(errorOf(await ask({ query: ' ' }), 400)).toContain('empty');
+      expect(errorOf(await ask({ query: 'x'.repeat(1001) }), 400)).toContain('maximum length');
+      dataOf(await ask({ query: 'x'.repeat(1000) }));
+      expect(errorOf(await ask({}), 422)).toContain('query');
+      expect(errorOf(await ask({ query: 5 }), 422)).toContain('query');
+      expect(errorOf(await ask({ query: 'a', top_k: 0 }), 422)).toContain('top_k');
+      expect(errorOf(await ask({ query: 'a', top_k: 10001 }), 400)).toContain('top_k');
+      expect(errorOf(await context.api.post('/v1/query', { query: 'a' }), 422)).toContain('collection_name');
+      expect(errorOf(await context.api.post('/v1/query', { query: 'a', collection_name: 'no-such' }), 404)).toContain('no-such');
+    });
+
+    test('an item without a text has an empty one in a query', async () => {
+      const name = await context.collection({ dim: 384 });
+      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: new Array(384).fill(0.5) }));
+      expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual([
+        { text: '', score: expect.any(Number), metadata: {}, external_id: 'a' },
+      ]);
+    });
+  });
+}

@@ -1,0 +1,63 @@
+import { ApiClient, dataOf, errorOf } from '../../support/api-client';
+import type { ApiTarget, StartTarget } from '../../support/api-target';
+
+/** What the environment limits; these start services of their own. */
+export function limitsSuite(startTarget: StartTarget): void {
+  async function against(environment: Record<string, string>, use: (api: ApiClient, target: ApiTarget) => Promise<void>): Promise<void> {
+    const target = await startTarget(environment);
+    try {
+      await use(new ApiClient(target), target);
+    } finally {
+      await target.stop();
+    }
+  }
+
+  describe('limits', () => {
+    test('each key has its requests per minute, told in headers; health counts too', () =>
+      against({ RATE_LIMIT_PER_MINUTE: '5' }, async (api) => {
+        const first = await api.post('/v1/admin/keys', { name: 'other', role: 'readonly' });
+        expect(first.headers).toMatchObject({ 'ratelimit-limit': '5', 'ratelimit-remaining': '4', 'ratelimit-reset': expect.stringMatching(/^\d+$/) });
+        for (let i = 0; i < 4; i++) dataOf(await api.get('/v1/health'));
+        const refused = await api.get('/v1/collections');
+        expect(errorOf(refused, 429)).toContain('rate limit exceeded');
+        expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+        expect(refused.headers['ratelimit-remaining']).toBe('0');
+        errorOf(await api.get('/v1/unknown'), 429);
+        dataOf(await api.get('/v1/collections', { key: dataOf(first).key }));
+        dataOf(await api.get('/', { key: null }));
+      }));
+
+    test('requests with a bad key are limited per address, and leave good keys alone', () =>
+      against({ RATE_LIMIT_PER_MINUTE: '3' }, async (api) => {
+        for (let i = 0; i < 3; i++) errorOf(await api.get('/v1/collections', { key: `guess-${i}` }), 401);
+        const refused = await api.get('/v1/collections', { key: null });
+        errorOf(refused, 429);
+        expect(refused.headers['retry-after']).toBeTruthy();
+        dataOf(await api.get('/v1/collections'));
+      }));
+
+    test('without a limit no answer speaks of one', () =>
+      against({}, async (api) => {
+        const answer = await api.get('/v1/collections');
+        dataOf(answer);
+        expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+      }));
+
+    test('sizes are what the environment says', () =>
+      against({ MAX_BODY_BYTES: '2000', MAX_UPLOAD_BYTES: '1000', MAX_BATCH_SIZE: '2', MAX_METADATA_BYTES: '50', MAX_VECTOR_DIM: '8', MAX_K: '20', MAX_QUERY_LENGTH: '5' }, async (api) => {
+        dataOf(await api.post('/v1/collections', { name: 'c', dim: 8 }));
+        errorOf(await api.post('/v1/collections', { name: 'd', dim: 9 }), 422);
+        const vector = new Array(8).fill(0.5);
+        const upsert = (more: object) => api.post('/v1/collections/c/upsert', { external_id: 'a', vector, ...more });
+        expect(errorOf(await upsert({ text: 'x'.repeat(2000) }), 400)).toContain('2000');
+        expect(errorOf(await upsert({ metadata: { a: 'x'.repeat(50) } }), 400)).toContain('50');
+        errorOf(await upsert({ vector: new Array(9).fill(1) }), 400);
+        dataOf(await upsert({ metadata: { a: 'x'.repeat(42) } }));
+        errorOf(await api.post('/v1/collections/c/bulk_upsert', { items: ['a', 'b', 'c'].map((external_id) => ({ external_id, vector })) }), 400);
+        errorOf(await api.post('/v1/collections/c/search', { vector, k: 21 }), 400);
+        errorOf(await api.post('/v1/query', { query: 'abcdef', collection_name: 'c' }), 400);
+        const file = { name: 'file', fileName: 'a.txt', content: 'word '.repeat(201) };
+        expect(errorOf(await api.upload([{ name: 'collection_name', value: 'c' }, file]), 400)).toContain('1000');
+      }));
+  });
+}

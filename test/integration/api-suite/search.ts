@@ -1,0 +1,172 @@
+import { dataOf, errorOf } from '../../support/api-client';
+import type { SuiteContext } from '../api-suite';
+
+const ITEMS = [
+  { external_id: 'east', vector: [1, 0, 0], metadata: { kind: 'axis', n: 1, tags: ['a', 'b'], deep: { x: 1 } }, text: 'rivers flow to the sea' },
+  { external_id: 'north', vector: [0, 1, 0], metadata: { kind: 'axis', n: 2, tags: ['b'], none: null }, text: 'mountains stand still' },
+  { external_id: 'up', vector: [0, 0, 1], metadata: { kind: 'axis', n: 3 }, text: 'birds and rivers' },
+  { external_id: 'between', vector: [1, 1, 0], metadata: { kind: 'mix', n: 4 } },
+];
+const idsOf = (results: { external_id: string }[]): string[] => results.map(({ external_id }) => external_id);
+
+export function searchSuite(context: SuiteContext): void {
+  let name: string;
+  const post = (endpoint: string, body?: unknown) => context.api.post(`/v1/collections/${name}/${endpoint}`, body);
+
+  const TIMING = { embedding_ms: expect.any(Number), search_ms: expect.any(Number), total_ms: expect.any(Number) };
+
+  describe('searching', () => {
+    beforeAll(async () => {
+      name = await context.collection();
+      dataOf(await post('bulk_upsert', { items: ITEMS }));
+    });
+
+    test('search orders by score and answers its page', async () => {
+      const data = dataOf(await post('search', { vector: [1, 0.5, 0] }));
+      expect(idsOf(data.results)).toEqual(['between', 'east', 'north', 'up']);
+      expect(data).toMatchObject({ total_count: 4, k: 10, offset: 0 });
+      expect(data.timing_ms).toBeUndefined();
+      expect(data.results[0]).toEqual({ external_id: 'between', score: expect.closeTo(1.5 / Math.sqrt(2.5), 5), metadata: { kind: 'mix', n: 4 } });
+      expect(data.results[3].score).toBeCloseTo(0, 6);
+    });
+
+    test('search pages neither overlap nor skip', async () => {
+      const pages = await Promise.all([0, 2, 4].map(async (offset) => dataOf(await post('search', { vector: [1, 0.5, 0], k: 2, offset })).results));
+      expect(pages.map((page) => page.length)).toEqual([2, 2, 0]);
+      expect(idsOf(pages.flat())).toEqual(['between', 'east', 'north', 'up']);
+    });
+
+    test('scores are "higher is better" under every metric', async () => {
+      for (const [metric, score] of [['cosine', 1], ['ip', 2], ['l2', 0.5]] as const) {
+        const other = await context.collection({ distance_metric: metric });
+        dataOf(await context.api.post(`/v1/collections/${other}/upsert`, { external_id: 'a', vector: [2, 0, 0] }));
+        const { results } = dataOf(await context.api.post(`/v1/collections/${other}/search`, { vector: [1, 0, 0] }));
+        expect(results[0].score).toBeCloseTo(score, 5);
+      }
+    });
+
+    test.each<[unknown, string[]]>([
+      [{ kind: 'axis' }, ['east', 'north', 'up']],
+      [{ kind: 'axis', n: 2 }, ['north']],
+      [{ n: '2' }, []],
+      [{ tags: 'b' }, ['east', 'north']],
+      [{ deep: { x: 1 } }, ['east']],
+      [{ 'deep.x': 1 }, ['east']],
+      [{ none: null }, ['north']],
+      [{ n: { $gt: 1, $lte: 3 } }, ['north', 'up']],
+      [{ n: { $in: [1, 4] } }, ['between', 'east']],
+      [{ tags: { $exists: true } }, ['east', 'north']],
+      [{ $or: [{ n: 1 }, { kind: 'mix' }] }, ['between', 'east']],
+      [{ $not: { kind: 'axis' } }, ['between']],
+      [{}, ['between', 'east', 'north', 'up']],
+      [null, ['between', 'east', 'north', 'up']],
+    ])('filters %j keep %j', async (filters, ids) => {
+      const { results, total_count } = dataOf(await post('search', { vector: [1, 0.5, 0], filters }));
+      expect(idsOf(results)).toEqual(ids);
+      expect(total_count).toBe(4);
+    });
+
+    test('search takes an effort or exactness by hand, and a text for a vector', async () => {
+      for (const more of [{ ef: 50 }, { exact: true }, { ef: null, exact: null }]) {
+        expect(idsOf(dataOf(await post('search', { vector: [1, 0, 0], k: 1, ...more })).results)).toEqual(['east']);
+      }
+      const texts = await context.collection({ dim: 384 });
+      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({ external_id: `t${i}`, text }));
+      dataOf(await context.api.post(`/v1/collections/${texts}/bulk_upsert`, { items }));
+      const data = dataOf(await context.api.post(`/v1/collections/${texts}/search`, { text: 'the river floods in spring', include_timing: true }));
+      expect(data.results[0].external_id).toBe('t0');
+      expect(data.timing_ms).toEqual(TIMING);
+      expect(data.results[0]).not.toHaveProperty('text');
+    });
+
+    test.each([
+      ['nothing to search by', {}, 422],
+      ['a blank text', { text: '' }, 400],
+      ['a wrong length', { vector: [1, 2] }, 400],
+      ['k 0', { vector: [1, 2, 3], k: 0 }, 422],
+      ['k a fraction', { vector: [1, 2, 3], k: 2.5 }, 422],
+      ['k a text', { vector: [1, 2, 3], k: '5' }, 422],
+      ['k beyond MAX_K', { vector: [1, 2, 3], k: 10001 }, 400],
+      ['k + offset beyond MAX_K', { vector: [1, 2, 3], k: 10, offset: 9991 }, 400],
+      ['a negative offset', { vector: [1, 2, 3], offset: -1 }, 422],
+      ['ef 0', { vector: [1, 2, 3], ef: 0 }, 422],
+      ['ef beyond 10000', { vector: [1, 2, 3], ef: 10001 }, 422],
+      ['exact as a number', { vector: [1, 2, 3], exact: 1 }, 422],
+      ['an unknown operator', { vector: [1, 2, 3], filters: { a: { $like: 'x' } } }, 422],
+      ['an unknown operator at the top', { vector: [1, 2, 3], filters: { $nor: [] } }, 422],
+      ['filters that are a list', { vector: [1, 2, 3], filters: [] }, 422],
+    ])('search refuses %s', async (_title, body, code) => {
+      errorOf(await post('search', body), code);
+    });
+
+    test('k of MAX_K is allowed', async () => {
+      expect(dataOf(await post('search', { vector: [1, 0, 0], k: 10000 })).results).toHaveLength(4);
+    });
+
+    test('bulk_search answers a list per query', async () => {
+      const data = dataOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0], k: 1 }, { vector: [0, 0, 1], k: 2, filters: { kind: 'axis' } }] }));
+      expect(data.results.map(idsOf)).toEqual([['east'], ['up', expect.any(String)]]);
+      errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 400);
+      expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { k: 1 }] }), 422)).toContain('queries[1]');
+      expect(errorOf(await post('bulk_search', {}), 422)).toContain('queries');
+    });
+
+    test('hybrid_search goes from keywords alone to the vector alone', async () => {
+      const hybrid = (alpha: number) => post('hybrid_search', { query_text: 'rivers', vector: [0, 1, 0], alpha });
+      expect(idsOf(dataOf(await hybrid(0)).results).sort()).toEqual(['east', 'up']);
+      expect(idsOf(dataOf(await hybrid(1)).results)[0]).toBe('north');
+      const both = dataOf(await post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], include_timing: true, k: 1 }));
+      expect(idsOf(both.results)).toEqual(['east']);
+      expect(both.timing_ms).toEqual(TIMING);
+      expect(dataOf(await hybrid(0)).results[0].score).toBeCloseTo(1 / 61, 8);
+    });
+
+    test.each([
+      ['no query_text', { vector: [1, 0, 0] }, 422],
+      ['alpha above 1', { query_text: 'a', vector: [1, 0, 0], alpha: 1.1 }, 422],
+      ['alpha below 0', { query_text: 'a', vector: [1, 0, 0], alpha: -0.1 }, 422],
+      ['alpha as a text', { query_text: 'a', vector: [1, 0, 0], alpha: '0.5' }, 422],
+      ['a wrong length', { query_text: 'a', vector: [1, 0] }, 400],
+      ['a blank text and no vector', { query_text: '  ' }, 400],
+      ['too many', { query_text: 'a', vector: [1, 0, 0], k: 10001 }, 400],
+    ])('hybrid_search refuses %s', async (_title, body, code) => {
+      errorOf(await post('hybrid_search', body), code);
+    });
+
+    test('rerank scores known candidates once, best first', async () => {
+      const data = dataOf(await post('rerank', { vector: [0, 1, 0], candidates: ['east', 'zz', 'north', 'between', 'north'], include_timing: true }));
+      expect(idsOf(data.results)).toEqual(['north', 'between', 'east']);
+      expect(data.results[0]).toEqual({ external_id: 'north', score: expect.closeTo(1, 5), metadata: ITEMS[1].metadata });
+      expect(data.timing_ms).toEqual(TIMING);
+      expect(dataOf(await post('rerank', { vector: [0, 1, 0], candidates: [] })).results).toEqual([]);
+      expect(errorOf(await post('rerank', { vector: [0, 1, 0] }), 422)).toContain('candidates');
+      errorOf(await post('rerank', { candidates: ['east'] }), 422);
+      errorOf(await post('rerank', { vector: [1], candidates: ['east'] }), 400);
+      errorOf(await post('rerank', { vector: [0, 1, 0], candidates: Array.from({ length: 10001 }, (_, i) => `v${i}`) }), 400);
+    });
+
+    test('recommend leaves the source out and takes k from body or query string', async () => {
+      const data = dataOf(await post('recommend/east', { k: 2, filters: { kind: 'mix' } }));
+      expect(data).toMatchObject({ collection: name, source_id: 'east', k: 2 });
+      expect(idsOf(data.results)).toEqual(['between']);
+      expect(dataOf(await post('recommend/east')).results).toHaveLength(3);
+      expect(dataOf(await post('recommend/east?k=1')).results).toHaveLength(1);
+      expect(dataOf(await post('recommend/east?k=1', { k: 2 })).k).toBe(2);
+      expect(idsOf(dataOf(await post('recommend/east?offset=1', {})).results)).toHaveLength(2);
+      expect(errorOf(await post('recommend/zz'), 404)).toContain('zz');
+      errorOf(await post('recommend/east?k=x'), 400);
+      errorOf(await post('recommend/east?k=0'), 400);
+      errorOf(await post('recommend/east', { k: 0 }), 422);
+      errorOf(await post('recommend/east', { k: 10001 }), 400);
+      errorOf(await post('recommend/east?k=10001'), 400);
+    });
+
+    test('similarity is the cosine of two stored vectors', async () => {
+      const data = dataOf(await post('similarity?id1=east&id2=between'));
+      expect(data).toEqual({ id1: 'east', id2: 'between', similarity: expect.closeTo(Math.SQRT1_2, 5), score: data.similarity });
+      expect(errorOf(await post('similarity?id1=east&id2=zz'), 404)).toContain('zz');
+      expect(errorOf(await post('similarity?id1=east'), 400)).toContain('id2');
+      expect(errorOf(await post('similarity'), 400)).toContain('id1');
+    });
+  });
+}

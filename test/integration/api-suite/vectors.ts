@@ -1,0 +1,265 @@
+import { dataOf, errorOf } from '../../support/api-client';
+import type { SuiteContext } from '../api-suite';
+
+const AWKWARD_IDS = ['a/b', '..', '.', '../../etc/passwd', 'a b', '😀🎉', 'x?y=1&z#w', '100%', '%2F', 'ünï', '日本語', '"quoted"', '\\', '__proto__', 'constructor', "it's", 'a+b', '-', 'a'.repeat(512), '🎈'.repeat(512)];
+
+/** Encodes everything, `.` too, so that no client or proxy can take it for a step in a path. */
+const inPath = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
+
+export function vectorsSuite(context: SuiteContext): void {
+  const upsert = (name: string, body: unknown) => context.api.post(`/v1/collections/${name}/upsert`, body);
+  const bulkUpsert = (name: string, body: unknown) => context.api.post(`/v1/collections/${name}/bulk_upsert`, body);
+  const show = (name: string, id: string) => context.api.get(`/v1/collections/${name}/vectors/${inPath(id)}`);
+  const countOf = async (name: string): Promise<number> => dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count;
+
+  describe('upsert', () => {
+    test('inserts, then updates, and keeps what an update leaves out', async () => {
+      const name = await context.collection();
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], metadata: { n: 1 }, text: 'first' }))).toEqual({ external_id: 'a', status: 'inserted' });
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [4, 5, 6] }))).toEqual({ external_id: 'a', status: 'updated' });
+      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [4, 5, 6], metadata: { n: 1 }, text: 'first' });
+      dataOf(await upsert(name, { external_id: 'a', vector: [4, 5, 6], metadata: {}, text: null }));
+      expect(dataOf(await show(name, 'a'))).toMatchObject({ metadata: {}, text: 'first' });
+      expect(await countOf(name)).toBe(1);
+    });
+
+    test('embeds a text, or its other name content, when there is no vector', async () => {
+      const name = await context.collection({ dim: 384 });
+      dataOf(await upsert(name, { external_id: 'a', text: 'the river floods' }));
+      dataOf(await upsert(name, { external_id: 'b', content: 'the river floods', vector: null }));
+      const [a, b] = [dataOf(await show(name, 'a')), dataOf(await show(name, 'b'))];
+      expect(a.text).toBe('the river floods');
+      expect(b.vector).toEqual(a.vector);
+      expect(b.text).toBe('the river floods');
+    });
+
+    test('takes the vector when there is a text too', async () => {
+      const name = await context.collection();
+      dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], text: 'kept' }));
+      expect(dataOf(await show(name, 'a'))).toMatchObject({ vector: [1, 2, 3], text: 'kept' });
+    });
+
+    test('answers timing when asked', async () => {
+      const name = await context.collection();
+      const data = dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], include_timing: true }));
+      expect(data.timing_ms).toEqual({ embedding_ms: expect.any(Number), storage_ms: expect.any(Number), total_ms: expect.any(Number) });
+    });
+
+    test('gives numbers back as the shortest decimals of their float32', async () => {
+      const name = await context.collection({ dim: 9 });
+      const vector = '[0.1,-0,1e-45,3.4028235e38,16777217,1e-5,0.30000001192092896,1.17549435E-38,100]';
+      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, `{"external_id":"a","vector":${vector}}`));
+      const answer = await show(name, 'a');
+      expect(dataOf(answer).vector).toEqual([0.1, -0, 1e-45, 3.4028235e38, 16777216, 0.00001, 0.3, 1.1754944e-38, 100]);
+      expect(answer.text).toContain('"vector":[0.1,-0,');
+    });
+
+    test.each([
+      ['no external_id', { vector: [1, 2, 3] }, 422, 'external_id'],
+      ['a number as external_id', { external_id: 7, vector: [1, 2, 3] }, 422, 'external_id'],
+      ['an empty external_id', { external_id: '', vector: [1, 2, 3] }, 422, 'external_id'],
+      ['an external_id of 513 characters', { external_id: 'a'.repeat(513), vector: [1, 2, 3] }, 422, 'external_id'],
+      ['a control character in the external_id', { external_id: 'a\u0000', vector: [1, 2, 3] }, 422, 'external_id'],
+      ['a lone surrogate in the external_id', { external_id: 'a\ud800', vector: [1, 2, 3] }, 422, 'external_id'],
+      ['neither vector nor text', { external_id: 'a' }, 422, 'vector'],
+      ['a blank text alone', { external_id: 'a', text: ' ' }, 400, 'text'],
+      ['a text that is a number', { external_id: 'a', text: 5 }, 422, 'text'],
+      ['a vector that is a text', { external_id: 'a', vector: '1,2,3' }, 422, 'vector'],
+      ['a vector with a text in it', { external_id: 'a', vector: [1, '2', 3] }, 422, 'vector[1]'],
+      ['a vector with null in it', { external_id: 'a', vector: [1, 2, null] }, 422, 'vector[2]'],
+      ['a vector in a vector', { external_id: 'a', vector: [[1, 2, 3]] }, 422, 'vector[0]'],
+      ['a number beyond float32', { external_id: 'a', vector: [1, 1e39, 3] }, 422, 'vector[1]'],
+      ['a vector that is too short', { external_id: 'a', vector: [1, 2] }, 400, 'dimension'],
+      ['a vector that is too long', { external_id: 'a', vector: [1, 2, 3, 4] }, 400, 'dimension'],
+      ['an empty vector', { external_id: 'a', vector: [] }, 400, 'dimension'],
+      ['a vector beyond MAX_VECTOR_DIM', { external_id: 'a', vector: new Array(16385).fill(0) }, 400, 'vector'],
+      ['metadata that is an array', { external_id: 'a', vector: [1, 2, 3], metadata: [] }, 422, 'metadata'],
+      ['metadata that is a text', { external_id: 'a', vector: [1, 2, 3], metadata: '{}' }, 422, 'metadata'],
+      ['metadata beyond MAX_METADATA_BYTES', { external_id: 'a', vector: [1, 2, 3], metadata: { text: 'é'.repeat(32768) } }, 400, 'metadata'],
+      ['include_timing that is a text', { external_id: 'a', vector: [1, 2, 3], include_timing: 'true' }, 422, 'include_timing'],
+    ])('refuses %s and stores nothing', async (_title, body, code, named) => {
+      const name = await context.collection();
+      expect(errorOf(await upsert(name, body), code)).toContain(named);
+      expect(await countOf(name)).toBe(0);
+    });
+
+    test('refuses numbers out of range and nesting without end in metadata', async () => {
+      const name = await context.collection();
+      const send = (metadata: string) => context.api.post(`/v1/collections/${name}/upsert`, `{"external_id":"a","vector":[1,2,3],"metadata":${metadata}}`);
+      expect(errorOf(await send('{"a":[1e400]}'), 422)).toContain('metadata');
+      expect(errorOf(await send(`{"a":${'['.repeat(20000)}${']'.repeat(20000)}}`), 400)).toContain('metadata');
+      errorOf(await context.api.post(`/v1/collections/${name}/upsert`, '{"external_id":"a","vector":[1,1e400,3]}'), 422);
+      expect(await countOf(name)).toBe(0);
+    });
+
+    test('keeps keys such as __proto__ in metadata as data', async () => {
+      const name = await context.collection();
+      const metadata = '{"__proto__":{"admin":true},"constructor":1,"nested":{"__proto__":[1]}}';
+      dataOf(await context.api.post(`/v1/collections/${name}/upsert`, `{"external_id":"a","vector":[1,2,3],"metadata":${metadata}}`));
+      expect((await show(name, 'a')).text).toContain(metadata);
+      expect(({} as any).admin).toBeUndefined();
+    });
+  });
+
+  describe('ids of any kind', () => {
+    test.each(AWKWARD_IDS)('%p is stored, shown, searched and deleted', async (id) => {
+      const name = await context.collection();
+      expect(dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3] }))).toEqual({ external_id: id, status: 'inserted' });
+      expect(dataOf(await show(name, id)).external_id).toBe(id);
+      expect(dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3] })).results[0].external_id).toBe(id);
+      expect(dataOf(await context.api.post(`/v1/collections/${name}/recommend/${inPath(id)}`)).source_id).toBe(id);
+      const encoded = encodeURIComponent(id);
+      expect(dataOf(await context.api.post(`/v1/collections/${name}/similarity?id1=${encoded}&id2=${encoded}`)).id1).toBe(id);
+      expect(dataOf(await context.api.delete(`/v1/collections/${name}/delete/${inPath(id)}`))).toEqual({ deleted: id, external_id: id, status: 'deleted' });
+      errorOf(await show(name, id), 404);
+    });
+
+    test('dots are no steps in a path even when they arrive unencoded', async () => {
+      const name = await context.collection();
+      dataOf(await upsert(name, { external_id: '..', vector: [1, 2, 3] }));
+      expect(dataOf(await context.api.get(`/v1/collections/${name}/vectors/..`)).external_id).toBe('..');
+    });
+
+    test('an id that can’t be one is a 400 in a path', async () => {
+      const name = await context.collection();
+      errorOf(await context.api.get(`/v1/collections/${name}/vectors/%00`), 400);
+      errorOf(await context.api.delete(`/v1/collections/${name}/delete/${'a'.repeat(513)}`), 400);
+    });
+  });
+
+  describe('bulk_upsert', () => {
+    test('applies items in order, an id twice too', async () => {
+      const name = await context.collection();
+      const items = [
+        { external_id: 'a', vector: [1, 0, 0], metadata: { v: 1 } },
+        { external_id: 'b', vector: [0, 1, 0] },
+        { external_id: 'a', vector: [0, 0, 1] },
+      ];
+      expect(dataOf(await bulkUpsert(name, { items, include_timing: true }))).toEqual({
+        results: [
+          { external_id: 'a', status: 'inserted' },
+          { external_id: 'b', status: 'inserted' },
+          { external_id: 'a', status: 'updated' },
+        ],
+        timing_ms: { embedding_ms: expect.any(Number), storage_ms: expect.any(Number), total_ms: expect.any(Number) },
+      });
+      expect(dataOf(await show(name, 'a'))).toMatchObject({ vector: [0, 0, 1], metadata: { v: 1 } });
+    });
+
+    test('of nothing is a success with no results', async () => {
+      expect(dataOf(await bulkUpsert(await context.collection(), { items: [] }))).toEqual({ results: [] });
+    });
+
+    test('takes 1000 items and refuses 1001 with a 400', async () => {
+      const name = await context.collection();
+      const items = Array.from({ length: 1001 }, (_, i) => ({ external_id: `v${i}`, vector: [i, 1, 2] }));
+      expect(errorOf(await bulkUpsert(name, { items }), 400)).toContain('1000');
+      expect(await countOf(name)).toBe(0);
+      expect(dataOf(await bulkUpsert(name, { items: items.slice(0, 1000) })).results).toHaveLength(1000);
+      expect(await countOf(name)).toBe(1000);
+    });
+
+    test.each([
+      ['an item without a vector', { external_id: 'bad' }, 422],
+      ['an item that is no object', 5, 422],
+      ['a wrong length', { external_id: 'bad', vector: [1] }, 400],
+      ['a number beyond float32', { external_id: 'bad', vector: [1, 2, -1e39] }, 422],
+      ['wrong metadata', { external_id: 'bad', vector: [1, 2, 3], metadata: 5 }, 422],
+      ['metadata too large', { external_id: 'bad', vector: [1, 2, 3], metadata: { text: 'x'.repeat(65536) } }, 400],
+    ])('with %s is refused whole, naming the item', async (_title, bad, code) => {
+      const name = await context.collection();
+      const message = errorOf(await bulkUpsert(name, { items: [{ external_id: 'good', vector: [1, 2, 3] }, bad] }), code);
+      expect(message).toContain('items[1]');
+      if (typeof bad === 'object') expect(message).toContain('bad');
+      expect(await countOf(name)).toBe(0);
+    });
+
+    test.each([[{}], [{ items: null }], [{ items: {} }], [{ items: 'x' }]])('without a list of items is a 422: %j', async (body) => {
+      expect(errorOf(await bulkUpsert(await context.collection(), body), 422)).toContain('items');
+    });
+  });
+
+  describe('delete, delete_batch, fetch', () => {
+    const filled = async (): Promise<string> => {
+      const name = await context.collection();
+      dataOf(await bulkUpsert(name, { items: ['a', 'b', 'c'].map((id, i) => ({ external_id: id, vector: [1, i, 0], metadata: { i }, text: `text ${id}` })) }));
+      return name;
+    };
+
+    test('one vector is deleted once', async () => {
+      const name = await filled();
+      dataOf(await context.api.delete(`/v1/collections/${name}/delete/a`));
+      expect(errorOf(await context.api.delete(`/v1/collections/${name}/delete/a`), 404)).toContain('a');
+      expect(await countOf(name)).toBe(2);
+    });
+
+    test('a batch skips ids that are not there and counts doubles once', async () => {
+      const name = await filled();
+      const data = dataOf(await context.api.post(`/v1/collections/${name}/delete_batch`, { external_ids: ['c', 'zz', 'a', 'c'] }));
+      expect(data).toEqual({ deleted_count: 2, deleted_ids: ['c', 'a'], deleted: ['c', 'a'], not_found: ['zz'] });
+      expect(await countOf(name)).toBe(1);
+    });
+
+    test('a batch above MAX_BATCH_SIZE is a 400, a wrong one a 422', async () => {
+      const name = await filled();
+      const send = (body: unknown) => context.api.post(`/v1/collections/${name}/delete_batch`, body);
+      errorOf(await send({ external_ids: Array.from({ length: 1001 }, (_, i) => `v${i}`) }), 400);
+      for (const body of [{}, { external_ids: 'a' }, { external_ids: [1] }, { external_ids: null }]) expect(errorOf(await send(body), 422)).toContain('external_ids');
+    });
+
+    test('fetch answers in the order asked and leaves missing ones out', async () => {
+      const name = await filled();
+      const send = (body: unknown) => context.api.post(`/v1/collections/${name}/vectors/fetch`, body);
+      const { vectors } = dataOf(await send({ ids: ['c', 'zz', 'a'] }));
+      expect(vectors).toEqual([
+        { external_id: 'c', vector: [1, 2, 0], metadata: { i: 2 }, text: 'text c' },
+        { external_id: 'a', vector: [1, 0, 0], metadata: { i: 0 }, text: 'text a' },
+      ]);
+      expect(dataOf(await send({ ids: ['a'], include_vectors: false })).vectors).toEqual([{ external_id: 'a', metadata: { i: 0 }, text: 'text a' }]);
+      errorOf(await send({ ids: Array.from({ length: 101 }, (_, i) => `v${i}`) }), 400);
+      expect(errorOf(await send({}), 422)).toContain('ids');
+    });
+
+    test('a vector that was never given a text has none', async () => {
+      const name = await context.collection();
+      dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] }));
+      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [1, 2, 3], metadata: {}, text: null });
+    });
+  });
+
+  describe('scroll', () => {
+    test('walks the collection in insertion order, filtered or not', async () => {
+      const name = await context.collection();
+      const ids = Array.from({ length: 7 }, (_, i) => `id-${(i * 5) % 7}`);
+      for (const id of ids) dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3], metadata: { even: Number(id.slice(3)) % 2 === 0 } }));
+      const walk = async (filters?: unknown): Promise<string[]> => {
+        const seen: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const page: any = dataOf(await context.api.post(`/v1/collections/${name}/scroll`, { cursor, limit: 2, filters, include_vectors: false }));
+          expect(page.vectors.length).toBeLessThanOrEqual(2);
+          seen.push(...page.vectors.map(({ external_id }: any) => external_id));
+          cursor = page.next_cursor;
+        } while (cursor !== null);
+        return seen;
+      };
+      expect(await walk()).toEqual(ids);
+      expect(await walk({ even: true })).toEqual(ids.filter((id) => Number(id.slice(3)) % 2 === 0));
+      const all = dataOf(await context.api.post(`/v1/collections/${name}/scroll`));
+      expect(all.vectors[0]).toEqual({ external_id: ids[0], vector: [1, 2, 3], metadata: { even: true }, text: null });
+      expect(all.next_cursor).toBeNull();
+    });
+
+    test.each([
+      [{ limit: 0 }, 422],
+      [{ limit: 1001 }, 422],
+      [{ limit: '5' }, 422],
+      [{ cursor: 5 }, 422],
+      [{ cursor: 'broken' }, 400],
+      [{ include_vectors: 'no' }, 422],
+      [{ filters: { a: { $near: 1 } } }, 422],
+    ])('refuses %j with %i', async (body, code) => {
+      errorOf(await context.api.post(`/v1/collections/${await context.collection()}/scroll`, body), code);
+    });
+  });
+}
