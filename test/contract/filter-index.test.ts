@@ -158,6 +158,27 @@ describe(`filter index at size (SEED=${seed})`, () => {
 });
 
 describe('filter index, odd metadata', () => {
+  test('a dotted key means in each item what the predicate says, however many keys could be meant', () => {
+    const shard = new Shard();
+    const values = [undefined, 1, 2, null];
+    let slot = 0;
+    for (const whole of values) for (const tail of values) for (const inner of values) for (const head of values) {
+      const members = Object.entries({
+        'a.b.c': whole,
+        a: { ...(tail === undefined ? {} : { 'b.c': tail }), ...(inner === undefined ? {} : { b: { c: inner } }) },
+        'a.b': head === undefined ? undefined : { c: head },
+      });
+      shard.put(slot++, Object.fromEntries(members.filter(([, member]) => member !== undefined)) as JsonObject);
+    }
+    for (const path of ['a.b.c', 'a.b', 'b.c']) {
+      for (const value of [1, null, { c: 1 }, { $gte: 2 }, { $lt: 2 }, { $in: [2, null] }, { $ne: 1 }, { $exists: true }, { $nin: [null] }]) {
+        shard.check({ [path]: value });
+        shard.check({ [path]: value, 'a.b': { $exists: false } });
+      }
+    }
+    expect(shard.check({ 'a.b.c': 1 })).toBeGreaterThan(64);
+  });
+
   test('long strings are told apart, compared by ranges, and cost little memory', () => {
     const shard = new Shard();
     const long = 'x'.repeat(60_000);
