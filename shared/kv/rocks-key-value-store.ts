@@ -11,7 +11,7 @@ const BLOCK_CACHE_BYTES = 32 * 1024 * 1024;
 /** What an iterator reads ahead on its native thread in one go. */
 const READ_AHEAD_BYTES = 256 * 1024;
 
-type Database = ReturnType<typeof rocksdb>;
+type Database = rocksdb.RocksDatabase;
 
 /**
  * A KeyValueStore on RocksDB (the `rocksdb` package): the only file that knows the library.
