@@ -6,8 +6,9 @@ import { QuiverError } from '../../shared/errors/quiver-error';
  */
 export function nativeError(error: unknown): QuiverError {
   if (error instanceof QuiverError) return error;
-  const code = error instanceof Error ? (error as Error & { code?: string }).code : undefined;
-  const details = { code, message: error instanceof Error ? error.message : String(error) };
+  // By its members, not its class: an addon loaded in one realm throws that realm's Error.
+  const { code, message } = (error ?? {}) as { code?: string; message?: string };
+  const details = { code, message };
   switch (code) {
     case 'STORAGE_FAILED':
       return new QuiverError('storage_failed', 'the vector index cannot use its disk', { cause: error, details });
