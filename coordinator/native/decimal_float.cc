@@ -111,7 +111,10 @@ void append_shortest(float value, std::string& out) {
   // The longest is like -1.17549435e-38.
   char text[32];
 #if defined(__cpp_lib_to_chars)
-  const auto result = std::to_chars(text, text + sizeof text, value);
+  // Past 2^24 the fixed form would spell out digits that float32 does not hold (1234567040 for 1234567000).
+  const bool is_large = std::fabs(value) > 16777216.0f;
+  const auto result = is_large ? std::to_chars(text, text + sizeof text, value, std::chars_format::scientific)
+                               : std::to_chars(text, text + sizeof text, value);
   out.append(text, result.ptr - text);
 #else
   for (int precision = 1; precision <= 9; ++precision) {

@@ -16,12 +16,13 @@ export class JsonBodyParser implements BodyParser {
 
   parse(body: Buffer): unknown {
     const value = parseJson(body);
-    replaceVectors(value, (vector) => this.float32(vector));
+    replaceVectors(value, (vector) => float32IfNumbers(vector, this.vectorDimMax));
     return value;
   }
+}
 
-  private float32(vector: unknown): unknown {
-    if (!Array.isArray(vector) || !vector.every((element) => typeof element === 'number')) return vector;
-    return Float32Array.from(vector.length > this.vectorDimMax ? vector.slice(0, this.vectorDimMax + 1) : vector);
-  }
+/** An array of nothing but numbers as float32, cut after `lengthMax + 1` elements; anything else as it is. */
+export function float32IfNumbers(value: unknown, lengthMax: number): unknown {
+  if (!Array.isArray(value) || !value.every((element) => typeof element === 'number')) return value;
+  return Float32Array.from(value.length > lengthMax ? value.slice(0, lengthMax + 1) : value);
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { BodyScannerAddon } from '../../native/body-scanner';
 import type { BodyParser } from './body-parser';
-import { parseJson } from './parse-json';
+import { float32IfNumbers, JsonBodyParser } from './json-body-parser';
 import { replaceVectors } from './vector-places';
 
 /**
@@ -13,28 +13,31 @@ import { replaceVectors } from './vector-places';
 export class NativeBodyParser implements BodyParser {
   private readonly addon: BodyScannerAddon;
   private readonly vectorDimMax: number;
+  private readonly plain: JsonBodyParser;
   private readonly nonce = randomBytes(18).toString('base64url');
 
   constructor(options: { addon: BodyScannerAddon; vectorDimMax: number }) {
     this.addon = options.addon;
     this.vectorDimMax = options.vectorDimMax;
+    this.plain = new JsonBodyParser(options);
   }
 
   parse(body: Buffer): unknown {
     const scanned = isUtf8(body) ? this.addon.scan(body, this.nonce, this.vectorDimMax) : null;
     // Whatever the scan doesn't follow is JSON.parse's to accept, or to refuse with a message about the body as sent.
-    if (scanned === null || scanned.ends.byteLength === 0) return parseJson(body);
+    if (scanned === null || scanned.ends.byteLength === 0) return this.plain.parse(body);
     const { rest, floats } = scanned;
-    const ends = new Uint32Array(scanned.ends);
     let value: unknown;
     try {
       value = JSON.parse(rest);
     } catch {
-      return parseJson(body);
+      return this.plain.parse(body);
     }
-    replaceVectors(value, (placeholder) => {
-      if (typeof placeholder !== 'string' || !placeholder.startsWith(this.nonce)) return placeholder;
-      const index = Number(placeholder.slice(this.nonce.length + 1));
+    const ends = new Uint32Array(scanned.ends);
+    replaceVectors(value, (member) => {
+      // Arrays that the scan leaves: with something else in them than numbers, or behind a key written with escapes.
+      if (typeof member !== 'string' || !member.startsWith(this.nonce)) return float32IfNumbers(member, this.vectorDimMax);
+      const index = Number(member.slice(this.nonce.length + 1));
       const start = index === 0 ? 0 : ends[index - 1];
       return new Float32Array(floats, start * Float32Array.BYTES_PER_ELEMENT, ends[index] - start);
     });

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { openVectorCodec } from '../../coordinator/http/body/vector-codec';
+import { runSeed } from '../support/random';
+
+const plain = openVectorCodec({ vectorDimMax: 16 }, null);
+const native = openVectorCodec({ vectorDimMax: 16 });
+const seed = runSeed('http-fuzz-body-parser');
+const options = { seed, numRuns: 2000 };
+
+/** Decimals of every shape that JSON allows. */
+const decimal = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc.float({ noNaN: true, noDefaultInfinity: true }).map(String),
+  fc
+    .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 25n }), fc.option(fc.stringMatching(/^\d{1,25}$/)), fc.option(fc.integer({ min: -400, max: 400 })))
+    .map(([minus, whole, fraction, exponent]) => `${minus ? '-' : ''}${whole}${fraction === null ? '' : `.${fraction}`}${exponent === null ? '' : `e${exponent > 0 ? '+' : ''}${exponent}`}`),
+);
+
+/** Math.fround of the double, or where that rounds twice its neighbour on the decimal's side. */
+function isNearestFloat32(text: string, value: number): boolean {
+  const double = Number(text);
+  if (Object.is(Math.fround(double), value)) return true;
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, double);
+  return (bits.getUint32(4) & 0x1fffffff) === 0x10000000;
+}
+
+const numberText = fc.tuple(decimal, fc.constantFrom('', ' ', '\n', '\t ')).map(([number, space]) => `${space}${number}${space}`);
+const arrayText = fc.array(numberText, { maxLength: 20 }).map((numbers) => `[${numbers.join(',')}]`);
+const anyText = fc.oneof(arrayText, fc.json({ maxDepth: 3 }), fc.string().map((text) => JSON.stringify(text)));
+const memberText = fc
+  .tuple(fc.constantFrom('vector', 'vector', 'items', 'queries', 'v\\u0065ctor', 'metadata', '__proto__', ''), anyText)
+  .map(([key, value]) => `"${key}":${value}`);
+const objectText = fc.array(memberText, { maxLength: 5 }).map((members) => `{${members.join(',')}}`);
+const bodyText = fc
+  .array(fc.oneof(memberText, fc.tuple(fc.constantFrom('items', 'queries'), fc.array(fc.oneof(objectText, anyText), { maxLength: 4 })).map(([key, list]) => `"${key}": [${list.join(' ,')}]`)), { maxLength: 5 })
+  .map((members) => `{${members.join(',')}}`);
+
+function outcome(codec: typeof native, body: Buffer): unknown {
+  try {
+    return { value: codec.parser.parse(body) };
+  } catch (error) {
+    return { refused: (error as Error).message };
+  }
+}
+
+describe(`native and plain body parser, SEED=${seed}`, () => {
+  test('agree on every well-formed body', () => {
+    fc.assert(
+      fc.property(bodyText, (text) => {
+        expect(outcome(native, Buffer.from(text))).toEqual(outcome(plain, Buffer.from(text)));
+      }),
+      options,
+    );
+  });
+
+  test('agree on bodies broken anywhere, to the word', () => {
+    fc.assert(
+      fc.property(bodyText, fc.nat(), fc.constantFrom('', '"', '[', ']', '{', '}', ',', ':', '\\', '0', '-', 'e', ' '), fc.nat({ max: 2 }), (text, at, inserted, removed) => {
+        const place = at % (text.length + 1);
+        const body = Buffer.from(text.slice(0, place) + inserted + text.slice(place + removed));
+        expect(outcome(native, body)).toEqual(outcome(plain, body));
+      }),
+      options,
+    );
+  });
+
+  test('read each decimal as its nearest float32', () => {
+    fc.assert(
+      fc.property(decimal, (text) => {
+        const { vector } = native.parser.parse(Buffer.from(`{"vector":[${text}]}`)) as { vector: Float32Array };
+        expect(isNearestFloat32(text, vector[0])).toBe(true);
+      }),
+      { ...options, numRuns: 10_000 },
+    );
+  });
+
+  test('write every float32 as the shortest decimal that reads back the same', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffffffff }), (bits) => {
+        const value = new Float32Array(Uint32Array.of(bits).buffer);
+        fc.pre(Number.isFinite(value[0]));
+        const text = native.format(value);
+        expect(Object.is((native.parser.parse(Buffer.from(`{"vector":${text}}`)) as { vector: Float32Array }).vector[0], value[0])).toBe(true);
+        const digitsOf = (json: string): number => json.slice(1, -1).replace(/e.*$/, '').replace(/[-.]/g, '').replace(/^0+|0+$/g, '').length;
+        expect(digitsOf(text)).toBeLessThanOrEqual(digitsOf(plain.format(value)));
+        expect(Math.fround(JSON.parse(plain.format(value))[0])).toBe(value[0]);
+      }),
+      { ...options, numRuns: 10_000 },
+    );
+  });
+});
