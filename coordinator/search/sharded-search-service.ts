@@ -161,8 +161,8 @@ export class ShardedSearchService implements SearchService {
   }
 
   private async countVectors(collection: CollectionRecord, call: CallOptions): Promise<number> {
-    const statuses = await this.scatter.readAll(collection, call, (id) => this.shards.status(id, call));
-    return statuses.reduce((sum, status) => sum + status.vectorCount, 0);
+    const counts = await this.scatter.readAll(collection, call, (id) => this.shards.count(id, call));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {

@@ -69,6 +69,10 @@ export class LocalShardClient implements ShardClient {
     return this.within(call, shard.reader.scan(request), () => late(id));
   }
 
+  async count(id: ShardId): Promise<number> {
+    return (await this.host.shard(id)).vectorCount;
+  }
+
   async status(id: ShardId): Promise<ShardStatus> {
     return (await this.host.shard(id)).status();
   }

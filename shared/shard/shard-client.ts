@@ -32,6 +32,8 @@ export interface ShardClient {
   fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]>;
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]>;
+  /** Live items, as `status` has them, at next to no cost: every search tells it. */
+  count(id: ShardId, call: CallOptions): Promise<number>;
   status(id: ShardId, call: CallOptions): Promise<ShardStatus>;
 }
 

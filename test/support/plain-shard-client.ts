@@ -129,6 +129,10 @@ export class PlainShardClient implements ShardClient {
       .map((item) => stored(item, request.vectors));
   }
 
+  async count(id: ShardId, call: CallOptions): Promise<number> {
+    return (await this.enter('count', id, call)).items.size;
+  }
+
   async status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
     const shard = await this.enter('status', id, call);
     return {
