@@ -1,0 +1,110 @@
+// Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, native addons.
+// Each step is skipped when its inputs are those of its last run, so a second run takes a fraction of a second.
+// Uses nothing but Node's own modules until the packages are there.
+//
+//   node scripts/setup.mjs
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildNative } from './build-native.mjs';
+import { withSetupLock } from './setup-lock.mjs';
+import { ensureSystemPackages } from './system-packages.mjs';
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const MODULES_STAMP = join(ROOT, 'node_modules', '.quiver-stamp');
+const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
+const NODE_MINIMUM = [20, 15];
+const SOURCE_FOLDERS = ['coordinator', 'node', 'shared'];
+
+/** Rejects with an Error whose message is fit to be shown as it is. */
+export async function setUp({ log = (line) => console.log(`setup: ${line}`) } = {}) {
+  checkNode();
+  await withSetupLock(join(ROOT, '.setup', 'lock'), () => runSteps(log), { log });
+}
+
+async function runSteps(log) {
+  ensureSystemPackages({ log });
+  const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
+  if (!isStamped(MODULES_STAMP, lock)) {
+    log('installing npm packages');
+    runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+    ensureRocksdbLoads(log);
+    writeFileSync(MODULES_STAMP, lock);
+  }
+  const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts'));
+  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json')], [lock]);
+  if (!isStamped(DIST_STAMP, sourceHash)) {
+    log('compiling TypeScript');
+    rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
+    run(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json')]);
+    mkdirSync(dirname(DIST_STAMP), { recursive: true });
+    writeFileSync(DIST_STAMP, sourceHash);
+  }
+  await buildNative({ log });
+}
+
+function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  const isOld = major < NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor < NODE_MINIMUM[1]);
+  if (isOld) throw new Error(`Quiver needs Node ${NODE_MINIMUM.join('.')} or later; this is ${process.versions.node}`);
+}
+
+/** The package brings prebuilt binaries for the usual platforms; elsewhere its own sources are built here. */
+function ensureRocksdbLoads(log) {
+  const loads = () => spawnSync(process.execPath, ['-e', 'require("rocksdb")'], { cwd: ROOT, stdio: 'ignore' }).status === 0;
+  if (loads()) return;
+  log('building RocksDB from the sources in its package (takes some minutes)');
+  runNpm(['rebuild', 'rocksdb', '--foreground-scripts', '--ignore-scripts=false']);
+  if (!loads()) throw new Error('the rocksdb package does not load on this platform, also after building it from source');
+}
+
+function runNpm(words) {
+  // Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
+  const npmFile = process.env.npm_execpath;
+  if (npmFile !== undefined && /\.c?js$/.test(npmFile)) run(process.execPath, [npmFile, ...words]);
+  else run('npm', words);
+}
+
+function run(command, words) {
+  const result = spawnSync(command, words, { cwd: ROOT, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
+  if (result.error) throw new Error(`${command} could not be run: ${result.error.message}`);
+  if (result.status !== 0) throw new Error(`${[command, ...words].join(' ')} failed:\n${`${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-40).join('\n')}`);
+}
+
+/** NODE_ENV=production or npm's omit settings would leave out the compiler. */
+function cleanEnvironment() {
+  const environment = { ...process.env };
+  for (const name of Object.keys(environment)) if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
+  return environment;
+}
+
+function isStamped(file, hash) {
+  return existsSync(file) && readFileSync(file, 'utf8') === hash;
+}
+
+function filesUnder(folder, ending) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .sort();
+}
+
+function hashOf(files, facts) {
+  const hash = createHash('sha256').update(JSON.stringify(facts));
+  for (const file of files) hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+/** For the commands: one clear message instead of a stack. */
+export async function setUpOrExit() {
+  try {
+    await setUp();
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await setUpOrExit();

@@ -1,0 +1,75 @@
+// The compiler and libraries that the native addons need, as packages of the systems they come from.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const LIBRARY_FOLDERS = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib', '/opt/homebrew/opt/openblas/lib', '/usr/local/opt/openblas/lib'];
+const INCLUDE_FOLDERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
+
+const REQUIREMENTS = [
+  { isThere: () => process.env.CXX !== undefined || hasCommand('g++'), debian: 'g++', fedora: 'gcc-c++', macos: 'gcc' },
+  { isThere: () => hasHeader('faiss/IndexHNSW.h'), debian: 'libfaiss-dev', fedora: 'faiss-devel', macos: 'faiss' },
+  { isThere: () => process.platform === 'darwin' || hasLibrary('openblas') || hasLibrary('blas'), debian: 'libopenblas-dev', fedora: 'openblas-devel', macos: 'openblas' },
+  { isThere: () => process.platform === 'darwin' || hasLibrary('lapack'), debian: 'liblapack-dev', fedora: 'lapack-devel', macos: 'lapack' },
+];
+
+/**
+ * Makes sure that everything is there: installs what is missing with apt where this process may (root, or sudo without
+ * a password), else throws an Error whose message names the packages.
+ */
+export function ensureSystemPackages({ log }) {
+  const missing = REQUIREMENTS.filter((requirement) => !requirement.isThere());
+  if (missing.length === 0) return;
+  const packages = missing.map((requirement) => requirement.debian);
+  const asRoot = rootPrefix();
+  if (hasCommand('apt-get') && asRoot !== null) {
+    log(`installing Debian packages: ${packages.join(' ')}`);
+    installWithApt(packages, asRoot);
+    const left = missing.filter((requirement) => !requirement.isThere());
+    if (left.length === 0) return;
+  }
+  throw new Error(
+    [
+      'Quiver needs packages that are missing here and cannot be installed without root. Install them and start again:',
+      `  Debian, Ubuntu:  sudo apt-get install ${packages.join(' ')}`,
+      `  Fedora:          sudo dnf install ${missing.map((requirement) => requirement.fedora).join(' ')}`,
+      `  macOS:           brew install ${missing.map((requirement) => requirement.macos).join(' ')}`,
+    ].join('\n'),
+  );
+}
+
+/** The words before a command that make it run as root; null where that can't be had without asking a person. */
+function rootPrefix() {
+  if (process.getuid?.() === 0) return [];
+  if (hasCommand('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0) return ['sudo', '-n', 'DEBIAN_FRONTEND=noninteractive'];
+  return null;
+}
+
+function installWithApt(packages, asRoot) {
+  const apt = (...words) => {
+    const [command, ...rest] = [...asRoot, 'apt-get', '-qq', ...words];
+    return spawnSync(command, rest, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, encoding: 'utf8' });
+  };
+  const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
+  let result = install();
+  if (result.status !== 0) {
+    // The usual reason on a fresh machine: its package lists were never fetched, or are too old.
+    apt('update');
+    result = install();
+  }
+  if (result.status !== 0) throw new Error(`apt-get could not install ${packages.join(' ')}:\n${(result.stderr || String(result.error ?? '')).trim()}`);
+}
+
+function hasCommand(name) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
+}
+
+function hasHeader(name) {
+  return INCLUDE_FOLDERS.some((folder) => existsSync(join(folder, name)));
+}
+
+/** Looks in the folders above and, as Debian lays them out, one level below /usr/lib. */
+function hasLibrary(name) {
+  const multiarch = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((entry) => /-linux-gnu/.test(entry)).map((entry) => join('/usr/lib', entry)) : [];
+  return [...LIBRARY_FOLDERS, ...multiarch].some((folder) => ['so', 'a', 'dylib'].some((ending) => existsSync(join(folder, `lib${name}.${ending}`))));
+}
