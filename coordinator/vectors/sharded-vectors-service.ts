@@ -53,7 +53,7 @@ export class ShardedVectorsService implements VectorsService {
     for (let i = 0; i < items.length; i += 1) {
       const { externalId, source } = items[i];
       if (source.vector === undefined) texts.push(source.text);
-      else checkDimension(collection, source.vector, `the vector of external_id ${JSON.stringify(externalId)} (item ${i})`);
+      else checkDimension(collection, source.vector, `the vector of items[${i}] (external_id ${JSON.stringify(externalId)})`);
     }
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     const embeddedMs = this.clock.monotonicMs();

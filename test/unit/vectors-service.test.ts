@@ -45,7 +45,7 @@ describe('upsert', () => {
     await expect(vectors.upsert('c', batch)).rejects.toMatchObject({
       kind: 'dimension_mismatch',
       code: 400,
-      message: 'dimension mismatch: the vector of external_id "b \\"quoted\\"" (item 2) has dimension 3, but collection "c" has dimension 2',
+      message: 'dimension mismatch: the vector of items[2] (external_id "b \\"quoted\\"") has dimension 3, but collection "c" has dimension 2',
     });
     expect([writes, embedding.calls.length]).toEqual([0, 0]);
   });
