@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { nativeBinding } from '../../node/vector/native-binding';
+import { runSeed } from '../support/random';
+
+/** What may not take the process down. Each story runs in a process of its own: a crash fails the story alone. */
+
+const ADDON = join(__dirname, '../../node/native/build/vectors.node');
+const DEADLINE_MS = 40_000;
+
+/** What every story starts with: the addon, a folder, and an index of `rows` random vectors. */
+const PROLOGUE = `
+  const { VectorIndex, kernelNames } = require(${JSON.stringify(ADDON)});
+  const { join } = require('node:path');
+  const assert = require('node:assert');
+  const folder = process.env.FOLDER;
+  const D = 32;
+  let files = 0;
+  const vectorsOf = (rows) => Float32Array.from({ length: rows * D }, () => Math.random() - 0.5);
+  const slotsOf = (rows) => Uint32Array.from({ length: rows }, (_, i) => i);
+  const make = (rows, metric = 'cosine') => {
+    const index = new VectorIndex({ metric, dim: D, originals: join(folder, 'o' + process.pid + '-' + Math.random() + '-' + files++) });
+    if (rows > 0) index.put(slotsOf(rows), vectorsOf(rows));
+    return index;
+  };
+  const search = (index, k = 10, effort = 0) => index.search(vectorsOf(1), k, effort, 0, 0, null, 0);
+  const codeOf = (promise) => promise.then(() => 'fine', (error) => error.code);
+`;
+
+let folder: string;
+
+beforeAll(() => {
+  nativeBinding();
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'native-hazards-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a story to its end; it has to exit with 0 by itself. */
+async function tell(story: string, flags: string[] = [], before = ''): Promise<void> {
+  const code = `${PROLOGUE}\n(async () => {${story}})().catch((error) => { console.error(error); process.exit(3); });`;
+  const child = spawn('sh', ['-c', `${before}exec "$0" "$@"`, process.execPath, ...flags, '-e', code], {
+    env: { ...process.env, FOLDER: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+  const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
+  const end = await new Promise<string>((resolve) => {
+    child.on('close', (code, signal) => resolve(`exit ${code ?? ''}${signal ?? ''}`));
+  });
+  clearTimeout(timer);
+  if (end !== 'exit 0') throw new Error(`${end}: ${output}`);
+}
+
+test('close while searches run: each is answered or fails as closed', async () => {
+  await tell(`
+    const index = make(50000);
+    const running = Array.from({ length: 200 }, (_, i) => codeOf(search(index, 10, i % 2 === 0 ? 0 : 2)));
+    await index.close();
+    const ends = await Promise.all(running);
+    assert(ends.every((end) => end === 'fine' || end === 'CLOSED'), ends.join());
+  `);
+});
+
+test('close while a graph is built, calibrated, compacted and saved: soon over, and failed as closed', async () => {
+  await tell(`
+    const stories = {
+      extend: (index) => index.extend(60000, 2),
+      compact: (index) => index.compact(join(folder, 'compacted'), 1, 2),
+      calibrate: (index) => index.calibrate(0.999, 2),
+    };
+    for (const [name, start] of Object.entries(stories)) {
+      const index = make(name === 'calibrate' ? 6000 : 60000);
+      if (name === 'calibrate') { const alive = setInterval(() => {}, 1000); await index.extend(6000, 2); clearInterval(alive); }
+      const running = codeOf(start(index));
+      const saving = codeOf(index.save(join(folder, name + '.save')));
+      await new Promise((wake) => setTimeout(wake, 30));
+      const started = performance.now();
+      await index.close();
+      assert(performance.now() - started < 2000, name + ' took ' + (performance.now() - started));
+      assert(['fine', 'CLOSED'].includes(await running), name);
+      assert(['fine', 'CLOSED'].includes(await saving), name);
+    }
+  `);
+});
+
+test('use after close throws, whatever is called', async () => {
+  await tell(`
+    const index = make(10);
+    await index.close();
+    await index.close();
+    const calls = [
+      () => index.put(slotsOf(1), vectorsOf(1)), () => index.remove(slotsOf(1)), () => search(index),
+      () => index.prefersScan(10, 0, 0, 5), () => index.score(vectorsOf(1), slotsOf(1)), () => index.vectors(slotsOf(1)),
+      () => index.liveCount(), () => index.status(), () => index.extend(1, 1), () => index.calibrate(0.9, 1),
+      () => index.compact('x', 1, 1), () => index.save('x'), () => index.load('x', 'y', 1),
+    ];
+    for (const call of calls) assert.throws(call, (error) => error.code === 'CLOSED', String(call));
+  `);
+});
+
+test('indexes that are dropped are collected, with work in flight too', async () => {
+  await tell(
+    `
+    const alive = setInterval(() => {}, 1000);
+    const ends = [];
+    for (let round = 0; round < 30; round++) {
+      let index = make(3000);
+      ends.push(codeOf(search(index)), codeOf(search(index, 10, 2)));
+      if (round % 3 === 0) ends.push(codeOf(index.extend(3000, 1)));
+      index = null;
+      global.gc();
+      await new Promise((wake) => setImmediate(wake));
+    }
+    assert((await Promise.all(ends)).every((end) => end === 'fine'));
+    clearInterval(alive);
+    global.gc();
+  `,
+    ['--expose-gc'],
+  );
+});
+
+test('the process ends by itself without close, with searches and builds under way', async () => {
+  await tell(`
+    const index = make(60000);
+    index.extend(60000, 2);
+    for (let i = 0; i < 20; i++) search(index);
+  `);
+});
+
+test('process.exit while a build and searches run', async () => {
+  await tell(`
+    const index = make(60000);
+    index.extend(60000, 2);
+    for (let i = 0; i < 50; i++) search(index, 10, 2);
+    await new Promise((wake) => setTimeout(wake, 50));
+    process.exit(0);
+  `);
+});
+
+test('wrong arguments are refused as such', async () => {
+  await tell(`
+    let state = ${runSeed('wrong arguments')};
+    const random = () => ((state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32);
+    const index = make(100);
+    const junk = [undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 60, 10n, '', 'x\\0y', 'cosine', Symbol('s'), {}, [], () => {}, new Uint8Array(3),
+      new Float64Array(32), new Float32Array(31), new Float32Array(0), new Uint32Array(0), Uint32Array.of(2 ** 32 - 1), new ArrayBuffer(8), new Proxy({}, {}),
+      { metric: 'ip' }, { metric: 'ip', dim: 1e9, originals: 'x' }, { metric: 'none', dim: 3, originals: join(folder, 'a') },
+      { metric: 'ip', dim: 3, originals: join(folder, 'no', 'such', 'folder') }, { metric: 'ip', dim: 3, originals: join(folder, 'b'), kernels: 'abacus' }];
+    const good = { query: vectorsOf(1), slots: Uint32Array.of(1), vectors: vectorsOf(1) };
+    const pick = () => (random() < 0.5 ? junk[Math.floor(random() * junk.length)] : Object.values(good)[Math.floor(random() * 3)]);
+    const names = ['put', 'remove', 'search', 'prefersScan', 'score', 'vectors', 'status', 'liveCount', 'extend', 'calibrate', 'load'];
+    const pending = [];
+    let refused = 0;
+    for (let i = 0; i < 20000; i++) {
+      const name = names[i % names.length];
+      const args = Array.from({ length: Math.floor(random() * 9) }, pick);
+      const self = i % 50 === 0 ? pick() : index;
+      try {
+        const result = VectorIndex.prototype[name].apply(self, args);
+        if (result instanceof Promise) pending.push(result.catch(() => refused++));
+      } catch (error) {
+        refused++;
+        assert(typeof error.code === 'string' || error instanceof TypeError, error);
+      }
+    }
+    for (const thing of junk) {
+      try { new VectorIndex(thing); } catch { refused++; }
+      try { VectorIndex(thing); } catch { refused++; }
+    }
+    assert.throws(() => VectorIndex.prototype.put.call(new Proxy(index, {}), good.slots, good.vectors));
+    assert.throws(() => VectorIndex.prototype.put.call(Object.create(index), good.slots, good.vectors));
+    await Promise.all(pending);
+    assert(refused > 10000, String(refused));
+    index.remove(slotsOf(100));
+    index.put(Uint32Array.of(7), good.vectors);
+    const answer = await index.search(good.vectors, 1, 0, 0, 0, null, 0);
+    assert.equal(answer.slots[0], 7);
+    await index.close();
+  `);
+});
+
+test('arrays that are detached or changed after the call do no harm', async () => {
+  await tell(`
+    const index = make(5000);
+    const query = vectorsOf(1);
+    const bitmap = new Uint32Array(157).fill(0xffffffff);
+    const first = index.search(query, 10, 0, 0, 2, bitmap, 5000);
+    structuredClone(query.buffer, { transfer: [query.buffer] });
+    structuredClone(bitmap.buffer, { transfer: [bitmap.buffer] });
+    assert.equal((await first).slots.length, 10);
+    assert.throws(() => index.search(query, 10, 0, 0, 0, null, 0), (error) => error.code === 'INVALID_ARGUMENT');
+    assert.throws(() => index.put(Uint32Array.of(1), query), (error) => error.code === 'INVALID_ARGUMENT');
+  `);
+});
+
+test('only one change of the graph at a time', async () => {
+  await tell(`
+    const index = make(4000);
+    const alive = setInterval(() => {}, 1000);
+    const first = index.extend(4000, 1);
+    assert.throws(() => index.extend(1, 1));
+    assert.throws(() => index.compact(join(folder, 'c'), 1, 1));
+    await first;
+    await index.calibrate(0.9, 1);
+    clearInterval(alive);
+  `);
+});
+
+test('many indexes in worker threads that are terminated at any moment', async () => {
+  await tell(`
+    const { Worker } = require('node:worker_threads');
+    const source = ${JSON.stringify(PROLOGUE)} + \`
+      const held = [];
+      for (let i = 0; i < 4; i++) {
+        const index = make(20000);
+        held.push(index);
+        index.extend(20000, 1).catch(() => {});
+        for (let j = 0; j < 20; j++) search(index, 10, j % 3 === 0 ? 2 : 0).catch(() => {});
+      }
+      setInterval(() => held.forEach((index) => { try { search(index).catch(() => {}); } catch {} }), 1);
+      require('node:worker_threads').parentPort.postMessage('up');
+    \`;
+    for (let round = 0; round < 4; round++) {
+      const workers = await Promise.all([0, 1, 2].map(() => new Promise((resolve, reject) => {
+        const worker = new Worker(source, { eval: true });
+        worker.once('message', () => resolve(worker));
+        worker.once('error', reject);
+      })));
+      await new Promise((wake) => setTimeout(wake, round * 40));
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    }
+    const index = make(100);
+    assert.equal((await search(index)).slots.length, 10);
+  `);
+});
+
+test('a disk that takes no more is an error of that put alone', async () => {
+  // A limit on the size of files stands in for a full disk: both fail the same call.
+  await tell(
+    `
+    const index = make(0, 'ip');
+    let stored = 0;
+    assert.throws(() => {
+      for (;;) {
+        index.put(Uint32Array.from({ length: 1000 }, (_, i) => stored + i), vectorsOf(1000));
+        stored += 1000;
+      }
+    }, (error) => error.code === 'STORAGE_FAILED');
+    assert(stored > 0);
+    assert.equal(index.liveCount(), stored);
+    assert.equal((await search(index, 10, 2)).slots.length, 10);
+    index.put(Uint32Array.of(3), vectorsOf(1));
+    assert.equal(index.liveCount(), stored);
+    await index.close();
+  `,
+    [],
+    'ulimit -f 20000; ',
+  );
+});
