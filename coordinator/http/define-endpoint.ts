@@ -1,10 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
 
-const NOTHING = z.object({});
-
 /** Completes an endpoint's definition. The pipeline calls the handler with outputs of the very schemas given here. */
-export function defineEndpoint<P extends z.ZodObject = typeof NOTHING, Q extends z.ZodObject = typeof NOTHING, B extends z.ZodType = z.ZodUndefined>(
+export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(
   definition: EndpointDefinition<P, Q, B>,
 ): Endpoint {
   return {
@@ -13,8 +11,8 @@ export function defineEndpoint<P extends z.ZodObject = typeof NOTHING, Q extends
     description: '',
     errors: [],
     ...definition,
-    path: definition.path ?? NOTHING,
-    query: definition.query ?? NOTHING,
+    path: definition.path ?? null,
+    query: definition.query ?? null,
     body: definition.body ?? { type: 'none' },
     handle: definition.handle as Endpoint['handle'],
   };

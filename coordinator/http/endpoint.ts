@@ -19,8 +19,10 @@ export interface Endpoint {
   tag: string;
   summary: string;
   description: string;
-  path: z.ZodObject;
-  query: z.ZodObject;
+  /** Parameters of the template; null without one. */
+  path: z.ZodObject | null;
+  /** Parameters of the query string; null when it takes none, and whatever is there is ignored. */
+  query: z.ZodObject | null;
   body: EndpointBody;
   answer: EndpointAnswer;
   /** Error codes beside those that every endpoint of its access has. */

@@ -78,8 +78,8 @@ export class Pipeline {
     }
     if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
 
-    const path = validate(endpoint.path, pathParameters(match, target), 'path');
-    const query = validate(endpoint.query, parseQuery(target.query), 'query');
+    const path = endpoint.path === null ? {} : validate(endpoint.path, pathParameters(match, target), 'path');
+    const query = endpoint.query === null ? {} : validate(endpoint.query, parseQuery(target.query), 'query');
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const body = await this.body(request, endpoint, exchange, admission);
@@ -144,7 +144,7 @@ function shownPath(target: RequestTarget): string {
 }
 
 function pathParameters(match: EndpointMatch, target: RequestTarget): Record<string, string> {
-  const parameters: Record<string, string> = Object.create(null);
+  const parameters: Record<string, string> = {};
   for (const { name, index } of match.parameters) parameters[name] = decodeSegment(target.segments[index], name);
   return parameters;
 }

@@ -36,7 +36,6 @@ export function decodeSegment(segment: string, name: string): string {
 /** The query string's parameters as own properties of an object without prototype. Errors: invalid_parameter. */
 export function parseQuery(query: string): Record<string, string> {
   const parameters: Record<string, string> = Object.create(null);
-  if (query === '') return parameters;
   for (const pair of query.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');

@@ -43,7 +43,7 @@ napi_value copied_buffer(napi_env env, const void* data, size_t count) {
   return buffer;
 }
 
-// scan(body: Uint8Array, nonce: string, lengthMax: number): { rest, floats, ends } | null
+// scan(body: Uint8Array, nonce: string, lengthMax: number): { rest, floats } | null
 napi_value scan(napi_env env, napi_callback_info info) {
   size_t argument_count = 3;
   napi_value arguments[3];
@@ -71,15 +71,13 @@ napi_value scan(napi_env env, napi_callback_info info) {
     }
     napi_value rest = nullptr;
     napi_value floats = copied_buffer(env, scanned.floats.data(), scanned.floats.size());
-    napi_value ends = copied_buffer(env, scanned.ends.data(), scanned.ends.size());
-    if (floats == nullptr || ends == nullptr || napi_create_string_utf8(env, scanned.rest.data(), scanned.rest.size(), &rest) != napi_ok ||
+    if (floats == nullptr || napi_create_string_utf8(env, scanned.rest.data(), scanned.rest.size(), &rest) != napi_ok ||
         napi_create_object(env, &result) != napi_ok) {
       napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
       return nullptr;
     }
     napi_set_named_property(env, result, "rest", rest);
     napi_set_named_property(env, result, "floats", floats);
-    napi_set_named_property(env, result, "ends", ends);
     return result;
   });
 }

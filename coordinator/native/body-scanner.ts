@@ -5,10 +5,10 @@ import { join } from 'node:path';
 export interface BodyScannerAddon {
   /**
    * Takes the number arrays of vectors out of a JSON body in one pass; see body_scanner.h. Null when the body is not
-   * a JSON object as far as the scan follows it. `floats` holds float32, `ends` uint32: vector i is the floats from
-   * `ends[i - 1]` (0 for the first) to `ends[i]`.
+   * a JSON object as far as the scan follows it. `floats` holds float32; in `rest` a vector is the string
+   * `<nonce><start>:<end>`, its place among them.
    */
-  scan(body: Uint8Array, nonce: string, lengthMax: number): { rest: string; floats: ArrayBuffer; ends: ArrayBuffer } | null;
+  scan(body: Uint8Array, nonce: string, lengthMax: number): { rest: string; floats: ArrayBuffer } | null;
   /** The vector as a JSON array of shortest decimals. */
   formatVector(vector: Float32Array): string;
 }

@@ -87,10 +87,10 @@ class Scanner {
     out_.rest.append(copied_, start - copied_);
     out_.rest += '"';
     out_.rest += nonce_;
+    out_.rest += std::to_string(first);
     out_.rest += ':';
-    out_.rest += std::to_string(out_.ends.size());
+    out_.rest += std::to_string(out_.floats.size());
     out_.rest += '"';
-    out_.ends.push_back(static_cast<uint32_t>(out_.floats.size()));
     copied_ = at_;
     return true;
   }

@@ -2,18 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace quiver {
 
-// What a scan took out: `rest` is the body with every vector replaced by the JSON string "<nonce>:<index>";
-// vector i is floats[ends[i - 1] .. ends[i]) (from 0 for i = 0).
+// What a scan took out: `rest` is the body with every vector replaced by the JSON string "<nonce><start>:<end>", which
+// says that the vector is floats[start .. end).
 struct ScannedBody {
   std::string rest;
   std::vector<float> floats;
-  std::vector<uint32_t> ends;
 };
 
 // Takes the arrays at root.vector, root.items[*].vector and root.queries[*].vector out of `text` where they hold

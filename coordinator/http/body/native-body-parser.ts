@@ -14,7 +14,7 @@ export class NativeBodyParser implements BodyParser {
   private readonly addon: BodyScannerAddon;
   private readonly vectorDimMax: number;
   private readonly plain: JsonBodyParser;
-  private readonly nonce = randomBytes(18).toString('base64url');
+  private readonly nonce = randomBytes(18).toString('hex');
 
   constructor(options: { addon: BodyScannerAddon; vectorDimMax: number }) {
     this.addon = options.addon;
@@ -25,7 +25,7 @@ export class NativeBodyParser implements BodyParser {
   parse(body: Buffer): unknown {
     const scanned = isUtf8(body) ? this.addon.scan(body, this.nonce, this.vectorDimMax) : null;
     // Whatever the scan doesn't follow is JSON.parse's to accept, or to refuse with a message about the body as sent.
-    if (scanned === null || scanned.ends.byteLength === 0) return this.plain.parse(body);
+    if (scanned === null) return this.plain.parse(body);
     const { rest, floats } = scanned;
     let value: unknown;
     try {
@@ -33,13 +33,13 @@ export class NativeBodyParser implements BodyParser {
     } catch {
       return this.plain.parse(body);
     }
-    const ends = new Uint32Array(scanned.ends);
     replaceVectors(value, (member) => {
       // Arrays that the scan leaves: with something else in them than numbers, or behind a key written with escapes.
       if (typeof member !== 'string' || !member.startsWith(this.nonce)) return float32IfNumbers(member, this.vectorDimMax);
-      const index = Number(member.slice(this.nonce.length + 1));
-      const start = index === 0 ? 0 : ends[index - 1];
-      return new Float32Array(floats, start * Float32Array.BYTES_PER_ELEMENT, ends[index] - start);
+      const colon = member.indexOf(':');
+      const start = Number(member.slice(this.nonce.length, colon));
+      const end = Number(member.slice(colon + 1));
+      return new Float32Array(floats, start * Float32Array.BYTES_PER_ELEMENT, end - start);
     });
     return value;
   }

@@ -18,6 +18,6 @@ export function errorCodesOf(endpoint: Endpoint): number[] {
   if (endpoint.access !== 'public') [401, 429, 500].forEach((code) => codes.add(code));
   if (endpoint.access === 'readwrite' || endpoint.access === 'admin') codes.add(403);
   if (endpoint.body.type !== 'none') [400, 422].forEach((code) => codes.add(code));
-  if (Object.keys(endpoint.path.shape).length + Object.keys(endpoint.query.shape).length > 0) codes.add(400);
+  if (endpoint.path !== null || endpoint.query !== null) codes.add(400);
   return [...codes].sort((a, b) => a - b);
 }

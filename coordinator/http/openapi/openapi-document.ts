@@ -101,7 +101,9 @@ function operationId(endpoint: Endpoint): string {
 }
 
 function parametersOf(endpoint: Endpoint, place: 'path' | 'query', schemas: SchemaCollector): JsonSchema[] {
-  const { properties = {}, required = [] } = schemas.schemaOf(endpoint[place], 'input') as { properties?: Record<string, JsonSchema>; required?: string[] };
+  const parameters = endpoint[place];
+  if (parameters === null) return [];
+  const { properties = {}, required = [] } = schemas.schemaOf(parameters, 'input') as { properties?: Record<string, JsonSchema>; required?: string[] };
   return Object.entries(properties).map(([name, schema]) => ({
     name: place === 'path' && name === 'collection_name' ? 'name' : name,
     in: place,
