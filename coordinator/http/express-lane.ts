@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import swaggerUi from 'swagger-ui-express';
 import type { Endpoint } from './endpoint';
 
-/** Answers a request by the pipeline; `isKnown` is whether one of the express lane's endpoints matched it. */
+/** Takes a request on, whatever its path is, and answers it by the pipeline. */
 export type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What the page loads comes from this server alone. */
@@ -31,8 +31,8 @@ export function expressLane(endpoints: readonly Endpoint[], serve: Serve): expre
   }
   app.use((request: Request, response: Response) => serve(request, response));
   // Express refuses paths that it can't decode; what is wrong with them is the pipeline's to say, after its own checks.
-  app.use((_error: unknown, request: Request, response: Response, next: NextFunction) => {
-    if (response.headersSent) next(_error);
+  app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) next(error);
     else serve(request, response);
   });
   return app;

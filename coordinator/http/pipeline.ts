@@ -116,9 +116,11 @@ export class Pipeline {
   private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
     if (endpoint.body.type === 'none') return 0;
     const announced = announcedLength(request);
+    const { bodyBytesMax, uploadBytesMax } = this.parts.limits;
+    // Forms are not counted as they arrive; of one without a length the worst is assumed.
+    if (endpoint.body.type === 'form') return announced === 'chunked' ? uploadBytesMax : Math.min(announced, uploadBytesMax);
     if (announced === 'chunked') return 0;
-    if (endpoint.body.type === 'form') return Math.min(announced, this.parts.limits.uploadBytesMax);
-    if (announced > this.parts.limits.bodyBytesMax) throw bodyTooLarge(this.parts.limits.bodyBytesMax);
+    if (announced > bodyBytesMax) throw bodyTooLarge(bodyBytesMax);
     return announced;
   }
 
