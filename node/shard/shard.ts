@@ -13,8 +13,8 @@ import { type ShardCounters, ShardWriter } from './shard-writer';
 import { WriteQueue } from './write-queue';
 
 /**
- * When a checkpoint is due: after this many changed items, or a tenth of the shard where that is more. It bounds what
- * a start after a crash has to repair to some seconds, and the writing to a small part of the load.
+ * When a checkpoint is due: after this many changed items or rows newly in a graph, or a tenth of the shard where that
+ * is more. It bounds what a start after a crash has to repeat to some seconds, and the writing to a small part of the load.
  */
 const CHECKPOINT_CHANGES_MIN = 50_000;
 const CHECKPOINT_SHARE = 0.1;
@@ -28,6 +28,8 @@ export class Shard {
   private readonly timer: NodeJS.Timeout;
   private checkpointing: Promise<void> | null = null;
   private closing: Promise<void> | null = null;
+  /** Rows in graphs when the last checkpoint began: graphs grow in the background, and building them is dear. */
+  private sealedRowsAtCheckpoint: number;
 
   private constructor(
     private readonly parts: {
@@ -46,6 +48,7 @@ export class Shard {
     this.reader = new ShardReader({ dim, records, indexes, slots });
     this.writer = new ShardWriter({ dim, records, indexes, slots, counters, onDiverged });
     this.queue = new WriteQueue((requests) => this.writer.commit(requests));
+    this.sealedRowsAtCheckpoint = this.sealedRows();
     this.timer = setInterval(() => this.checkpointIfDue(), CHECKPOINT_CHECK_MS);
     this.timer.unref();
   }
@@ -135,14 +138,20 @@ export class Shard {
     await records.close();
   }
 
+  /** Whether a checkpoint would hold more than the last one: newer operations, or more of the graph. */
   private isChanged(): boolean {
-    return this.parts.counters.lastOperation > (this.manifest?.operation ?? 0);
+    return this.parts.counters.lastOperation > (this.manifest?.operation ?? 0) || this.sealedRows() !== this.sealedRowsAtCheckpoint;
+  }
+
+  private sealedRows(): number {
+    return this.parts.indexes.vectors.status().segments.reduce((rows, segment) => rows + (segment.kind === 'sealed' ? segment.rows : 0), 0);
   }
 
   private checkpointIfDue(): void {
     const { indexes, folder, options } = this.parts;
     const due = Math.max(CHECKPOINT_CHANGES_MIN, indexes.directory.liveCount * CHECKPOINT_SHARE);
-    if (this.closing !== null || this.writer.changesSinceCheckpoint < due) return;
+    const progress = Math.max(this.writer.changesSinceCheckpoint, Math.abs(this.sealedRows() - this.sealedRowsAtCheckpoint));
+    if (this.closing !== null || progress < due) return;
     this.checkpoint().catch((error: unknown) => options.logger.error({ error, folder }, 'a checkpoint failed; the last one stays in force'));
   }
 
@@ -152,6 +161,7 @@ export class Shard {
     // What follows covers every operation up to here; slots touched later are repaired from the journal at the next start.
     const operation = counters.lastOperation;
     const lastRecno = counters.lastRecno;
+    const sealedRows = this.sealedRows();
     this.writer.changesSinceCheckpoint = 0;
     await removeOtherCheckpoints(folder, this.manifest?.number ?? null);
     const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);
@@ -164,6 +174,7 @@ export class Shard {
     const manifest: Manifest = { operation, lastRecno, number, files, vectors };
     await writeManifest(folder, manifest);
     this.manifest = manifest;
+    this.sealedRowsAtCheckpoint = sealedRows;
     await removeOtherCheckpoints(folder, number);
     await indexes.vectors.discardOtherSaves(vectors);
     await records.trimJournal(operation);
