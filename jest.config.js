@@ -2,9 +2,10 @@
 module.exports = {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
-  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
   testTimeout: 60_000,
   maxWorkers: 2,
+  reporters: ['default', '<rootDir>/scripts/closing-line-reporter.cjs'],
 };

@@ -1,5 +1,5 @@
 // One set-up at a time in a checkout: two would install over each other.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const WAIT_MS = 200;
@@ -20,20 +20,50 @@ export async function withSetupLock(file, work, { log }) {
   }
 }
 
+/** The lock appears with its holder's id already in it (a link to a file that is complete), so it is never half a lock. */
 function take(file) {
+  const own = `${file}.${process.pid}`;
+  writeFileSync(own, String(process.pid));
   try {
-    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    linkSync(own, file);
     return true;
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
+    removeIfAbandoned(file, own);
+    return false;
+  } finally {
+    rmSync(own, { force: true });
   }
+}
+
+/** A lock whose holder is gone is moved aside first: of several that wait, one gets it, and no one a new holder's. */
+function removeIfAbandoned(file, aside) {
+  const holder = holderOf(file);
+  if (holder === null || isAlive(holder)) return;
   try {
-    const holder = Number(readFileSync(file, 'utf8'));
-    if (holder > 0) process.kill(holder, 0);
-    return false;
+    renameSync(file, aside);
   } catch (error) {
-    // ESRCH: the holder died; ENOENT: it has just finished. Either way the next try decides.
-    if (error.code === 'ESRCH') rmSync(file, { force: true });
-    return false;
+    if (error.code === 'ENOENT') return;
+    throw error;
+  }
+  const moved = holderOf(aside);
+  if (moved !== null && moved !== holder && isAlive(moved)) linkSync(aside, file);
+}
+
+function holderOf(file) {
+  try {
+    return Number(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code !== 'ESRCH';
   }
 }

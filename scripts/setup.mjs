@@ -5,8 +5,8 @@
 //   node scripts/setup.mjs
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildNative } from './build-native.mjs';
 import { withSetupLock } from './setup-lock.mjs';
@@ -37,12 +37,22 @@ async function runSteps(log) {
   const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json')], [lock]);
   if (!isStamped(DIST_STAMP, sourceHash)) {
     log('compiling TypeScript');
-    rmSync(join(ROOT, 'dist'), { recursive: true, force: true });
-    run(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json')]);
-    mkdirSync(dirname(DIST_STAMP), { recursive: true });
-    writeFileSync(DIST_STAMP, sourceHash);
+    compile(sourceHash);
   }
   await buildNative({ log });
+}
+
+/** Compiles beside the old files and changes places with them at the end: what runs from `dist` never sees half of it. */
+function compile(sourceHash) {
+  const dist = join(ROOT, 'dist');
+  const next = `${dist}.next`;
+  const last = `${dist}.last`;
+  for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true });
+  run(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next]);
+  writeFileSync(join(next, basename(DIST_STAMP)), sourceHash);
+  if (existsSync(dist)) renameSync(dist, last);
+  renameSync(next, dist);
+  rmSync(last, { recursive: true, force: true });
 }
 
 function checkNode() {
@@ -60,15 +70,16 @@ function ensureRocksdbLoads(log) {
   if (!loads()) throw new Error('the rocksdb package does not load on this platform, also after building it from source');
 }
 
-function runNpm(words) {
+/** Runs npm in the checkout or in another folder with a package.json. */
+export function runNpm(words, folder = ROOT) {
   // Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
   const npmFile = process.env.npm_execpath;
-  if (npmFile !== undefined && /\.c?js$/.test(npmFile)) run(process.execPath, [npmFile, ...words]);
-  else run('npm', words);
+  if (npmFile !== undefined && /\.c?js$/.test(npmFile)) run(process.execPath, [npmFile, ...words], folder);
+  else run('npm', words, folder);
 }
 
-function run(command, words) {
-  const result = spawnSync(command, words, { cwd: ROOT, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
+function run(command, words, folder = ROOT) {
+  const result = spawnSync(command, words, { cwd: folder, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
   if (result.error) throw new Error(`${command} could not be run: ${result.error.message}`);
   if (result.status !== 0) throw new Error(`${[command, ...words].join(' ')} failed:\n${`${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-40).join('\n')}`);
 }
@@ -77,10 +88,13 @@ function run(command, words) {
 function cleanEnvironment() {
   const environment = { ...process.env };
   for (const name of Object.keys(environment)) if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
+  // The headers beside this Node, where it has any, save node-gyp from fetching them.
+  const prefix = dirname(dirname(process.execPath));
+  if (existsSync(join(prefix, 'include', 'node', 'node_api.h'))) environment.npm_config_nodedir ??= prefix;
   return environment;
 }
 
-function isStamped(file, hash) {
+export function isStamped(file, hash) {
   return existsSync(file) && readFileSync(file, 'utf8') === hash;
 }
 
@@ -91,7 +105,7 @@ function filesUnder(folder, ending) {
     .sort();
 }
 
-function hashOf(files, facts) {
+export function hashOf(files, facts) {
   const hash = createHash('sha256').update(JSON.stringify(facts));
   for (const file of files) hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
   return hash.digest('hex');

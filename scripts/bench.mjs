@@ -1,0 +1,36 @@
+// `npm run bench`: sets up what is missing and runs the benchmark. The packages of test/bench (the peers and the model's
+// runtime, close to a gigabyte) are installed only when a peer or text is asked for.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
+
+const FOLDER = join(ROOT, 'test', 'bench');
+const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
+
+await setUpOrExit();
+const words = process.argv.slice(2);
+try {
+  if (words.some((word) => /^--peer|^--text|^text$|=text$/.test(word))) installBenchPackages();
+  const { bench } = await import('../test/bench/bench.mjs');
+  await bench(words);
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+function installBenchPackages() {
+  const lock = hashOf([join(FOLDER, 'package-lock.json')], [process.versions.modules, process.arch]);
+  if (isStamped(STAMP, lock)) return;
+  console.log('bench: installing the packages of test/bench');
+  runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], FOLDER);
+  if (!loads('hnswlib-node')) {
+    console.log('bench: building hnswlib-node');
+    runNpm(['rebuild', 'hnswlib-node', '--foreground-scripts', '--ignore-scripts=false'], FOLDER);
+  }
+  writeFileSync(STAMP, lock);
+}
+
+function loads(name) {
+  return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(name)})`], { cwd: FOLDER, stdio: 'ignore' }).status === 0;
+}

@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { prepareBulkBodies } from './bulk-bodies.mjs';
+import { openChroma } from './chroma-target.mjs';
+import { loadDataset } from './datasets.mjs';
+import { IN_PROCESS, measureInProcess } from './in-process.mjs';
+import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearch, measureSettling, measureSpace } from './measure.mjs';
+import { openQuiver } from './quiver-target.mjs';
+import { formatReport } from './report.mjs';
+
+export const USAGE = `npm run bench -- [options]
+
+  --dataset NAME     clusters-50k-768 (the default), any other clusters-<n>-<dim> such as clusters-1m-128, text,
+                     a .fvecs or .bvecs file, or PREFIX of PREFIX.f32 and PREFIX.q.f32 (raw float32; give --dim)
+  --rows N           the first N rows only; for text and clusters the number made
+  --queries N        queries (1000)
+  --dim N            dimension of raw float32 files
+  --metric NAME      cosine, ip or l2 (cosine; l2 for .fvecs and .bvecs)
+  --text FOLDER      where text is read from, may be repeated; --model NAME or folder embeds it
+  --peer NAME        measured in the same run, may be repeated: chroma (server), or in process
+                     ${Object.keys(IN_PROCESS).join(', ')}
+  --chroma-ef N      Chroma's ef_search, its own default otherwise
+  --recall R         what in-process peers are tuned to (0.99)
+  --connections LIST 1,8        --load-connections N  4        --seconds N  8
+  --no-filters       leave filtered searches out; --no-restart restarts
+  --url URL          a Quiver that runs already (rate limit off), with --api-key; its memory, disk and restarts are not measured
+  --json FILE        everything measured, as JSON
+`;
+
+/** Filtered searches are checked on fewer queries: their exact answers have to be found first. */
+const FILTERED_QUERIES = 200;
+const FILTERED_SECONDS = 3;
+
+export async function bench(words) {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      dataset: { type: 'string', default: 'clusters-50k-768' }, rows: { type: 'string' }, queries: { type: 'string', default: '1000' }, dim: { type: 'string' },
+      metric: { type: 'string' }, text: { type: 'string', multiple: true }, model: { type: 'string' }, peer: { type: 'string', multiple: true, default: [] },
+      'chroma-ef': { type: 'string' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8' },
+      'load-connections': { type: 'string', default: '4' }, seconds: { type: 'string', default: '8' }, 'no-filters': { type: 'boolean' }, 'no-restart': { type: 'boolean' },
+      url: { type: 'string' }, 'api-key': { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return;
+  }
+  const number = (text) => (text === undefined ? undefined : Number(text));
+  const unknown = values.peer.filter((peer) => peer !== 'chroma' && !(peer in IN_PROCESS));
+  if (unknown.length > 0) throw new Error(`no peer ${unknown.join(', ')}\n\n${USAGE}`);
+  const threads = availableParallelism();
+  const dataset = await loadDataset(values.dataset, {
+    rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), metric: values.metric, textFolders: values.text, model: values.model, threads,
+  });
+  const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
+  if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
+  const servers = await measureServers({
+    dataset, open, threads, seconds: number(values.seconds), connectionCounts: values.connections.split(',').map(Number), loadConnections: number(values['load-connections']),
+    withFilters: !values['no-filters'], withRestarts: !values['no-restart'],
+  });
+  const libraries = [];
+  for (const name of values.peer.filter((peer) => peer in IN_PROCESS)) libraries.push(await measureInProcess({ name, dataset, recallWanted: number(values.recall) }));
+  process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
+  if (values.json !== undefined) {
+    const { rows, queries, truth, ...facts } = dataset;
+    const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
+    writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, dataset: facts, servers, libraries }, null, 2)}\n`);
+  }
+}
+
+/** Loads every server, then asks them in turn, so that all are measured in the same minutes of the same machine. */
+async function measureServers({ dataset, open, threads, seconds, connectionCounts, loadConnections, withFilters, withRestarts }) {
+  const targets = [];
+  const results = [];
+  try {
+    for (const openTarget of open) {
+      const target = await openTarget();
+      targets.push(target);
+      await target.server?.start();
+      await target.createCollection(dataset);
+      const { bodies, remove } = await prepareBulkBodies({ format: target.format, dataset, threads });
+      try {
+        const loading = await measureLoading({ target, dataset, bodies, connections: loadConnections });
+        results.push({ name: target.name, loading, settling: await measureSettling({ target, dataset, startedAt: loading.startedAt }) });
+      } finally {
+        remove();
+      }
+    }
+    const count = Math.min(FILTERED_QUERIES, dataset.queryCount);
+    const truths = withFilters ? await filteredTruths({ dataset, count, threads }) : [];
+    for (const [i, target] of targets.entries()) {
+      results[i].search = await measureSearch({ target, dataset, connectionCounts, seconds });
+      if (withFilters) results[i].filtered = await measureFiltered({ target, dataset, truths, count, seconds: FILTERED_SECONDS });
+      results[i].space = measureSpace({ target, dataset });
+    }
+    for (const [i, target] of targets.entries()) {
+      if (withRestarts && target.server !== null) results[i].restarts = await measureRestarts({ target, dataset });
+    }
+    return results;
+  } finally {
+    for (const target of targets) await target.server?.destroy();
+  }
+}
