@@ -35,8 +35,6 @@ import { createService } from './service-factory';
 /** The one coordinator and the one node of this form. */
 const COORDINATOR_ID = 'coordinator-0';
 const NODE_ID = 'node-0';
-/** Requests with a bad key, per client address and minute: room for a mistyped key, not for guessing. */
-const BAD_KEY_REQUESTS_PER_MINUTE = 120;
 /**
  * libuv's threads run searches (as many as there are cores at a time) and RocksDB's calls; a waiting fsync must not keep
  * a search from its core.
@@ -145,9 +143,9 @@ async function build(config: Config, log: Logger, stack: Stack): Promise<void> {
     keys,
     usage,
     rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
-    addressLimiter: new SlidingWindowLimiter({ limit: BAD_KEY_REQUESTS_PER_MINUTE, clock }),
+    addressLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
     operations,
-    observer: new RequestReporter({ metrics, usage, logger: log }),
+    observer: new RequestReporter({ metrics, logger: log }),
     metricsText,
     limits: config,
     clock,

@@ -1,28 +1,20 @@
 import type { Logger } from '../../shared/logs/logger';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
-import type { KeyUsage } from '../keys/keys-service';
 import type { MetricsRecorder } from './metrics-recorder';
 
-/** The endpoint of requests that no route took: their paths are strangers' and must not become labels or log fields. */
-const UNMATCHED = 'unmatched';
-
-/** Reports every answered request to the metrics, to its key's usage and, in one line, to the log. */
+/** Reports every answered request to the metrics and, in one line, to the log. */
 export class RequestReporter implements RequestObserver {
   private readonly metrics: Pick<MetricsRecorder, 'observeRequest'>;
-  private readonly usage: Pick<KeyUsage, 'record'>;
   private readonly logger: Logger;
 
-  constructor(options: { metrics: Pick<MetricsRecorder, 'observeRequest'>; usage: Pick<KeyUsage, 'record'>; logger: Logger }) {
+  constructor(options: { metrics: Pick<MetricsRecorder, 'observeRequest'>; logger: Logger }) {
     this.metrics = options.metrics;
-    this.usage = options.usage;
     this.logger = options.logger;
   }
 
   requestAnswered(facts: AnsweredRequest): void {
     const { endpoint, method, code, keyId } = facts;
-    const name = endpoint === UNMATCHED ? UNMATCHED : `${method} ${endpoint}`;
     this.metrics.observeRequest(endpoint, code, facts.durationMs);
-    if (keyId !== null) this.usage.record(keyId, name);
     const fields = {
       method,
       endpoint,

@@ -126,36 +126,25 @@ describe('metrics', () => {
 describe('the reporter of requests', () => {
   const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, error: undefined };
 
-  function reporter(): { reporter: RequestReporter; observed: unknown[][]; used: unknown[][]; lines: Record<string, any>[] } {
+  function reporter(): { reporter: RequestReporter; observed: unknown[][]; lines: Record<string, any>[] } {
     const observed: unknown[][] = [];
-    const used: unknown[][] = [];
     const lines: Record<string, any>[] = [];
     const logger = createLogger({ level: 'info', secrets: [], output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => undefined } });
     return {
       observed,
-      used,
       lines,
       reporter: new RequestReporter({
         metrics: { observeRequest: (...call) => void observed.push(call) },
-        usage: { record: (...call) => void used.push(call) },
         logger,
       }),
     };
   }
 
-  test('tells metrics, usage and log, each once', () => {
-    const { reporter: subject, observed, used, lines } = reporter();
+  test('tells metrics and log, each once', () => {
+    const { reporter: subject, observed, lines } = reporter();
     subject.requestAnswered(facts);
     expect(observed).toEqual([['/v1/query', 200, 1.23456]]);
-    expect(used).toEqual([[4, 'POST /v1/query']]);
     expect(lines).toEqual([{ level: 30, time: expect.any(String), msg: 'request', method: 'POST', endpoint: '/v1/query', code: 200, ms: 1.23, requestId: 'r1', keyId: 4 }]);
-  });
-
-  test('a stranger has no usage, an unmatched path no method in it', () => {
-    const { reporter: subject, used } = reporter();
-    subject.requestAnswered({ ...facts, keyId: null, code: 401 });
-    subject.requestAnswered({ ...facts, endpoint: 'unmatched', code: 404 });
-    expect(used).toEqual([[4, 'unmatched']]);
   });
 
   test('the level follows the code; only a failure shows its error', () => {

@@ -1,0 +1,17 @@
+import type { StartTarget } from './api-target';
+import { EmbeddedProcess } from './embedded-process';
+
+/** A real process as a target of the API suites; stopped the polite way, and its data removed. */
+export const startEmbedded: StartTarget = async (environment = {}) => {
+  const server = new EmbeddedProcess({ environment });
+  await server.start();
+  return {
+    baseUrl: server.baseUrl,
+    adminKey: server.apiKey,
+    stop: async () => {
+      const code = await server.stop();
+      await server.destroy();
+      if (code !== 0) throw new Error(`the process ended with ${code}: ${server.output}`);
+    },
+  };
+};
