@@ -12,12 +12,17 @@ export interface RunningService {
 
 /** What shells and supervisors expect of a process ended by a signal: 128 + its number. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
+/**
+ * Under `npm start` a Ctrl-C arrives twice, from the terminal and, some milliseconds later, from npm, which passes it on.
+ * A second signal this soon is the first one's echo; a person who presses again is slower.
+ */
+const SIGNAL_ECHO_MS = 500;
 /** Any failure of the process itself. */
 const FAILURE_CODE = 1;
 
 /**
- * The life of a process; the only place that ends it. SIGTERM or SIGINT stops the service and exits 0; a second signal,
- * or a stop that takes longer than `hardStopMs`, exits at once and non-zero. A failed start exits 1: with one line on
+ * The life of a process; the only place that ends it. SIGTERM or SIGINT stops the service and exits 0; a second signal
+ * (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once and non-zero. A failed start exits 1: with one line on
  * standard error when the configuration or the surroundings are at fault (QuiverError), with the error in the log else.
  * An uncaught exception or an unhandled rejection is a crash: logged and exit 1, nothing else is attempted.
  *
@@ -58,12 +63,15 @@ export function runUntilSignal(options: {
     logger.info({}, 'stopped');
     exit(0);
   };
+  let firstSignalAtMs = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (ending.signal.aborted) {
+        if (performance.now() - firstSignalAtMs < SIGNAL_ECHO_MS) return;
         logger.warn({ signal }, 'stopped hard by a second signal');
         exit(SIGNAL_CODES[signal]);
       }
+      firstSignalAtMs = performance.now();
       ending.abort();
       end(signal).catch((error: unknown) => crash(error, 'the stop failed'));
     });

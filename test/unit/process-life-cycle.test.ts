@@ -80,8 +80,30 @@ test('a second signal ends hard and non-zero', async () => {
   await script.says('running');
   script.signal('SIGTERM');
   await script.says('stopping');
-  script.signal('SIGINT');
+  // Again and again, as an impatient person does: the first ones may still count as echoes.
+  const again = setInterval(() => script.signal('SIGINT'), 100);
   expect(await script.ended).toBe(130);
+  clearInterval(again);
+});
+
+test('the echo of a signal, as npm passes on what the terminal sent too, does not cut the stop short', async () => {
+  const script = new Script(`
+    runUntilSignal({
+      start: async () => {
+        const timer = busy();
+        logger.info({}, 'running');
+        return { stop: async () => { await new Promise((done) => process.once('SIGINT', done)); clearInterval(timer); logger.info({}, 'drained'); } };
+      },
+      hardStopMs: 10000,
+      logger,
+    });
+  `);
+  await script.says('running');
+  script.signal('SIGINT');
+  await script.says('stopping');
+  script.signal('SIGINT');
+  expect(await script.ended).toBe(0);
+  expect(script.messages()).toEqual(['running', 'stopping', 'drained', 'stopped']);
 });
 
 test('a signal during the start gives it up and exits 0', async () => {
