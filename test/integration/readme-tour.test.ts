@@ -1,0 +1,76 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { settingsTable } from '../../shared/config/settings-table';
+import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
+
+/** The README is run as it stands: its commands in order, in one shell, against a real process. */
+
+const readme = readFileSync(resolve(__dirname, '../../README.md'), 'utf8');
+const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]);
+
+/** The tour is for machines with curl and Debian's licences; a bare one may have neither. */
+const tourTest = spawnSync('curl', ['--version']).status === 0 && existsSync('/usr/share/common-licenses/GPL-3') ? test : test.skip;
+
+/** Runs a block after those before it, so that its variables are there; answers what it printed, envelope by envelope. */
+class TourShell {
+  private readonly shell;
+  private output = '';
+  private count = 0;
+
+  constructor(environment: Record<string, string>) {
+    this.shell = spawn('bash', { env: { PATH: process.env.PATH ?? '', ...environment }, stdio: ['pipe', 'pipe', 'inherit'] });
+    this.shell.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));
+  }
+
+  async run(block: string): Promise<Envelope[]> {
+    const end = `\n--- block ${++this.count} ---\n`;
+    this.output = '';
+    this.shell.stdin.write(`${block}\nprintf '${end.replaceAll('\n', '\\n')}'\n`);
+    const deadline = Date.now() + 30_000;
+    while (!this.output.endsWith(end)) {
+      if (Date.now() > deadline) throw new Error(`the block did not end: ${block}\n${this.output}`);
+      await new Promise((wake) => setTimeout(wake, 10));
+    }
+    const printed = this.output.slice(0, -end.length);
+    return printed === '' ? [] : printed.split(/(?<=\})\s*(?=\{"status")/).map((text) => JSON.parse(text) as Envelope);
+  }
+
+  close(): void {
+    this.shell.kill();
+  }
+}
+
+describe('the README', () => {
+  test('lists every setting as the code has it', () => {
+    expect(readme).toContain(settingsTable());
+  });
+
+  tourTest('leads through a tour that works word for word', async () => {
+    expect(blocks).toHaveLength(8);
+    const server = new EmbeddedProcess();
+    await server.start();
+    const shell = new TourShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
+    try {
+      const answers: Envelope[][] = [];
+      for (const block of blocks) answers.push(await shell.run(block));
+      const data = answers.map((block) => block.map((envelope) => envelope.data));
+
+      expect(data[0]).toEqual([expect.objectContaining({ status: 'ok', total_collections: 0 })]);
+      expect(data[1][0]).toMatchObject({ name: 'colours', dim: 4, distance_metric: 'cosine', vector_count: 0 });
+      expect(data[1][1].results).toHaveLength(4);
+      expect(data[2].map((found) => found.results.map((hit: { external_id: string }) => hit.external_id))).toEqual([['crimson', 'scarlet'], ['navy', 'teal']]);
+      expect(data[3][0].results).toEqual([expect.objectContaining({ external_id: 'scarlet' })]);
+      expect(data[3][1].similarity).toBeGreaterThan(0.8);
+      expect(data[4][1].chunks_created).toBeGreaterThan(50);
+      expect(data[4][2].results[0].text).toMatch(/warranty/i);
+      expect(data[5][0].results).toHaveLength(2);
+      expect(data[5][0].results[0].metadata.text).toMatch(/patent/i);
+      expect(answers[6]).toEqual([expect.objectContaining({ status: 'error', error: expect.objectContaining({ code: 403 }) })]);
+      expect(data[7].map((answer) => answer.deleted)).toEqual(['navy', 'colours', 'licences']);
+    } finally {
+      shell.close();
+      await server.destroy();
+    }
+  });
+});
