@@ -1,7 +1,9 @@
 /** Chunks are large enough that their own cost is nothing and small enough that moving what lives in one is quick. */
 const CHUNK_BYTES = 1 << 20;
 /** The first chunk; each one after it is twice as large up to CHUNK_BYTES, so that small shards stay small. */
-const FIRST_CHUNK_BYTES = 1 << 13;
+const FIRST_CHUNK_BYTES = 1 << 12;
+/** Longer strings get a chunk of their own: they would leave too much of a shared one unused. */
+const SHARED_BYTES_MAX = CHUNK_BYTES / 8;
 
 /** Chunks with a smaller living share than this are worth emptying. */
 const SPARSE_SHARE = 0.25;
@@ -14,6 +16,7 @@ const SPARSE_SHARE = 0.25;
 export class ByteArena {
   private readonly chunks: (Buffer | null)[] = [];
   private readonly livingBytes: number[] = [];
+  private readonly sparse = new Set<number>();
   private current = -1;
   private used = 0;
   private held = 0;
@@ -22,9 +25,43 @@ export class ByteArena {
     return this.held;
   }
 
+  /** An arena of saved chunks (copied), in which nothing lives until `revive` says so. */
+  static of(chunks: (Buffer | null)[]): ByteArena {
+    const arena = new ByteArena();
+    for (const chunk of chunks) {
+      arena.chunks.push(chunk === null ? null : Buffer.allocUnsafeSlow(chunk.length));
+      if (chunk !== null) chunk.copy(arena.chunks.at(-1) as Buffer);
+      arena.livingBytes.push(0);
+      arena.held += chunk?.length ?? 0;
+    }
+    return arena;
+  }
+
+  /** Counts the bytes of a place in a saved chunk as living; false if the chunk does not hold it. */
+  revive(chunk: number, offset: number, length: number): boolean {
+    if (offset + length > (this.chunks[chunk]?.length ?? -1)) return false;
+    this.livingBytes[chunk] += length;
+    return true;
+  }
+
+  /** Ends the reviving: saved chunks in which nothing lives are dropped. */
+  dropDead(): void {
+    for (let chunk = 0; chunk < this.chunks.length; chunk++) this.judge(chunk);
+  }
+
   /** Room for `length` bytes: the buffer to write into at `offset`, and the place's chunk number. */
   allocate(length: number): { chunk: number; offset: number; buffer: Buffer } {
-    if (this.current < 0 || this.used + length > (this.chunks[this.current] as Buffer).length) this.addChunk(length);
+    if (length > SHARED_BYTES_MAX) {
+      const chunk = this.addChunk(length);
+      this.livingBytes[chunk] = length;
+      return { chunk, offset: 0, buffer: this.chunks[chunk] as Buffer };
+    }
+    if (this.current < 0 || this.used + length > (this.chunks[this.current] as Buffer).length) {
+      const full = this.current;
+      this.current = this.addChunk(Math.max(length, Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** this.chunks.length)));
+      this.used = 0;
+      if (full >= 0) this.judge(full);
+    }
     const place = { chunk: this.current, offset: this.used, buffer: this.chunks[this.current] as Buffer };
     this.used += length;
     this.livingBytes[this.current] += length;
@@ -35,16 +72,19 @@ export class ByteArena {
     return this.chunks[number] as Buffer;
   }
 
-  /** The bytes of a place will not be asked for again. Answers the chunk if it is now worth emptying, else -1. */
-  free(chunk: number, length: number): number {
+  /** The bytes of a place will not be asked for again. */
+  free(chunk: number, length: number): void {
     this.livingBytes[chunk] -= length;
-    if (chunk === this.current) return -1;
-    if (this.livingBytes[chunk] === 0) {
-      this.held -= (this.chunks[chunk] as Buffer).length;
-      this.chunks[chunk] = null;
-      return -1;
+    if (chunk !== this.current) this.judge(chunk);
+  }
+
+  /** A chunk that the holder should move everything out of and free, or -1; each is told once. */
+  takeSparse(): number {
+    for (const chunk of this.sparse) {
+      this.sparse.delete(chunk);
+      return chunk;
     }
-    return this.livingBytes[chunk] < (this.chunks[chunk] as Buffer).length * SPARSE_SHARE ? chunk : -1;
+    return -1;
   }
 
   /** The chunks as they are, null where dropped; later changes do not touch what is in use in them. */
@@ -52,12 +92,21 @@ export class ByteArena {
     return this.chunks.map((chunk, i) => (i === this.current ? (chunk as Buffer).subarray(0, this.used) : chunk));
   }
 
-  private addChunk(length: number): void {
-    const size = Math.max(length, Math.min(CHUNK_BYTES, FIRST_CHUNK_BYTES * 2 ** this.chunks.length));
-    this.chunks.push(Buffer.allocUnsafeSlow(size));
-    this.livingBytes.push(0);
-    this.current = this.chunks.length - 1;
-    this.used = 0;
+  private judge(chunk: number): void {
+    const buffer = this.chunks[chunk];
+    if (buffer === null) return;
+    if (this.livingBytes[chunk] > 0) {
+      if (this.livingBytes[chunk] < buffer.length * SPARSE_SHARE) this.sparse.add(chunk);
+      return;
+    }
+    this.held -= buffer.length;
+    this.chunks[chunk] = null;
+    this.sparse.delete(chunk);
+  }
+
+  private addChunk(size: number): number {
     this.held += size;
+    this.livingBytes.push(0);
+    return this.chunks.push(Buffer.allocUnsafeSlow(size)) - 1;
   }
 }

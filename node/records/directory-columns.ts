@@ -10,7 +10,10 @@ export interface DirectoryColumns {
   flags: Uint8Array;
 }
 
-const SLOTS_MIN = 1024;
+/** Bytes of one slot over all columns. */
+export const SLOT_BYTES = 31;
+
+const SLOTS_MIN = 64;
 /** Doubling wastes up to half; a quarter more keeps the copying cheap and the waste small. */
 const GROWTH = 1.25;
 

@@ -1,4 +1,4 @@
-import { COLUMN_NAMES, type DirectoryColumns, columnsOf, copiedColumns, slotCapacity } from './directory-columns';
+import { COLUMN_NAMES, type DirectoryColumns, SLOT_BYTES, columnsOf, copiedColumns, slotCapacity } from './directory-columns';
 
 const MAGIC = 0x31524944;
 const HEADER_BYTES = 24;
@@ -43,7 +43,7 @@ export function readDirectory(bytes: Buffer): SavedDirectory {
     return bytes.subarray(at - length, at);
   };
   const slots = bytes.readUInt32LE(4);
-  if (slots * 27 > bytes.length) throw new Error('saved directory: ends early');
+  if (slots * SLOT_BYTES > bytes.length) throw new Error('saved directory: ends early');
   const columns = columnsOf(slots);
   for (const name of COLUMN_NAMES) new Uint8Array(columns[name].buffer).set(take(columns[name].byteLength));
   const chunks: (Buffer | null)[] = [];

@@ -1,5 +1,7 @@
+import { randomInt } from 'node:crypto';
+
 const EMPTY = 0;
-const SLOTS_MIN = 1024;
+const SLOTS_MIN = 64;
 /** Open addressing with linear probing stays short up to this load. */
 const LOAD_MAX = 0.7;
 
@@ -31,14 +33,16 @@ export class IdTable {
   /** Adds a slot that is not in the table. */
   add(hash: number, slot: number): void {
     if ((this.count + 1) > this.cells.length * LOAD_MAX) this.grow();
-    if (slot >= this.hashes.length) {
-      const grown = new Uint32Array(Math.max(this.hashes.length * 2, slot + 1));
-      grown.set(this.hashes);
-      this.hashes = grown;
-    }
+    if (slot >= this.hashes.length) this.growHashes(Math.max(this.hashes.length * 1.5, slot + 1));
     this.hashes[slot] = hash;
     this.insert(slot);
     this.count += 1;
+  }
+
+  /** Makes room at once for `count` slots below `slots`. */
+  reserve(count: number, slots: number): void {
+    while (count + 1 > this.cells.length * LOAD_MAX) this.grow();
+    if (slots > this.hashes.length) this.growHashes(slots);
   }
 
   /** Takes out a slot that is in the table. */
@@ -65,6 +69,12 @@ export class IdTable {
     this.cells[cell] = slot + 1;
   }
 
+  private growHashes(slots: number): void {
+    const grown = new Uint32Array(Math.ceil(slots));
+    grown.set(this.hashes);
+    this.hashes = grown;
+  }
+
   private grow(): void {
     const old = this.cells;
     this.cells = new Uint32Array(old.length * 2);
@@ -72,10 +82,24 @@ export class IdTable {
   }
 }
 
-/** FNV-1a over the UTF-16 code units. */
+/** Another one in each process, so that nobody can choose ids that collide; hashes are never stored. */
+const SEED = randomInt(2 ** 32);
+
+/** FNV-1a over the UTF-16 code units, from a start that differs by process. */
 export function hashOfId(externalId: string): number {
-  let hash = 0x811c9dc5;
+  let hash = SEED;
   for (let i = 0; i < externalId.length; i++) hash = Math.imul(hash ^ externalId.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+/** {@link hashOfId} of an id stored as ASCII in `bytes` from `from` to `to`; -1 when it is not ASCII. */
+export function hashOfAscii(bytes: Uint8Array, from: number, to: number): number {
+  let hash = SEED;
+  for (let i = from; i < to; i++) {
+    const byte = bytes[i];
+    if (byte > 0x7f) return -1;
+    hash = Math.imul(hash ^ byte, 0x01000193);
+  }
   return hash >>> 0;
 }
 

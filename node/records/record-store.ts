@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
-import { type ItemRecord, recordFromBytes } from './record-codec';
+import { type ItemRecord, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { type JournalEntry, journalFromBytes, journalToBytes } from './journal-entry';
 import {
   ITEM_RANGE,
@@ -26,10 +26,13 @@ export interface RecordBatch {
   dropped: { recno: number; externalId: string; slot: number; leavesOrder: boolean; stamp: number }[];
 }
 
-/** Getting many records at once costs memory for all of them: vectors of 16,384 floats are 64 KiB each. */
+/** Records got at once are in memory together: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
 
-/** The truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. */
+/**
+ * The truth of a shard: its items, their insertion order and the journal, over a KeyValueStore.
+ * Errors: storage_failed when the store fails or holds what this class did not write.
+ */
 export class RecordStore {
   constructor(private readonly store: KeyValueStore) {}
 
@@ -53,19 +56,24 @@ export class RecordStore {
     return this.store.write(changes, { sync: true });
   }
 
-  /** Stored bytes in the order of `recnos`, undefined where there is none. */
-  async read(recnos: number[]): Promise<(Buffer | undefined)[]> {
-    const found: (Buffer | undefined)[] = [];
-    for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
-      found.push(...(await this.store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey))));
-    }
-    return found;
+  /** Items in the order of `recnos`, all of which must be there. */
+  async readItems(recnos: number[]): Promise<ItemRecord[]> {
+    const items = await this.readAs(recnos, recordFromBytes);
+    return items.map((item, i) => {
+      if (item === undefined) throw new QuiverError('storage_failed', `record ${recnos[i]} is missing`);
+      return item;
+    });
+  }
+
+  /** Texts (null: the item has none) in the order of `recnos`, undefined where there is no record. */
+  readTexts(recnos: number[]): Promise<(string | null | undefined)[]> {
+    return this.readAs(recnos, textFromRecordBytes);
   }
 
   /** Every item, by record number. */
   async *items(): AsyncIterable<{ recno: number; item: ItemRecord }[]> {
     for await (const page of this.store.scan({ ...ITEM_RANGE, pageSize: RECORDS_PER_READ * 4 })) {
-      yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: this.decode(value) }));
+      yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: decoded(value, recordFromBytes) }));
     }
   }
 
@@ -77,16 +85,16 @@ export class RecordStore {
     }
   }
 
-  /** Journal entries with a number greater than `operation`, rising. */
+  /** Journal entries from `operation` on, rising. */
   async *journal(operation: number): AsyncIterable<{ operation: number; entry: JournalEntry }[]> {
-    for await (const page of this.store.scan({ from: journalKey(operation + 1), to: JOURNAL_RANGE.to })) {
-      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: journalFromBytes(value) }));
+    for await (const page of this.store.scan({ from: journalKey(operation), to: JOURNAL_RANGE.to })) {
+      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decoded(value, journalFromBytes) }));
     }
   }
 
-  /** Forgets the journal up to and with `operation`. */
+  /** Forgets the journal before `operation`. That entry stays: it tells how far the records reach. */
   trimJournal(operation: number): Promise<void> {
-    return this.store.clear({ from: JOURNAL_RANGE.from, to: journalKey(operation + 1) });
+    return this.store.clear({ from: JOURNAL_RANGE.from, to: journalKey(operation) });
   }
 
   /** The highest record number in the store, 0 if there is none. */
@@ -111,11 +119,20 @@ export class RecordStore {
     return this.store.close();
   }
 
-  private decode(bytes: Buffer): ItemRecord {
-    try {
-      return recordFromBytes(bytes);
-    } catch (error) {
-      throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+  private async readAs<Part>(recnos: number[], decode: (bytes: Buffer) => Part): Promise<(Part | undefined)[]> {
+    const found: (Part | undefined)[] = [];
+    for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
+      const stored = await this.store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey));
+      for (const bytes of stored) found.push(bytes === undefined ? undefined : decoded(bytes, decode));
     }
+    return found;
+  }
+}
+
+function decoded<Part>(bytes: Buffer, decode: (bytes: Buffer) => Part): Part {
+  try {
+    return decode(bytes);
+  } catch (error) {
+    throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
   }
 }

@@ -12,6 +12,8 @@ export class SlotAllocator {
   private epoch = 0;
   private readonly readers = new Map<number, number>();
   private readonly waiting: { epoch: number; slots: number[] }[] = [];
+  /** From a waiting slot to the one its item moved to. */
+  private readonly successors = new Map<number, number>();
 
   /** `limit`: no slot ≥ limit is in use; `free`: the unused slots below it. */
   constructor(limit = 0, free: number[] = []) {
@@ -28,20 +30,23 @@ export class SlotAllocator {
     return this.free.pop() ?? this.next++;
   }
 
-  /** Gives back slots that no item was put into: they were allocated for a batch that failed. */
-  giveBack(slots: number[]): void {
-    this.free.push(...slots);
-  }
-
-  /** The slots' items are gone. */
-  release(slots: number[]): void {
+  /** The slots' items are gone, or moved on to the slot that `successors` tells. */
+  release(slots: number[], successors: ReadonlyMap<number, number>): void {
     if (slots.length === 0) return;
     if (this.readers.size === 0) {
       for (const slot of slots) this.free.push(slot);
       return;
     }
+    for (const [slot, successor] of successors) this.successors.set(slot, successor);
     this.waiting.push({ epoch: this.epoch, slots });
     this.epoch += 1;
+  }
+
+  /** Where the item that a reader found in `slot` is now, through any number of moves; -1 when it is gone. */
+  successorOf(slot: number): number {
+    let at = this.successors.get(slot);
+    for (let next = at; next !== undefined; next = this.successors.get(next)) at = next;
+    return at ?? -1;
   }
 
   /** A reader starts; hand the number to `endRead`. */
@@ -60,7 +65,10 @@ export class SlotAllocator {
     // Map keys are in order of insertion, and epochs only rise.
     const oldest = this.readers.keys().next();
     while (this.waiting.length > 0 && (oldest.done || this.waiting[0].epoch < oldest.value)) {
-      for (const slot of (this.waiting.shift() as { slots: number[] }).slots) this.free.push(slot);
+      for (const slot of (this.waiting.shift() as { slots: number[] }).slots) {
+        this.successors.delete(slot);
+        this.free.push(slot);
+      }
     }
   }
 }

@@ -1,11 +1,16 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { crc32 } from './checksum';
+import { syncFolder } from './stable-folder';
 
 /** A write step that has run this long lets other work of the event loop go first. */
 const SLICE_MS = 8;
-/** Small chunks are joined up to this size before they are written. */
+/** Small chunks are joined, and large ones cut, to about this size before they are written. */
 const WRITE_BYTES = 1 << 20;
+/** Files are read in steps of this size: one call takes at most 2 GiB, and checking a step must not take long. */
+const READ_BYTES = 16 << 20;
+/** Buffers that one writev takes (IOV_MAX is 1024). */
+const PIECES_MAX = 1000;
 
 const MANIFEST_FORMAT = 1;
 const MANIFEST_NAME = 'MANIFEST.json';
@@ -39,7 +44,7 @@ export async function readManifest(folder: string): Promise<Manifest | null | Er
   try {
     const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest };
     if (format !== MANIFEST_FORMAT) throw new Error(`manifest: unknown format ${format}`);
-    if (crc !== crc32(JSON.stringify(manifest))) throw new Error('manifest: wrong checksum');
+    if (crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
     return manifest;
   } catch (error) {
     return error as Error;
@@ -49,10 +54,23 @@ export async function readManifest(folder: string): Promise<Manifest | null | Er
 /** The checked bytes of one file of a checkpoint. Rejects when it is missing, torn or altered. */
 export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
   const { bytes, crc } = manifest.files[name];
-  const content = await readFile(join(folder, checkpointFolder(manifest.number), name));
-  if (content.length !== bytes) throw new Error(`${name}: ${content.length} bytes instead of ${bytes}`);
-  if (crc32(content) !== crc) throw new Error(`${name}: wrong checksum`);
-  return content;
+  const file = await open(join(folder, checkpointFolder(manifest.number), name), 'r');
+  try {
+    const { size } = await file.stat();
+    if (size !== bytes) throw new Error(`${name}: ${size} bytes instead of ${bytes}`);
+    const content = Buffer.allocUnsafeSlow(bytes);
+    let found = 0;
+    for (let at = 0; at < bytes; ) {
+      const { bytesRead } = await file.read(content, at, Math.min(READ_BYTES, bytes - at), at);
+      if (bytesRead === 0) throw new Error(`${name}: ends early`);
+      found = crc32(content.subarray(at, at + bytesRead), found);
+      at += bytesRead;
+    }
+    if (found !== crc) throw new Error(`${name}: wrong checksum`);
+    return content;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Writes one file of checkpoint `number` in slices; on stable storage when it resolves. */
@@ -67,17 +85,21 @@ export async function writeCheckpointFile(folder: string, number: number, name: 
     let pendingBytes = 0;
     let sliceStart = performance.now();
     const flush = async (): Promise<void> => {
-      for (const chunk of pending) crc = crc32(chunk, crc);
-      await file.writev(pending);
+      for (const piece of pending) crc = crc32(piece, crc);
+      const { bytesWritten } = await file.writev(pending);
+      if (bytesWritten !== pendingBytes) throw new Error(`${name}: only ${bytesWritten} of ${pendingBytes} bytes could be written`);
       bytes += pendingBytes;
       pending = [];
       pendingBytes = 0;
       sliceStart = performance.now();
     };
     for (const chunk of chunks) {
-      if (chunk.length > 0) pending.push(chunk);
-      pendingBytes += chunk.length;
-      if (pendingBytes >= WRITE_BYTES || pending.length >= 1000) await flush();
+      for (let at = 0; at < chunk.length; at += WRITE_BYTES) {
+        const piece = chunk.subarray(at, at + WRITE_BYTES);
+        pending.push(piece);
+        pendingBytes += piece.length;
+        if (pendingBytes >= WRITE_BYTES || pending.length >= PIECES_MAX) await flush();
+      }
       if (performance.now() - sliceStart > SLICE_MS) {
         await new Promise((resume) => setImmediate(resume));
         sliceStart = performance.now();
@@ -97,13 +119,24 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
   const aside = join(folder, `${MANIFEST_NAME}.new`);
   const file = await open(aside, 'w');
   try {
-    await file.writeFile(JSON.stringify({ format: MANIFEST_FORMAT, crc: crc32(JSON.stringify(manifest)), manifest }));
+    await file.writeFile(JSON.stringify({ format: MANIFEST_FORMAT, crc: checksumOf(manifest), manifest }));
     await file.sync();
   } finally {
     await file.close();
   }
   await rename(aside, join(folder, MANIFEST_NAME));
   await syncFolder(folder);
+}
+
+/**
+ * Removes an attempt that failed, unless the manifest names it: when only the last sync failed, it may be in force
+ * after a crash, and so may the one before.
+ */
+export async function removeCheckpoint(folder: string, number: number): Promise<void> {
+  const manifest = await readManifest(folder);
+  if (manifest instanceof Error || manifest?.number === number) return;
+  await rm(join(folder, checkpointFolder(number)), { recursive: true, force: true });
+  await rm(join(folder, `${MANIFEST_NAME}.new`), { force: true });
 }
 
 /** Removes the folders of every checkpoint but `number` (null: all): older ones and torn attempts. */
@@ -115,15 +148,10 @@ export async function removeOtherCheckpoints(folder: string, number: number | nu
   }
 }
 
-function checkpointFolder(number: number): string {
-  return `checkpoint-${number}`;
+function checksumOf(manifest: Manifest): number {
+  return crc32(Buffer.from(JSON.stringify(manifest)));
 }
 
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+function checkpointFolder(number: number): string {
+  return `checkpoint-${number}`;
 }

@@ -15,6 +15,7 @@ import type {
   WriteOutcome,
 } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import type { Shard } from './shard';
 import type { ShardHost } from './shard-host';
 
 /** The ShardClient for shards in this very process. */
@@ -35,67 +36,74 @@ export class LocalShardClient implements ShardClient {
     return this.host.drop(id);
   }
 
-  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    const shard = await this.host.shard(id);
-    return this.within(call, shard.write(operations), () =>
-      new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
+  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    const unconfirmed = () =>
+      new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+    return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
   }
 
-  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
-    const shard = await this.host.shard(id);
-    return this.within(call, shard.reader.search(request), () => late(id));
+  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
+    return this.within(call, id, (shard) => shard.read(({ search }) => search.search(request)));
   }
 
-  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
-    const shard = await this.host.shard(id);
-    return this.within(call, shard.reader.score(request), () => late(id));
+  score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
+    return this.within(call, id, (shard) => shard.read(({ search }) => search.score(request)));
   }
 
-  async keywordStatistics(id: ShardId, terms: string[]): Promise<KeywordStatistics> {
-    return (await this.host.shard(id)).reader.keywordStatistics(terms);
+  keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
+    return this.within(call, id, (shard) => shard.read(({ search }) => search.keywordStatistics(terms)));
   }
 
-  async keywordSearch(id: ShardId, request: KeywordSearch): Promise<Hit[]> {
-    return (await this.host.shard(id)).reader.keywordSearch(request);
+  keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
+    return this.within(call, id, (shard) => shard.read(({ search }) => search.keywordSearch(request)));
   }
 
-  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
-    const shard = await this.host.shard(id);
-    return this.within(call, shard.reader.fetch(request), () => late(id));
+  fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
+    return this.within(call, id, (shard) => shard.read(({ items }) => items.fetch(request)));
   }
 
-  async scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
-    const shard = await this.host.shard(id);
-    return this.within(call, shard.reader.scan(request), () => late(id));
+  scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
+    return this.within(call, id, (shard) => shard.read(({ items }) => items.scan(request)));
   }
 
-  async count(id: ShardId): Promise<number> {
-    return (await this.host.shard(id)).vectorCount;
+  count(id: ShardId, call: CallOptions): Promise<number> {
+    return this.within(call, id, async (shard) => shard.vectorCount);
   }
 
-  async status(id: ShardId): Promise<ShardStatus> {
-    return (await this.host.shard(id)).status();
+  status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
+    return this.within(call, id, (shard) => shard.status());
   }
 
-  /** The work, or the error once the deadline has passed; the work itself goes on to its end. */
-  private within<Result>(call: CallOptions, work: Promise<Result>, late: () => QuiverError): Promise<Result> {
+  /**
+   * Runs a call on the shard, waiting for the shard if it is being opened. Past the deadline the caller gets an error
+   * and the work, if it has begun, goes on to its end: `late` says what that means for the caller.
+   */
+  private within<Result>(
+    call: CallOptions,
+    id: ShardId,
+    work: (shard: Shard) => Promise<Result>,
+    late: () => QuiverError = () => notInTime(id),
+  ): Promise<Result> {
     const leftMs = call.deadlineMs - this.clock.monotonicMs();
+    if (leftMs <= 0) return Promise.reject(notInTime(id));
     return new Promise<Result>((done, fail) => {
-      const timer = setTimeout(() => fail(late()), Math.max(0, leftMs));
-      work.then(
-        (result) => {
-          clearTimeout(timer);
-          done(result);
-        },
-        (error: unknown) => {
-          clearTimeout(timer);
-          fail(error);
-        },
-      );
+      let isLate = false;
+      let hasBegun = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        fail(hasBegun ? late() : notInTime(id));
+      }, leftMs);
+      const begin = async (): Promise<Result> => {
+        const shard = await this.host.shard(id);
+        if (isLate) throw notInTime(id);
+        hasBegun = true;
+        return work(shard);
+      };
+      begin().then(done, fail).finally(() => clearTimeout(timer));
     });
   }
 }
 
-function late(id: ShardId): QuiverError {
+function notInTime(id: ShardId): QuiverError {
   return new QuiverError('unavailable', `shard ${id.shard} did not answer in time; the call may be retried`);
 }

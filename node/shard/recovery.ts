@@ -2,42 +2,42 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import { keywordText } from '../../shared/text/keyword-text';
 import { Directory, type DirectoryEntry } from '../records/directory';
-import { type ItemRecord, recordFromBytes } from '../records/record-codec';
+import type { ItemRecord } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
-import type { VectorIndexOptions } from '../vector/vector-index';
+import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 import { type CheckpointFile, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
 import type { ShardLogger } from './shard-options';
 import { type IndexFactories, type ShardIndexes, addVectors, parsedMetadata } from './shard-indexes';
 import type { ShardCounters } from './shard-writer';
 
-/** Items per step of a rebuild; the vector index takes them in one call. */
-const REBUILD_BATCH = 1000;
-/** Records read at once for repairs. */
+/** Records read and put in one step of the repairs: vectors of 16,384 floats are 64 KiB each. */
 const REPAIR_BATCH = 1000;
+
+interface RecoveryParts {
+  folder: string;
+  records: RecordStore;
+  factories: IndexFactories;
+  vectorOptions: VectorIndexOptions;
+  logger: ShardLogger;
+}
 
 export interface RecoveredShard {
   indexes: ShardIndexes;
   counters: ShardCounters;
   /** The checkpoint in force, null when there is none that can be used. */
   manifest: Manifest | null;
+  /** Items that the next start would have to repair again; Infinity if it would have to rebuild an index. */
+  pendingChanges: number;
 }
 
 /**
  * Brings a shard's indexes to the state of its records: the checkpoint's files, with every slot that was touched after
  * the checkpoint began emptied and filled again from the records. A file that can't be used is rebuilt from all records.
  */
-export async function recoverShard(parts: {
-  folder: string;
-  records: RecordStore;
-  factories: IndexFactories;
-  vectorOptions: VectorIndexOptions;
-  logger: ShardLogger;
-}): Promise<RecoveredShard> {
+export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard> {
   const { folder, records, factories, vectorOptions, logger } = parts;
-  const manifest = await usableManifest(folder, logger);
-  const journal = await readJournal(records, manifest?.operation ?? 0);
-  const repairs = await readRepairs(records, journal.touched);
+  const { manifest, journal } = await usableManifest(parts);
 
   /** The content of a file, or null (and a log line) when the index has to be rebuilt. */
   const load = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Index): Promise<Index | null> => {
@@ -49,132 +49,136 @@ export async function recoverShard(parts: {
       return null;
     }
   };
-  const loadedDirectory = await load('directory', (bytes) => Directory.load(bytes, entriesOf(repairs)));
-  const directory = loadedDirectory ?? new Directory();
-  const metadataOf = (slot: number): JsonObject => parsedMetadata(directory.metadataOf(slot));
-  const loadedFilters = await load('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
-  const loadedKeywords = await load('keywords', (bytes) => factories.loadKeywordIndex(bytes));
-  let loadedVectors = manifest === null ? null : await openSavedVectors(factories, vectorOptions, manifest, logger);
-
-  const touched = ChunkedSlotSet.fromArray([...journal.touched.keys()]);
-  loadedVectors?.remove(touched.toArray());
-  loadedFilters?.removeEverywhere(touched);
-  loadedKeywords?.removeEverywhere(touched);
-  const repaired = [...repairs.values()].filter((repair) => repair !== null);
-  for (let at = 0; at < repaired.length; at += REBUILD_BATCH) {
-    const batch = repaired.slice(at, at + REBUILD_BATCH).map(({ item }) => item);
-    if (loadedVectors !== null) addVectors(loadedVectors, batch, vectorOptions.dim);
-    for (const item of batch) addToTextIndexes(item, loadedFilters, loadedKeywords);
-  }
-  if (loadedVectors !== null && loadedDirectory !== null && loadedVectors.liveCount !== directory.liveCount) {
-    logger.warn({ folder, items: directory.liveCount, vectors: loadedVectors.liveCount }, 'the vector index does not match the records and is rebuilt');
-    await loadedVectors.close();
-    loadedVectors = null;
-  }
-
+  const directory = await load('directory', (bytes) => Directory.load(bytes, journal.touched));
+  const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
+  const filters = await load('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
+  const keywords = await load('keywords', (bytes) => factories.loadKeywordIndex(bytes));
+  let vectors = manifest === null ? null : await openSavedVectors(parts, manifest);
   const indexes: ShardIndexes = {
-    directory,
-    vectors: loadedVectors ?? (await factories.openVectorIndex(vectorOptions, null)),
-    filters: loadedFilters ?? factories.loadFilterIndex(null, metadataOf),
-    keywords: loadedKeywords ?? factories.loadKeywordIndex(null),
+    directory: directory ?? new Directory(),
+    vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
+    filters: filters ?? factories.loadFilterIndex(null, metadataOf),
+    keywords: keywords ?? factories.loadKeywordIndex(null),
   };
-  await rebuild(records, indexes, vectorOptions.dim, {
-    directory: loadedDirectory === null,
-    vectors: loadedVectors === null,
-    filters: loadedFilters === null,
-    keywords: loadedKeywords === null,
-  });
-  return {
-    indexes,
-    manifest,
-    counters: {
+  try {
+    const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };
+    await repair(records, indexes, sound, journal.touched, vectorOptions.dim);
+    await rebuild(records, indexes, sound, vectorOptions.dim);
+    if (indexes.vectors.liveCount !== indexes.directory.liveCount) {
+      logger.warn({ folder, items: indexes.directory.liveCount, vectors: indexes.vectors.liveCount }, 'the vector index does not match the records and is rebuilt');
+      await indexes.vectors.close();
+      indexes.vectors = await factories.openVectorIndex(vectorOptions, null);
+      vectors = null;
+      await rebuild(records, indexes, { directory: true, vectors: false, filters: true, keywords: true }, vectorOptions.dim);
+    }
+    const counters = {
       lastOperation: Math.max(manifest?.operation ?? 0, journal.lastOperation),
       lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await records.lastRecno()),
-    },
-  };
-}
-
-async function usableManifest(folder: string, logger: ShardLogger): Promise<Manifest | null> {
-  const manifest = await readManifest(folder);
-  if (!(manifest instanceof Error)) return manifest;
-  logger.warn({ error: manifest, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
-  return null;
-}
-
-async function openSavedVectors(factories: IndexFactories, options: VectorIndexOptions, manifest: Manifest, logger: ShardLogger) {
-  try {
-    return await factories.openVectorIndex(options, manifest.vectors);
+    };
+    const isSound = directory !== null && vectors !== null && filters !== null && keywords !== null;
+    const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
+    return { indexes, counters, manifest, pendingChanges: isSound || isEmpty ? journal.touched.size : Infinity };
   } catch (error) {
-    logger.warn({ error, folder: options.folder }, 'the saved vector index cannot be used and is rebuilt from the records');
+    await indexes.vectors.close();
+    throw error;
+  }
+}
+
+interface Journal {
+  /** What each slot touched holds in the end: a record, or null for nothing. */
+  touched: Map<number, number | null>;
+  lastOperation: number;
+  lastRecno: number;
+}
+
+/** The manifest in force and the journal after it; null, and no slots in the journal, when everything is to be rebuilt. */
+async function usableManifest({ folder, records, logger }: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
+  const manifest = await readManifest(folder);
+  if (manifest instanceof Error) {
+    logger.warn({ error: manifest, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
+  } else if (manifest !== null) {
+    const journal = await readJournal(records, manifest.operation);
+    if (journal !== null) return { manifest, journal };
+    logger.warn({ folder, operation: manifest.operation }, 'the checkpoint is ahead of the records; the indexes are rebuilt from the records');
+  }
+  const whole = (await readJournal(records, 0)) as Journal;
+  return { manifest: null, journal: { ...whole, touched: new Map() } };
+}
+
+/** The journal after `operation`; null when it does not hold that operation itself, so that the records are older. */
+async function readJournal(records: RecordStore, operation: number): Promise<Journal | null> {
+  const journal: Journal = { touched: new Map(), lastOperation: 0, lastRecno: 0 };
+  let isFirst = true;
+  // From the entry of `operation` itself, which trimming keeps.
+  for await (const page of records.journal(Math.max(0, operation - 1))) {
+    for (const { operation: number, entry } of page) {
+      journal.lastOperation = number;
+      if (isFirst && operation > 0) {
+        if (number !== operation) return null;
+        isFirst = false;
+        continue;
+      }
+      isFirst = false;
+      for (const slot of entry.freedSlots) journal.touched.set(slot, null);
+      for (const { slot, recno } of entry.filledSlots) {
+        journal.touched.set(slot, recno);
+        journal.lastRecno = Math.max(journal.lastRecno, recno);
+      }
+    }
+  }
+  return isFirst && operation > 0 ? null : journal;
+}
+
+async function openSavedVectors({ factories, vectorOptions, logger }: RecoveryParts, manifest: Manifest): Promise<VectorIndex | null> {
+  try {
+    return await factories.openVectorIndex(vectorOptions, manifest.vectors);
+  } catch (error) {
+    logger.warn({ error, folder: vectorOptions.folder }, 'the saved vector index cannot be used and is rebuilt from the records');
     return null;
   }
 }
 
-/** What the journal says of the slots touched after an operation: the record each holds in the end, null for none. */
-async function readJournal(records: RecordStore, after: number): Promise<{ touched: Map<number, number | null>; lastOperation: number; lastRecno: number }> {
-  const touched = new Map<number, number | null>();
-  let lastOperation = 0;
-  let lastRecno = 0;
-  for await (const page of records.journal(after)) {
-    for (const { operation, entry } of page) {
-      lastOperation = operation;
-      for (const slot of entry.freedSlots) touched.set(slot, null);
-      for (const { slot, recno } of entry.filledSlots) {
-        touched.set(slot, recno);
-        lastRecno = Math.max(lastRecno, recno);
-      }
-    }
-  }
-  return { touched, lastOperation, lastRecno };
-}
+/** Which indexes came from a checkpoint; the others are empty and rebuilt. */
+type Sound = Record<keyof ShardIndexes, boolean>;
 
-type Repair = { recno: number; item: ItemRecord } | null;
-
-async function readRepairs(records: RecordStore, touched: ReadonlyMap<number, number | null>): Promise<Map<number, Repair>> {
-  const repairs = new Map<number, Repair>();
-  const entries = [...touched];
-  for (let at = 0; at < entries.length; at += REPAIR_BATCH) {
-    const batch = entries.slice(at, at + REPAIR_BATCH);
-    const filled = batch.filter(([, recno]) => recno !== null) as [number, number][];
-    const stored = await records.read(filled.map(([, recno]) => recno));
-    for (const [slot, recno] of batch) if (recno === null) repairs.set(slot, null);
-    filled.forEach(([slot, recno], i) => {
-      const bytes = stored[i];
-      if (bytes === undefined) throw new QuiverError('storage_failed', `record ${recno} is in the journal but not in the store`);
-      repairs.set(slot, { recno, item: recordFromBytes(bytes) });
+async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound, touched: ReadonlyMap<number, number | null>, dim: number): Promise<void> {
+  if (touched.size === 0) return;
+  const slots = ChunkedSlotSet.fromArray(Uint32Array.from(touched.keys()).sort());
+  // The directory was loaded without them.
+  if (sound.vectors) indexes.vectors.remove(slots.toArray());
+  if (sound.filters) indexes.filters.removeEverywhere(slots);
+  if (sound.keywords) indexes.keywords.removeEverywhere(slots);
+  const recnos = [...touched.values()].filter((recno) => recno !== null).sort((a, b) => a - b);
+  for (let at = 0; at < recnos.length; at += REPAIR_BATCH) {
+    const batch = recnos.slice(at, at + REPAIR_BATCH);
+    const items = await records.read(batch);
+    const page = items.map((item, i) => {
+      if (item === undefined) throw new QuiverError('storage_failed', 'a record is in the journal but not in the store', { details: { recno: batch[i] } });
+      return { recno: batch[i], item };
     });
+    putItems(indexes, sound, page, dim);
   }
-  return repairs;
 }
 
-function entriesOf(repairs: ReadonlyMap<number, Repair>): Map<number, DirectoryEntry | null> {
-  return new Map([...repairs].map(([slot, repair]) => [slot, repair === null ? null : directoryEntry(repair.recno, repair.item)]));
+/** Fills the indexes that are not sound from all records, in one pass. */
+async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound, dim: number): Promise<void> {
+  const missing: Sound = { directory: !sound.directory, vectors: !sound.vectors, filters: !sound.filters, keywords: !sound.keywords };
+  if (!Object.values(missing).includes(true)) return;
+  for await (const page of records.items()) putItems(indexes, missing, page, dim);
+}
+
+/** Puts items into the indexes chosen, in which their slots are empty. */
+function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): void {
+  for (const { recno, item } of page) {
+    if (chosen.directory) indexes.directory.put(item.slot, directoryEntry(recno, item));
+    if (!chosen.filters && !chosen.keywords) continue;
+    const metadata = parsedMetadata(item.metadata);
+    if (chosen.filters) indexes.filters.put(item.slot, metadata);
+    if (chosen.keywords) indexes.keywords.put(item.slot, keywordText(item.text, metadata));
+  }
+  if (chosen.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);
 }
 
 function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {
   return { externalId: item.externalId, recno, stamp: item.stamp, metadata: item.metadata, hasText: item.text !== null };
-}
-
-function addToTextIndexes(item: ItemRecord, filters: ShardIndexes['filters'] | null, keywords: ShardIndexes['keywords'] | null): void {
-  if (filters === null && keywords === null) return;
-  const metadata = parsedMetadata(item.metadata);
-  filters?.put(item.slot, metadata);
-  keywords?.put(item.slot, keywordText(item.text, metadata));
-}
-
-/** Fills the indexes that `missing` names from all records, in one pass. */
-async function rebuild(
-  records: RecordStore,
-  indexes: ShardIndexes,
-  dim: number,
-  missing: { directory: boolean; vectors: boolean; filters: boolean; keywords: boolean },
-): Promise<void> {
-  if (!Object.values(missing).includes(true)) return;
-  for await (const page of records.items()) {
-    for (const { recno, item } of page) {
-      if (missing.directory) indexes.directory.put(item.slot, directoryEntry(recno, item));
-      addToTextIndexes(item, missing.filters ? indexes.filters : null, missing.keywords ? indexes.keywords : null);
-    }
-    if (missing.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);
-  }
 }

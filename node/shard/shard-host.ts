@@ -1,14 +1,29 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
-import { Shard } from './shard';
+import { Shard, specText } from './shard';
 import type { ShardOptions } from './shard-options';
+import { syncFolder } from './stable-folder';
+import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
-/** A shard that diverged is opened anew at most this often, so that a failing disk is not hammered. */
+/** A shard that can't be opened, or diverges again and again, is opened anew after this long, then twice as long and so on. */
 const REOPEN_DELAY_MS = 1_000;
+const REOPEN_DELAY_MAX_MS = 30_000;
+/** Waiting bytes of all shards beyond which writers are turned away: some seconds of a bulk load. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+/** A shard that is to be here: opening, open, or waiting to be opened anew. */
+interface HostedShard {
+  readonly spec: ShardSpec;
+  /** Rejected while the shard can't be opened; replaced by each attempt. */
+  shard: Promise<Shard>;
+  openedAtMs: number;
+  retry: NodeJS.Timeout | null;
+}
 
 /**
  * The shards of one node, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its own. One store
@@ -16,8 +31,11 @@ const REOPEN_DELAY_MS = 1_000;
  * one harms no other; the price is some open files and a small memtable each.
  */
 export class ShardHost {
-  private readonly shards = new Map<string, Promise<Shard>>();
-  private closed = false;
+  private readonly hosted = new Map<string, HostedShard>();
+  /** Shards whose data are being removed. */
+  private readonly leaving = new Map<string, Promise<void>>();
+  private readonly budget = new WriteBudget(WAITING_BYTES_MAX);
+  private closing: Promise<void> | null = null;
 
   private constructor(
     private readonly folder: string,
@@ -31,81 +49,138 @@ export class ShardHost {
     return new ShardHost(folder, options);
   }
 
-  /** Opens or makes a shard; nothing happens when it is open. */
+  /** Opens or makes a shard; nothing happens when it is open. Errors: storage_failed, unavailable. */
   async open(spec: ShardSpec): Promise<void> {
-    if (this.closed) throw new QuiverError('unavailable', 'the node is shutting down');
     const name = nameOf(spec);
-    let opening = this.shards.get(name);
-    if (opening === undefined) {
-      opening = this.openShard(spec);
-      this.shards.set(name, opening);
-      opening.catch(() => this.shards.get(name) === opening && this.shards.delete(name));
+    for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
+    if (this.closing !== null) throw shuttingDown();
+    let hosted = this.hosted.get(name);
+    if (hosted === undefined) {
+      hosted = this.host(name, spec);
+    } else if (specText(hosted.spec) !== specText(spec)) {
+      throw new QuiverError('storage_failed', `the shard is ${specText(hosted.spec)}, not ${specText(spec)}`);
     }
-    await opening;
+    await hosted.shard;
   }
 
-  /** The open shard. Errors: not_found. */
+  /** The open shard. Errors: not_found, unavailable while it is being opened anew and can't be. */
   async shard(id: ShardId): Promise<Shard> {
-    const shard = this.shards.get(nameOf(id));
-    if (shard === undefined) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} is not on this node`);
-    return shard;
+    const hosted = this.hosted.get(nameOf(id));
+    if (hosted !== undefined) return hosted.shard;
+    if (this.closing !== null) throw shuttingDown();
+    throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} is not on this node`);
   }
 
   /** Removes a shard and its data; nothing happens when it is gone. */
-  async drop(id: ShardId): Promise<void> {
+  drop(id: ShardId): Promise<void> {
     const name = nameOf(id);
-    const shard = await this.shards.get(name)?.catch(() => undefined);
-    this.shards.delete(name);
-    await shard?.close({ discard: true });
-    const trash = join(this.folder, 'trash');
-    await mkdir(trash, { recursive: true });
-    const target = join(trash, `${id.collectionUid}-${id.shard}`);
-    try {
-      await rename(join(this.folder, 'shards', name), target);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    let left = this.leaving.get(name);
+    if (left === undefined) {
+      left = this.remove(id, name).finally(() => this.leaving.delete(name));
+      this.leaving.set(name, left);
     }
-    await rm(target, { recursive: true, force: true });
-    await this.removeEmptyCollectionFolder(id.collectionUid);
+    return left;
   }
 
   /** Resolves when no shard has queued writes or background work. */
   async settled(): Promise<void> {
-    await Promise.all([...this.shards.values()].map(async (shard) => (await shard).settled()));
+    await Promise.all([...this.hosted.values()].map(async (hosted) => (await hosted.shard).settled()));
   }
 
   /** Closes every shard, with a checkpoint each; idempotent. */
-  async close(): Promise<void> {
-    this.closed = true;
-    const closing = [...this.shards.values()].map(async (shard) => (await shard.catch(() => undefined))?.close());
-    this.shards.clear();
-    await Promise.all(closing);
+  close(): Promise<void> {
+    this.closing ??= this.closeAll();
+    return this.closing;
   }
 
-  private openShard(spec: ShardSpec): Promise<Shard> {
-    return Shard.open(join(this.folder, 'shards', nameOf(spec)), spec, this.options, (error) => this.reopen(spec, error));
+  private async closeAll(): Promise<void> {
+    const closings = [...this.hosted.values()].map(async (hosted) => {
+      if (hosted.retry !== null) clearTimeout(hosted.retry);
+      await (await hosted.shard.catch(() => null))?.close();
+    });
+    const results = await Promise.allSettled([...closings, ...this.leaving.values()]);
+    this.hosted.clear();
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  private async remove(id: ShardId, name: string): Promise<void> {
+    const hosted = this.hosted.get(name);
+    this.hosted.delete(name);
+    if (hosted !== undefined && hosted.retry !== null) clearTimeout(hosted.retry);
+    const shard = await hosted?.shard.catch(() => undefined);
+    await shard?.close('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
+    const trash = join(this.folder, 'trash');
+    await mkdir(trash, { recursive: true });
+    const target = join(trash, randomUUID());
+    const collection = join(this.folder, 'shards', id.collectionUid);
+    try {
+      await rename(join(this.folder, 'shards', name), target);
+      await syncFolder(collection);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    await rm(target, { recursive: true, force: true });
+    const left = await readdir(collection).catch(() => null);
+    // Another of its shards may be made at the same moment.
+    if (left !== null && left.length === 0) await rmdir(collection).catch(() => undefined);
+  }
+
+  private host(name: string, spec: ShardSpec): HostedShard {
+    const hosted = { spec: { ...spec }, openedAtMs: -Infinity, retry: null } as Omit<HostedShard, 'shard'> as HostedShard;
+    hosted.shard = this.openShard(name, hosted);
+    hosted.shard.catch(() => this.hosted.get(name) === hosted && this.hosted.delete(name));
+    this.hosted.set(name, hosted);
+    return hosted;
+  }
+
+  private async openShard(name: string, hosted: HostedShard): Promise<Shard> {
+    const shard = await Shard.open(join(this.folder, 'shards', name), hosted.spec, this.options, {
+      budget: this.budget,
+      onDiverged: (error) => this.reopen(name, hosted, error),
+    });
+    hosted.openedAtMs = performance.now();
+    return shard;
   }
 
   /** Closes a shard whose indexes can't be trusted and opens it from its records. Calls meanwhile wait for it. */
-  private reopen(spec: ShardSpec, cause: Error): void {
-    const name = nameOf(spec);
-    const diverged = this.shards.get(name);
-    if (diverged === undefined || this.closed) return;
+  private reopen(name: string, hosted: HostedShard, cause: Error): void {
+    if (!this.isHosted(name, hosted)) return;
     this.options.logger.error({ error: cause, shard: name }, 'a shard could not follow its own records and is opened anew');
-    const opening = (async () => {
-      await (await diverged).close({ discard: true });
-      await new Promise((wake) => setTimeout(wake, REOPEN_DELAY_MS));
-      return this.openShard(spec);
-    })();
-    this.shards.set(name, opening);
-    opening.catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard cannot be opened'));
+    const diverged = hosted.shard;
+    const delayMs = Math.max(0, REOPEN_DELAY_MS - (performance.now() - hosted.openedAtMs));
+    this.attempt(name, hosted, REOPEN_DELAY_MS, async () => {
+      await (await diverged).close('diverged').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a diverged shard failed to close'));
+      if (delayMs > 0) await new Promise((wake) => setTimeout(wake, delayMs));
+    });
   }
 
-  private async removeEmptyCollectionFolder(uid: string): Promise<void> {
-    const folder = join(this.folder, 'shards', uid);
-    const left = await readdir(folder).catch(() => null);
-    if (left !== null && left.length === 0) await rmdir(folder).catch(() => undefined);
+  /** One attempt to open a shard anew; after a failure calls are refused until the next. */
+  private attempt(name: string, hosted: HostedShard, retryMs: number, prepare: () => Promise<void>): void {
+    hosted.shard = (async () => {
+      await prepare();
+      if (!this.isHosted(name, hosted)) throw shuttingDown();
+      try {
+        return await this.openShard(name, hosted);
+      } catch (error) {
+        this.options.logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
+        if (this.isHosted(name, hosted)) {
+          hosted.retry = setTimeout(() => this.attempt(name, hosted, Math.min(retryMs * 2, REOPEN_DELAY_MAX_MS), async () => undefined), retryMs);
+          hosted.retry.unref();
+        }
+        throw new QuiverError('unavailable', 'the shard is being brought back from its records; the call may be retried', { cause: error });
+      }
+    })();
+    hosted.shard.catch(() => undefined);
   }
+
+  private isHosted(name: string, hosted: HostedShard): boolean {
+    return this.closing === null && this.hosted.get(name) === hosted;
+  }
+}
+
+function shuttingDown(): QuiverError {
+  return new QuiverError('unavailable', 'the node is shutting down');
 }
 
 function nameOf(id: ShardId): string {

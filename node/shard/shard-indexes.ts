@@ -29,6 +29,8 @@ export interface IndexedItem {
   externalId: string;
   stamp: number;
   metadata: string;
+  /** `metadata`, parsed: what can't be parsed must not come so far. */
+  parsed: JsonObject;
   text: string | null;
   vector: Float32Array;
 }
@@ -56,10 +58,9 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
   if (items.length === 0) return;
   addVectors(indexes.vectors, items, dim);
   for (const item of items) {
-    const metadata = parsedMetadata(item.metadata);
     indexes.directory.put(item.slot, { ...item, hasText: item.text !== null });
-    indexes.filters.put(item.slot, metadata);
-    indexes.keywords.put(item.slot, keywordText(item.text, metadata));
+    indexes.filters.put(item.slot, item.parsed);
+    indexes.keywords.put(item.slot, keywordText(item.text, item.parsed));
   }
 }
 

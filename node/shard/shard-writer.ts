@@ -1,9 +1,9 @@
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { recordToBytes, textFromRecordBytes } from '../records/record-codec';
+import { recordToBytes } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
-import { type IndexedItem, type ShardIndexes, addToIndexes, removeFromIndexes } from './shard-indexes';
+import { type IndexedItem, type ShardIndexes, addToIndexes, parsedMetadata, removeFromIndexes } from './shard-indexes';
 import { type PriorItem, planWrites } from './write-plan';
 
 /** Where the numbering of a shard stands. */
@@ -21,8 +21,6 @@ export interface ShardCounters {
  */
 export class ShardWriter {
   private broken: QuiverError | null = null;
-  /** Items put or deleted since the last checkpoint. */
-  changesSinceCheckpoint = 0;
 
   constructor(
     private readonly parts: {
@@ -31,6 +29,8 @@ export class ShardWriter {
       indexes: ShardIndexes;
       slots: SlotAllocator;
       counters: ShardCounters;
+      /** Called after each batch with the number of items put or deleted. */
+      onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened anew. */
       onDiverged: (error: Error) => void;
     },
@@ -45,11 +45,15 @@ export class ShardWriter {
 
     const operation = counters.lastOperation + 1;
     let recno = counters.lastRecno;
-    const items: IndexedItem[] = puts.map(({ item }) => ({ ...item, slot: slots.allocate(), recno: ++recno }));
+    const parsed = puts.map(({ item }) => parsedMetadata(item.metadata));
+    const items: IndexedItem[] = puts.map(({ item }, i) => ({ ...item, parsed: parsed[i], slot: slots.allocate(), recno: ++recno }));
     const freed: number[] = [];
+    const successors = new Map<number, number>();
     const dropped = deletes.map(({ externalId, prior }) => ({ ...prior, externalId, leavesOrder: true }));
-    puts.forEach(({ item, prior }) => {
-      if (prior !== null) dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
+    puts.forEach(({ item, prior }, i) => {
+      if (prior === null) return;
+      dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
+      successors.set(prior.slot, items[i].slot);
     });
     for (const { slot } of dropped) freed.push(slot);
     try {
@@ -60,7 +64,7 @@ export class ShardWriter {
     }
     counters.lastOperation = operation;
     counters.lastRecno = recno;
-    this.changesSinceCheckpoint += items.length + dropped.length;
+    this.parts.onChanges(items.length + dropped.length);
     try {
       removeFromIndexes(indexes, freed);
       addToIndexes(indexes, items, dim);
@@ -69,7 +73,7 @@ export class ShardWriter {
       this.parts.onDiverged(error as Error);
       throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
     }
-    slots.release(freed);
+    slots.release(freed, successors);
     return outcomes;
   }
 
@@ -94,7 +98,13 @@ export class ShardWriter {
     }
     if (recnos.size === 0) return new Map();
     const wanted = [...recnos];
-    const found = await this.parts.records.read(wanted);
-    return new Map(wanted.map((recno, i) => [recno, found[i] === undefined ? null : textFromRecordBytes(found[i])]));
+    const found = await this.parts.records.readTexts(wanted);
+    return new Map(
+      wanted.map((recno, i) => {
+        const text = found[i];
+        if (text === undefined) throw new QuiverError('storage_failed', 'an item has no record any more');
+        return [recno, text];
+      }),
+    );
   }
 }

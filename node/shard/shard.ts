@@ -1,56 +1,64 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
-import { type CheckpointFile, type Manifest, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
-import { recoverShard } from './recovery';
-import type { ShardIndexes } from './shard-indexes';
+import { removeOtherCheckpoints } from './checkpoint';
+import { checkOperations } from './checked-write';
+import { Checkpointer } from './checkpointer';
+import { type RecoveredShard, recoverShard } from './recovery';
+import { ShardItems } from './shard-items';
 import type { ShardOptions } from './shard-options';
-import { ShardReader } from './shard-reader';
-import { type ShardCounters, ShardWriter } from './shard-writer';
-import { WriteQueue } from './write-queue';
+import { ShardSearch } from './shard-search';
+import { ShardWriter } from './shard-writer';
+import { makeStableFolder, syncFolder } from './stable-folder';
+import { type WriteBudget, WriteQueue } from './write-queue';
 
-/**
- * When a checkpoint is due: after this many changed items or rows newly in a graph, or a tenth of the shard where that
- * is more. It bounds what a start after a crash has to repeat to some seconds, and the writing to a small part of the load.
- */
-const CHECKPOINT_CHANGES_MIN = 50_000;
-const CHECKPOINT_SHARE = 0.1;
-const CHECKPOINT_CHECK_MS = 5_000;
+/** The paths on which a shard is read. */
+export interface ShardReader {
+  search: ShardSearch;
+  items: ShardItems;
+}
+
+/** How a shard is closed: for now, or because its data are to be removed, which running calls are told. */
+export type ClosingReason = 'closed' | 'dropped' | 'diverged';
 
 /** One shard, open: records, indexes, and the paths between them. Everything it holds on disk is under its folder. */
 export class Shard {
-  readonly reader: ShardReader;
-  private readonly writer: ShardWriter;
+  private readonly reader: ShardReader;
   private readonly queue: WriteQueue;
-  private readonly timer: NodeJS.Timeout;
-  private checkpointing: Promise<void> | null = null;
-  private closing: Promise<void> | null = null;
-  /** Rows in graphs when the last checkpoint began: graphs grow in the background, and building them is dear. */
-  private sealedRowsAtCheckpoint: number;
+  private readonly checkpointer: Checkpointer;
+  private diverged = false;
+  private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
 
   private constructor(
-    private readonly parts: {
-      folder: string;
-      records: RecordStore;
-      indexes: ShardIndexes;
-      counters: ShardCounters;
-      slots: SlotAllocator;
-      options: ShardOptions;
-    },
-    private manifest: Manifest | null,
-    dim: number,
-    onDiverged: (error: Error) => void,
+    readonly spec: ShardSpec,
+    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard },
+    surroundings: { budget: WriteBudget; onDiverged: (error: Error) => void },
   ) {
-    const { records, indexes, slots, counters } = parts;
-    this.reader = new ShardReader({ dim, records, indexes, slots });
-    this.writer = new ShardWriter({ dim, records, indexes, slots, counters, onDiverged });
-    this.queue = new WriteQueue((requests) => this.writer.commit(requests));
-    this.sealedRowsAtCheckpoint = this.sealedRows();
-    this.timer = setInterval(() => this.checkpointIfDue(), CHECKPOINT_CHECK_MS);
-    this.timer.unref();
+    const { folder, records, options, recovered } = parts;
+    const { indexes, counters } = recovered;
+    const { dim } = spec;
+    const { limit, free } = indexes.directory.freeSlots();
+    const slots = new SlotAllocator(limit, free);
+    this.reader = {
+      search: new ShardSearch({ records, indexes, slots }),
+      items: new ShardItems({ dim, records, indexes, counters }),
+    };
+    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
+    const writer = new ShardWriter({
+      dim,
+      records,
+      indexes,
+      slots,
+      counters,
+      onChanges: (count) => this.checkpointer.noteChanges(count),
+      onDiverged: (error) => {
+        this.diverged = true;
+        surroundings.onDiverged(error);
+      },
+    });
+    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => writer.commit(requests) });
   }
 
   /**
@@ -58,12 +66,18 @@ export class Shard {
    * answer rightly and has to be closed and opened anew.
    * Errors: storage_failed, also for a folder in use and for a shard of another dimension or metric.
    */
-  static async open(folder: string, spec: ShardSpec, options: ShardOptions, onDiverged: (error: Error) => void): Promise<Shard> {
-    await mkdir(folder, { recursive: true });
+  static async open(
+    folder: string,
+    spec: ShardSpec,
+    options: ShardOptions,
+    surroundings: { budget: WriteBudget; onDiverged: (error: Error) => void },
+  ): Promise<Shard> {
+    await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
+    let recovered: RecoveredShard | null = null;
     try {
-      await checkSpec(records, spec);
-      const { indexes, counters, manifest } = await recoverShard({
+      await claimRecords(records, folder, spec);
+      recovered = await recoverShard({
         folder,
         records,
         factories: options.factories,
@@ -77,113 +91,126 @@ export class Shard {
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),
         },
       });
-      const { limit, free } = indexes.directory.freeSlots();
-      const slots = new SlotAllocator(limit, free);
-      await removeOtherCheckpoints(folder, manifest?.number ?? null);
-      return new Shard({ folder, records, indexes, counters, slots, options }, manifest, spec.dim, onDiverged);
+      await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
+      return new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
     } catch (error) {
+      await recovered?.indexes.vectors.close();
       await records.close();
       throw error;
     }
   }
 
+  /** Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for what callers must not send. */
   write(operations: WriteOperation[]): Promise<WriteOutcome[]> {
-    return this.queue.push(operations);
+    return this.whileOpen(async () => {
+      checkOperations(operations, this.spec.dim);
+      return this.queue.push(operations);
+    });
+  }
+
+  read<Result>(look: (reader: ShardReader) => Result | Promise<Result>): Promise<Result> {
+    return this.whileOpen(async () => look(this.reader));
   }
 
   get vectorCount(): number {
-    return this.parts.indexes.directory.liveCount;
+    return this.parts.recovered.indexes.directory.liveCount;
   }
 
-  async status(): Promise<ShardStatus> {
-    const { indexes, records, counters } = this.parts;
-    const vectors = indexes.vectors.status();
-    return {
-      vectorCount: indexes.directory.liveCount,
-      lastOperation: counters.lastOperation,
-      lastStamp: indexes.directory.lastStamp,
-      diskBytes: vectors.diskBytes + (await records.sizeBytes()),
-      memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
-      segments: vectors.segments,
-    };
+  status(): Promise<ShardStatus> {
+    const { records, recovered } = this.parts;
+    const { indexes, counters } = recovered;
+    return this.whileOpen(async () => {
+      const vectors = indexes.vectors.status();
+      return {
+        vectorCount: indexes.directory.liveCount,
+        lastOperation: counters.lastOperation,
+        lastStamp: indexes.directory.lastStamp,
+        diskBytes: vectors.diskBytes + (await records.sizeBytes()),
+        memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
+        segments: vectors.segments,
+      };
+    });
   }
 
   /** Resolves when no write is queued and the vector index has no background work. */
   async settled(): Promise<void> {
     await this.queue.settled();
-    await this.parts.indexes.vectors.settled();
+    await this.parts.recovered.indexes.vectors.settled();
   }
 
   /** Writes the present state of the indexes, so that a later start does not have to repeat what led to it. */
   checkpoint(): Promise<void> {
-    this.checkpointing ??= this.writeCheckpoint().finally(() => (this.checkpointing = null));
-    return this.checkpointing;
+    return this.whileOpen(() => this.checkpointer.write());
   }
 
-  /** Finishes what is queued, writes a checkpoint when anything changed (unless `discard`), and closes; idempotent. */
-  close(options: { discard: boolean } = { discard: false }): Promise<void> {
-    this.closing ??= this.finish(options.discard);
-    return this.closing;
+  /** Finishes what is queued, writes a checkpoint when the data stay and anything changed, and closes; idempotent. */
+  close(reason: ClosingReason = 'closed'): Promise<void> {
+    this.closing ??= { reason, done: this.finish(reason) };
+    return this.closing.done;
   }
 
-  private async finish(discard: boolean): Promise<void> {
-    clearInterval(this.timer);
-    const { indexes, records, folder, options } = this.parts;
+  private async finish(reason: ClosingReason): Promise<void> {
+    const { records, folder, options, recovered } = this.parts;
+    if (reason === 'dropped') this.queue.abandon(() => this.closedError(reason));
+    if (reason !== 'closed') this.queue.abandon(() => this.closedError(reason));
     await this.queue.settled();
-    await this.checkpointing?.catch(() => undefined);
-    if (!discard && this.isChanged()) {
-      await this.checkpoint().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
+    await this.checkpointer.stop();
+    // The indexes of a diverged shard do not show what its counters say.
+    if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
+      await this.checkpointer
+        .write()
+        .catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
-    await indexes.vectors.close();
-    await records.close();
+    try {
+      await recovered.indexes.vectors.close();
+    } finally {
+      await records.close();
+    }
   }
 
-  /** Whether a checkpoint would hold more than the last one: newer operations, or more of the graph. */
-  private isChanged(): boolean {
-    return this.parts.counters.lastOperation > (this.manifest?.operation ?? 0) || this.sealedRows() !== this.sealedRowsAtCheckpoint;
+  /** Runs a call; one that fails because the shard closes under it is told so, and one that a divergence may have misled too. */
+  private async whileOpen<Result>(call: () => Promise<Result>): Promise<Result> {
+    this.checkOpen();
+    let result: Result;
+    try {
+      result = await call();
+    } catch (error) {
+      if (!isAboutWrite(error)) this.checkOpen();
+      throw error;
+    }
+    if (this.diverged) throw this.closedError('diverged');
+    return result;
   }
 
-  private sealedRows(): number {
-    return this.parts.indexes.vectors.status().segments.reduce((rows, segment) => rows + (segment.kind === 'sealed' ? segment.rows : 0), 0);
+  private checkOpen(): void {
+    if (this.closing !== null) throw this.closedError(this.closing.reason);
   }
 
-  private checkpointIfDue(): void {
-    const { indexes, folder, options } = this.parts;
-    const due = Math.max(CHECKPOINT_CHANGES_MIN, indexes.directory.liveCount * CHECKPOINT_SHARE);
-    const progress = Math.max(this.writer.changesSinceCheckpoint, Math.abs(this.sealedRows() - this.sealedRowsAtCheckpoint));
-    if (this.closing !== null || progress < due) return;
-    this.checkpoint().catch((error: unknown) => options.logger.error({ error, folder }, 'a checkpoint failed; the last one stays in force'));
-  }
-
-  private async writeCheckpoint(): Promise<void> {
-    const { folder, indexes, counters, records } = this.parts;
-    const number = (this.manifest?.number ?? 0) + 1;
-    // What follows covers every operation up to here; slots touched later are repaired from the journal at the next start.
-    const operation = counters.lastOperation;
-    const lastRecno = counters.lastRecno;
-    const sealedRows = this.sealedRows();
-    this.writer.changesSinceCheckpoint = 0;
-    await removeOtherCheckpoints(folder, this.manifest?.number ?? null);
-    const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);
-    const files = {
-      directory: await write('directory', indexes.directory.save()),
-      filters: await write('filters', indexes.filters.save()),
-      keywords: await write('keywords', indexes.keywords.save()),
-    };
-    const vectors = await indexes.vectors.save();
-    const manifest: Manifest = { operation, lastRecno, number, files, vectors };
-    await writeManifest(folder, manifest);
-    this.manifest = manifest;
-    this.sealedRowsAtCheckpoint = sealedRows;
-    await removeOtherCheckpoints(folder, number);
-    await indexes.vectors.discardOtherSaves(vectors);
-    await records.trimJournal(operation);
+  private closedError(reason: ClosingReason): QuiverError {
+    const { shard, collectionUid } = this.spec;
+    if (reason === 'dropped') return new QuiverError('not_found', `shard ${shard} of collection ${collectionUid} is not on this node`);
+    return new QuiverError('unavailable', `shard ${shard} is being closed; the call may be retried`);
   }
 }
 
-async function checkSpec(records: RecordStore, spec: ShardSpec): Promise<void> {
-  const wanted = JSON.stringify({ format: 1, uid: spec.collectionUid, shard: spec.shard, dim: spec.dim, metric: spec.metric });
+/** An outcome that closing does not change. */
+function isAboutWrite(error: unknown): boolean {
+  return error instanceof QuiverError && (error.kind === 'commit_unknown' || error.kind === 'overloaded');
+}
+
+/** The specification as it is stored with a shard's records: what must not change between two starts. */
+export function specText(spec: ShardSpec): string {
+  return JSON.stringify({ format: 1, uid: spec.collectionUid, shard: spec.shard, dim: spec.dim, metric: spec.metric });
+}
+
+/** Marks new records as those of the shard, on stable storage, or checks that they are. */
+async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<void> {
   const stored = await records.spec();
-  if (stored === null) return records.writeSpec(wanted);
-  if (stored !== wanted) throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${wanted}`);
+  if (stored === null) {
+    await records.writeSpec(specText(spec));
+    await syncFolder(folder);
+    await syncFolder(dirname(folder));
+  } else if (stored !== specText(spec)) {
+    throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
+  }
 }

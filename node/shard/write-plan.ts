@@ -68,8 +68,13 @@ function updated(operation: UpsertOperation, existing: PlannedItem | PriorItem |
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,
-    metadata: operation.metadata ?? existing?.metadata ?? '{}',
+    metadata: operation.metadata === undefined ? (existing?.metadata ?? '{}') : wellFormed(operation.metadata),
     text: operation.text ?? existing?.text ?? null,
     vector: operation.vector,
   };
+}
+
+/** JSON text may hold lone surrogates, which UTF-8 can't carry; written as escapes they mean the same. */
+function wellFormed(json: string): string {
+  return json.isWellFormed() ? json : JSON.stringify(JSON.parse(json));
 }

@@ -1,10 +1,26 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 
-/** Waiting bytes beyond which writers are turned away: some seconds of a bulk load. */
-const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 /** A batch takes what waits up to this size: larger ones make every writer in them wait longer and gain nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
+
+/** What waits to be written on a whole node, counted in one place: its shards share the memory. */
+export class WriteBudget {
+  private waitingBytes = 0;
+
+  constructor(private readonly bytesMax: number) {}
+
+  /** False when the bytes have no room; a write larger than the whole budget is let in when nothing else waits. */
+  take(bytes: number): boolean {
+    if (this.waitingBytes > 0 && this.waitingBytes + bytes > this.bytesMax) return false;
+    this.waitingBytes += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.waitingBytes -= bytes;
+  }
+}
 
 interface QueuedWrite {
   operations: WriteOperation[];
@@ -19,23 +35,34 @@ interface QueuedWrite {
  */
 export class WriteQueue {
   private waiting: QueuedWrite[] = [];
-  private waitingBytes = 0;
   private running: Promise<void> | null = null;
 
   /** `commit` makes the requests durable and visible, all or none, and answers the outcomes of each. */
-  constructor(private readonly commit: (requests: WriteOperation[][]) => Promise<WriteOutcome[][]>) {}
+  constructor(
+    private readonly parts: {
+      budget: WriteBudget;
+      commit: (requests: WriteOperation[][]) => Promise<WriteOutcome[][]>;
+    },
+  ) {}
 
   /** Errors: overloaded; what `commit` fails with. */
   push(operations: WriteOperation[]): Promise<WriteOutcome[]> {
     const bytes = bytesOf(operations);
-    if (this.waitingBytes > 0 && this.waitingBytes + bytes > QUEUED_BYTES_MAX) {
+    if (!this.parts.budget.take(bytes)) {
       return Promise.reject(new QuiverError('overloaded', 'server busy: too many writes are waiting, try again later'));
     }
     return new Promise((done, fail) => {
       this.waiting.push({ operations, bytes, done, fail });
-      this.waitingBytes += bytes;
       this.running ??= this.run();
     });
+  }
+
+  /** Fails what waits; what runs goes on. */
+  abandon(error: () => QuiverError): void {
+    for (const write of this.waiting.splice(0)) {
+      this.parts.budget.give(write.bytes);
+      write.fail(error());
+    }
   }
 
   /** Resolves when nothing is queued or running. */
@@ -49,7 +76,7 @@ export class WriteQueue {
     while (this.waiting.length > 0) {
       const batch = this.takeBatch();
       try {
-        const outcomes = await this.commit(batch.map((write) => write.operations));
+        const outcomes = await this.parts.commit(batch.map((write) => write.operations));
         batch.forEach((write, i) => write.done(outcomes[i]));
       } catch (error) {
         for (const write of batch) write.fail(error);
@@ -65,7 +92,7 @@ export class WriteQueue {
       bytes += this.waiting[count].bytes;
       count += 1;
     }
-    this.waitingBytes -= bytes;
+    this.parts.budget.give(bytes);
     return this.waiting.splice(0, count);
   }
 }

@@ -11,6 +11,9 @@ const BLOCK_CACHE_BYTES = 32 * 1024 * 1024;
 /** What an iterator reads ahead on its native thread in one go. */
 const READ_AHEAD_BYTES = 256 * 1024;
 
+/** RocksDB's words when another process, or this one, holds the folder's lock; it has no code for it. */
+const LOCK_HELD = /While lock file|lock hold by current process/i;
+
 type Database = rocksdb.RocksDatabase;
 
 /**
@@ -36,7 +39,7 @@ export class RocksKeyValueStore implements KeyValueStore {
         { createIfMissing: true, writeBufferSize: WRITE_BUFFER_BYTES, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true },
         (error) => {
           if (!error) return done();
-          const inUse = /lock/i.test(error.message);
+          const inUse = LOCK_HELD.test(error.message);
           const message = inUse ? `the data folder ${folder} is in use by another process` : `the store in ${folder} cannot be opened: ${error.message}`;
           fail(new QuiverError('storage_failed', message, { cause: error }));
         },

@@ -1,0 +1,25 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { WriteOperation } from '../../shared/shard/shard-client';
+
+/** What a directory entry can hold of an id; callers allow 512 characters. */
+const EXTERNAL_ID_LENGTH_MAX = 16_383;
+
+/**
+ * Refuses operations that could be stored but never applied: such a record would keep its shard from opening ever
+ * again. Callers have checked what clients send, so a refusal is a programmer's error.
+ * Errors: internal.
+ */
+export function checkOperations(operations: WriteOperation[], dim: number): void {
+  for (const operation of operations) {
+    const { externalId } = operation;
+    if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
+    if (operation.type === 'delete') continue;
+    if (operation.vector.length !== dim) throw refusal(`a vector of ${operation.vector.length} elements in a shard of dimension ${dim}`);
+    if (!Number.isSafeInteger(operation.stamp) || operation.stamp < 0) throw refusal('a stamp that is no safe integer');
+    if (operation.metadata !== undefined && !operation.metadata.startsWith('{')) throw refusal('metadata that is no JSON object');
+  }
+}
+
+function refusal(what: string): QuiverError {
+  return new QuiverError('internal', `a shard was given ${what}`);
+}

@@ -1,0 +1,131 @@
+import type { RecordStore } from '../records/record-store';
+import { type CheckpointFile, type Manifest, removeCheckpoint, removeOtherCheckpoints, writeCheckpointFile, writeManifest } from './checkpoint';
+import type { ShardIndexes } from './shard-indexes';
+import type { ShardLogger } from './shard-options';
+import type { ShardCounters } from './shard-writer';
+
+/**
+ * A checkpoint is due after this many changed items, this many bytes of their vectors, or a tenth of the shard where
+ * that is more: it bounds what a start after a crash has to repair to some seconds, and the writing to a small part of
+ * the load.
+ */
+const CHANGES_MIN = 50_000;
+const CHANGED_BYTES_MIN = 256 * 1024 * 1024;
+const CHANGED_SHARE = 0.1;
+/** Any change is in a checkpoint after this long. */
+const AGE_MAX_MS = 10 * 60_000;
+/** A graph that has grown by so much, after a load say, is saved at most this often: building it again takes longer. */
+const GRAPH_GROWTH = 1.1;
+const GRAPH_AGE_MS = 60_000;
+/** After a failed attempt, a full disk say, the next one waits. */
+const RETRY_MS = 60_000;
+const CHECK_MS = 5_000;
+
+/** Writes the checkpoints of one open shard: in the background when due, and on demand. */
+export class Checkpointer {
+  private manifest: Manifest | null;
+  private changes = 0;
+  private graphRows: number;
+  /** Number of the newest attempt, failed ones included: no folder is written twice. */
+  private lastNumber: number;
+  private lastStartMs = performance.now();
+  private notBeforeMs = 0;
+  private running: Promise<void> | null = null;
+  private readonly timer: NodeJS.Timeout;
+
+  /** `repairs`: how many items of the last checkpoint had to be mended when it was loaded; Infinity for all. */
+  constructor(
+    private readonly parts: {
+      folder: string;
+      records: RecordStore;
+      indexes: ShardIndexes;
+      counters: ShardCounters;
+      dim: number;
+      logger: ShardLogger;
+    },
+    last: { manifest: Manifest | null; repairs: number },
+  ) {
+    this.manifest = last.manifest;
+    this.graph = this.graphNow();
+    this.changes = last.repairs;
+    this.timer = setInterval(() => this.writeIfDue(), CHECK_MS);
+    this.timer.unref();
+  }
+
+  /** So many items were put or deleted. */
+  noteChanges(count: number): void {
+    this.changes += count;
+  }
+
+  /** Whether there is anything that the last checkpoint does not hold. */
+  get isBehind(): boolean {
+    return this.changes > 0 || this.graphRows !== this.graphRowsNow();
+  }
+
+  /** Writes the present state of the indexes, so that a later start does not have to repeat what led to it. */
+  write(): Promise<void> {
+    this.running ??= this.attempt().finally(() => (this.running = null));
+    return this.running;
+  }
+
+  /** Starts no more by itself, and waits for the one that runs. */
+  async stop(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running?.catch(() => undefined);
+  }
+
+  private writeIfDue(): void {
+    const nowMs = performance.now();
+    if (this.running !== null || nowMs < this.notBeforeMs || !this.isDue(nowMs - this.lastStartMs)) return;
+    this.write().catch((error: unknown) => {
+      this.notBeforeMs = performance.now() + RETRY_MS;
+      this.parts.logger.error({ error, folder: this.parts.folder }, 'a checkpoint failed; the last one stays in force');
+    });
+  }
+
+  private isDue(ageMs: number): boolean {
+    const { indexes, dim } = this.parts;
+    const countMin = Math.min(CHANGES_MIN, Math.ceil(CHANGED_BYTES_MIN / (dim * Float32Array.BYTES_PER_ELEMENT)));
+    if (this.changes >= Math.max(countMin, indexes.directory.liveCount * CHANGED_SHARE)) return true;
+    if (this.changes > 0 && ageMs > AGE_MAX_MS) return true;
+    return ageMs > GRAPH_AGE_MS && this.graphRowsNow() > this.graphRows * GRAPH_GROWTH;
+  }
+
+  /** The part of the vector index that changes without a write. */
+  private graphRowsNow(): number {
+    const { segments } = this.parts.indexes.vectors.status();
+    return segments.reduce((sum, { kind, rows }) => sum + (kind === 'sealed' ? rows : 0), 0);
+  }
+
+  private async attempt(): Promise<void> {
+    const { folder, indexes, counters, records } = this.parts;
+    const number = ++this.lastNumber;
+    // The checkpoint covers every operation up to here; slots touched later are repaired from the journal at the next start.
+    const { lastOperation, lastRecno } = counters;
+    const graphRows = this.graphRowsNow();
+    const covered = this.changes;
+    this.changes = 0;
+    this.lastStartMs = performance.now();
+    try {
+      const write = (name: CheckpointFile, chunks: Iterable<Buffer>) => writeCheckpointFile(folder, number, name, chunks);
+      const files = {
+        directory: await write('directory', indexes.directory.save()),
+        filters: await write('filters', indexes.filters.save()),
+        keywords: await write('keywords', indexes.keywords.save()),
+      };
+      const vectors = await indexes.vectors.save();
+      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors };
+      await writeManifest(folder, manifest);
+      this.manifest = manifest;
+      this.graphRows = graphRows;
+    } catch (error) {
+      this.changes += covered;
+      // On a full disk what was written of it is in the way of everything else.
+      await removeCheckpoint(folder, number).catch(() => undefined);
+      throw error;
+    }
+    await removeOtherCheckpoints(folder, number);
+    await indexes.vectors.discardOtherSaves(this.manifest.vectors);
+    await records.trimJournal(lastOperation);
+  }
+}

@@ -1,0 +1,142 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { matches } from '../../shared/filter/matches';
+import type { ScanRequest, StoredItem } from '../../shared/shard/shard-client';
+import type { RecordStore } from '../records/record-store';
+import type { SlotSet } from '../slots/slot-set';
+import { type ShardIndexes, parsedMetadata } from './shard-indexes';
+import type { ShardCounters } from './shard-writer';
+
+/** Items looked at per step of a scan: bounds what a scan with a rare filter holds in memory. */
+const SCAN_PAGE = 1000;
+/** Up to so many matches are put in order in memory (some milliseconds) instead of walking the whole insertion order. */
+const SORTED_MATCHES_MAX = 10_000;
+/** An item replaced while it is read is read again; every round needs a write that overtakes it, so few are seen. */
+const ROUNDS_MAX = 64;
+
+interface Place {
+  stamp: number;
+  externalId: string;
+}
+
+interface ReadItem {
+  recno: number;
+  item: StoredItem;
+}
+
+/** Reading whole items of one shard, each as one write left it. A read sees every write that was answered before it began. */
+export class ShardItems {
+  constructor(
+    private readonly parts: {
+      dim: number;
+      records: RecordStore;
+      indexes: ShardIndexes;
+      counters: ShardCounters;
+    },
+  ) {}
+
+  /** Errors: unavailable when the items change faster than they can be read. */
+  async fetch(request: { externalIds: string[]; vectors: boolean }): Promise<(StoredItem | null)[]> {
+    const found = await this.read(request.externalIds, request.vectors);
+    return found.map((entry) => entry?.item ?? null);
+  }
+
+  async scan(request: ScanRequest): Promise<StoredItem[]> {
+    const { indexes, counters } = this.parts;
+    const { directory } = indexes;
+    // Resolved once; what is stored after that is looked at by itself.
+    const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
+    const lastRecno = counters.lastRecno;
+    const items: StoredItem[] = [];
+    for await (const page of this.places(request, allowed)) {
+      const candidates = page.filter(({ stamp, externalId }) => {
+        const slot = directory.slotOf(externalId);
+        // Another stamp: deleted and put again since; it comes at its new place.
+        if (slot < 0 || directory.stampOf(slot) !== stamp) return false;
+        return allowed === null || allowed.has(slot) || directory.recnoOf(slot) > lastRecno;
+      });
+      while (candidates.length > 0 && items.length < request.limit) {
+        const places = candidates.splice(0, request.limit - items.length);
+        const found = await this.read(places.map(({ externalId }) => externalId), request.vectors);
+        found.forEach((entry, i) => {
+          if (entry === null || entry.item.stamp !== places[i].stamp) return;
+          const isNewer = entry.recno > lastRecno;
+          if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata))) return;
+          items.push(entry.item);
+        });
+      }
+      if (items.length === request.limit) break;
+    }
+    return items;
+  }
+
+  /** Where candidates of a scan stand in insertion order, after the place that the request names. */
+  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<Place[]> | Iterable<Place[]> {
+    if (allowed === null) return this.parts.records.order(request.after, Math.min(SCAN_PAGE, request.limit));
+    if (allowed.size > SORTED_MATCHES_MAX) return this.parts.records.order(request.after, SCAN_PAGE);
+    return pagesOf(this.sortedPlaces(allowed, request.after));
+  }
+
+  private sortedPlaces(allowed: SlotSet, after: Place | null): Place[] {
+    const { directory } = this.parts.indexes;
+    const places: Place[] = [];
+    for (const slot of allowed.toArray()) {
+      const stamp = directory.stampOf(slot);
+      if (after !== null && stamp < after.stamp) continue;
+      const place = { stamp, externalId: directory.externalIdOf(slot) };
+      if (after === null || inInsertionOrder(place, after) > 0) places.push(place);
+    }
+    return places.sort(inInsertionOrder);
+  }
+
+  /** The items as they are now, null where absent; text, vector and metadata of each are of one version. */
+  private async read(externalIds: string[], vectors: boolean): Promise<(ReadItem | null)[]> {
+    const { indexes, records } = this.parts;
+    const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
+    let left = externalIds.map((_, i) => i);
+    for (let round = 1; left.length > 0; round++) {
+      if (round > ROUNDS_MAX) throw new QuiverError('unavailable', 'the items change faster than they can be read; the call may be retried');
+      const known = left.map((i) => ({ i, slot: indexes.directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
+      const withText = known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
+      const items = this.itemsAt(known.map(({ slot }) => slot), vectors);
+      known.forEach(({ i }, n) => (found[i] = items[n]));
+      if (withText.length === 0) break;
+      const texts = await records.readTexts(withText.map((i) => (found[i] as ReadItem).recno));
+      left = [];
+      withText.forEach((i, n) => {
+        const text = texts[n];
+        if (text !== undefined) {
+          (found[i] as ReadItem).item.text = text;
+          return;
+        }
+        // The record is gone: replaced or deleted, and the directory knows it by the time of the next look.
+        found[i] = null;
+        left.push(i);
+      });
+    }
+    return found;
+  }
+
+  private itemsAt(slots: number[], vectors: boolean): ReadItem[] {
+    const { indexes, dim } = this.parts;
+    const { directory } = indexes;
+    const rows = vectors && slots.length > 0 ? indexes.vectors.vectors(Uint32Array.from(slots)) : null;
+    return slots.map((slot, i) => {
+      const item: StoredItem = {
+        externalId: directory.externalIdOf(slot),
+        stamp: directory.stampOf(slot),
+        metadata: directory.metadataOf(slot),
+        text: null,
+      };
+      if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
+      return { recno: directory.recnoOf(slot), item };
+    });
+  }
+}
+
+function* pagesOf(places: Place[]): Iterable<Place[]> {
+  for (let at = 0; at < places.length; at += SCAN_PAGE) yield places.slice(at, at + SCAN_PAGE);
+}
+
+function inInsertionOrder(a: Place, b: Place): number {
+  return a.stamp - b.stamp || (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0);
+}
