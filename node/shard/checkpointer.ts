@@ -46,8 +46,9 @@ export class Checkpointer {
     last: { manifest: Manifest | null; repairs: number },
   ) {
     this.manifest = last.manifest;
-    this.graph = this.graphNow();
+    this.lastNumber = last.manifest?.number ?? 0;
     this.changes = last.repairs;
+    this.graphRows = this.graphRowsNow();
     this.timer = setInterval(() => this.writeIfDue(), CHECK_MS);
     this.timer.unref();
   }

@@ -18,6 +18,9 @@ import type { Clock } from '../../shared/time/clock';
 import type { Shard } from './shard';
 import type { ShardHost } from './shard-host';
 
+/** The longest that a timer can wait: beyond it Node fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
 /** The ShardClient for shards in this very process. */
 export class LocalShardClient implements ShardClient {
   private readonly host: ShardHost;
@@ -92,7 +95,7 @@ export class LocalShardClient implements ShardClient {
       const timer = setTimeout(() => {
         isLate = true;
         fail(hasBegun ? late() : notInTime(id));
-      }, leftMs);
+      }, Math.min(leftMs, TIMER_MAX_MS));
       const begin = async (): Promise<Result> => {
         const shard = await this.host.shard(id);
         if (isLate) throw notInTime(id);

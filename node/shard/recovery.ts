@@ -1,4 +1,3 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import { keywordText } from '../../shared/text/keyword-text';
 import { Directory, type DirectoryEntry } from '../records/directory';
@@ -28,7 +27,7 @@ export interface RecoveredShard {
   /** The checkpoint in force, null when there is none that can be used. */
   manifest: Manifest | null;
   /** Items that the next start would have to repair again; Infinity if it would have to rebuild an index. */
-  pendingChanges: number;
+  repairs: number;
 }
 
 /**
@@ -77,7 +76,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     };
     const isSound = directory !== null && vectors !== null && filters !== null && keywords !== null;
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
-    return { indexes, counters, manifest, pendingChanges: isSound || isEmpty ? journal.touched.size : Infinity };
+    return { indexes, counters, manifest, repairs: isSound || isEmpty ? journal.touched.size : Infinity };
   } catch (error) {
     await indexes.vectors.close();
     throw error;
@@ -110,7 +109,7 @@ async function readJournal(records: RecordStore, operation: number): Promise<Jou
   const journal: Journal = { touched: new Map(), lastOperation: 0, lastRecno: 0 };
   let isFirst = true;
   // From the entry of `operation` itself, which trimming keeps.
-  for await (const page of records.journal(Math.max(0, operation - 1))) {
+  for await (const page of records.journal(operation)) {
     for (const { operation: number, entry } of page) {
       journal.lastOperation = number;
       if (isFirst && operation > 0) {
@@ -151,12 +150,8 @@ async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound,
   const recnos = [...touched.values()].filter((recno) => recno !== null).sort((a, b) => a - b);
   for (let at = 0; at < recnos.length; at += REPAIR_BATCH) {
     const batch = recnos.slice(at, at + REPAIR_BATCH);
-    const items = await records.read(batch);
-    const page = items.map((item, i) => {
-      if (item === undefined) throw new QuiverError('storage_failed', 'a record is in the journal but not in the store', { details: { recno: batch[i] } });
-      return { recno: batch[i], item };
-    });
-    putItems(indexes, sound, page, dim);
+    const items = await records.readItems(batch);
+    putItems(indexes, sound, items.map((item, i) => ({ recno: batch[i], item })), dim);
   }
 }
 

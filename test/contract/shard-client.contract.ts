@@ -1,0 +1,389 @@
+import { parseFilter } from '../../shared/filter/parse-filter';
+import type {
+  CallOptions,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  StoredItem,
+  UpsertOperation,
+  VectorSearch,
+  WriteOperation,
+} from '../../shared/shard/shard-client';
+import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
+
+/** A client under test, with no shard open. */
+export interface ClientUnderTest {
+  client: ShardClient;
+  close(): Promise<void>;
+}
+
+const IN_TIME = (): CallOptions => ({ deadlineMs: performance.now() + 30_000 });
+const DIM = 4;
+
+function put(externalId: string, vector: number[], more: Partial<UpsertOperation> = {}): UpsertOperation {
+  return { type: 'upsert', externalId, vector: Float32Array.from(vector), stamp: 1000, metadata: undefined, text: undefined, ...more };
+}
+
+function remove(externalId: string): WriteOperation {
+  return { type: 'delete', externalId };
+}
+
+function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch {
+  return { vector: Float32Array.from(vector), k: 10, filter: null, effort: { type: 'calibrated' }, texts: false, ...more };
+}
+
+/** What every ShardClient promises (shared/shard/shard-client.ts). */
+export function describeShardClient(name: string, make: () => Promise<ClientUnderTest>): void {
+  describe(`ShardClient: ${name}`, () => {
+    let under: ClientUnderTest;
+    let client: ShardClient;
+    let specs = 0;
+
+    beforeEach(async () => {
+      under = await make();
+      client = under.client;
+    });
+    afterEach(() => under.close());
+
+    async function opened(options: { dim?: number; metric?: Metric } = {}): Promise<ShardSpec> {
+      const spec = { collectionUid: `uid-${++specs}`, shard: 0, dim: options.dim ?? DIM, metric: options.metric ?? 'cosine' };
+      await client.open(spec);
+      return spec;
+    }
+
+    const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
+    const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> =>
+      (await client.fetch(id, { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
+    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.search(id, request, IN_TIME())).map((hit) => hit.externalId);
+    const scanned = (id: ShardId, request: Partial<Parameters<ShardClient['scan']>[1]> = {}) =>
+      client.scan(id, { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
+
+    describe('writes', () => {
+      test('answer one outcome per operation, in order, as if applied one by one', async () => {
+        const id = await opened();
+        expect(await write(id, put('a', [1, 0, 0, 0]), put('b', [0, 1, 0, 0]))).toEqual(['inserted', 'inserted']);
+        expect(await write(id, remove('b'), put('a', [0, 0, 1, 0]), remove('nobody'))).toEqual(['deleted', 'updated', 'absent']);
+        expect(
+          await write(id, put('c', [1, 1, 0, 0]), put('c', [0, 1, 1, 0]), remove('c'), remove('c'), put('c', [0, 0, 1, 1])),
+        ).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
+        expect((await fetchOne(id, 'c'))?.vector).toEqual(Float32Array.of(0, 0, 1, 1));
+        expect(await write(id)).toEqual([]);
+        expect(await client.count(id, IN_TIME())).toBe(2);
+      });
+
+      test('an update keeps the stamp, and the metadata and text that it leaves out', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0], { stamp: 7, metadata: '{"n":1}', text: 'first words' }));
+        await write(id, put('a', [0, 1, 0, 0], { stamp: 9 }));
+        expect(await fetchOne(id, 'a')).toEqual({ externalId: 'a', stamp: 7, metadata: '{"n":1}', text: 'first words', vector: Float32Array.of(0, 1, 0, 0) });
+        await write(id, put('a', [0, 1, 0, 0], { stamp: 9, metadata: '{}' }));
+        expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 7, metadata: '{}', text: 'first words' });
+        await write(id, put('a', [0, 1, 0, 0], { stamp: 9, text: '' }));
+        expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 7, metadata: '{}', text: '' });
+      });
+
+      test('within one batch too; an item deleted and put again is a new one', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0], { stamp: 7, metadata: '{"n":1}', text: 'words' }));
+        await write(id, put('a', [0, 1, 0, 0], { stamp: 8, metadata: '{"n":2}' }), put('a', [0, 0, 1, 0], { stamp: 9, text: 'other' }));
+        expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 7, metadata: '{"n":2}', text: 'other' });
+        await write(id, remove('a'), put('a', [0, 0, 0, 1], { stamp: 11 }));
+        expect(await fetchOne(id, 'a')).toMatchObject({ stamp: 11, metadata: '{}', text: null });
+        expect(await scanned(id)).toHaveLength(1);
+      });
+
+      test('by many at once are each applied once and seen by every later read', async () => {
+        const id = await opened();
+        await Promise.all(
+          Array.from({ length: 60 }, async (_, i) => {
+            expect(await write(id, put(`w${i}`, [i, 1, 0, 0], { stamp: i }))).toEqual(['inserted']);
+            expect(await fetchOne(id, `w${i}`)).toMatchObject({ stamp: i });
+            if (i % 3 === 0) expect(await write(id, remove(`w${i}`))).toEqual(['deleted']);
+          }),
+        );
+        expect(await client.count(id, IN_TIME())).toBe(40);
+        expect((await scanned(id)).map((item) => item.stamp)).toEqual(Array.from({ length: 60 }, (_, i) => i).filter((i) => i % 3 !== 0));
+      });
+
+      test('keep ids, texts and metadata of every kind, to the last code unit', async () => {
+        const id = await opened();
+        const ids = ['__proto__', 'constructor', 'é', 'e\u0301', '\ud83d\ude00', '\ud83d', '\ude00', ' ', 'a\u0000b', '中文/..', 'x'.repeat(512)];
+        const metadata = '{"__proto__":{"a":1},"s":"\\ud83d","n":1e300,"deep":[[{"k":[null]}]]}';
+        await write(id, ...ids.map((externalId, i) => put(externalId, [i + 1, 1, 0, 0], { stamp: i, metadata, text: `${externalId} \ud83d` })));
+        const found = await client.fetch(id, { externalIds: ids, vectors: false }, IN_TIME());
+        expect(found).toEqual(ids.map((externalId, i) => ({ externalId, stamp: i, metadata, text: `${externalId} \ud83d` })));
+        expect((await searchIds(id, near([1, 1, 0, 0], { k: 100 }))).sort()).toEqual([...ids].sort());
+      });
+    });
+
+    describe('search', () => {
+      test.each(METRICS)('by %s answers the best k with the scores of the metric', async (metric) => {
+        const id = await opened({ metric });
+        const vectors = Array.from({ length: 40 }, (_, i) => [Math.sin(i), Math.cos(3 * i), Math.sin(7 * i), i / 40]);
+        await write(id, ...vectors.map((vector, i) => put(`v${i}`, vector)));
+        const query = [0.3, -0.2, 0.9, 0.5];
+        const expected = vectors
+          .map((vector, i) => ({ externalId: `v${i}`, score: scoreOf(metric, Float32Array.from(query), Float32Array.from(vector)) }))
+          .sort((a, b) => b.score - a.score)
+          .slice(0, 10);
+        for (const effort of [{ type: 'calibrated' }, { type: 'exact' }, { type: 'ef', ef: 64 }] as const) {
+          const hits = await client.search(id, near(query, { effort }), IN_TIME());
+          expect(hits.map((hit) => hit.externalId)).toEqual(expected.map((hit) => hit.externalId));
+          hits.forEach((hit, i) => expect(hit.score).toBeCloseTo(expected[i].score, 4));
+        }
+      });
+
+      test('orders equal scores by external id in code units, also where k cuts them', async () => {
+        const id = await opened();
+        const ids = ['b', 'a', 'B', '\ud83d\ude00', '\uffee', 'aa', 'é'];
+        await write(id, ...ids.map((externalId) => put(externalId, [1, 0, 0, 0])), put('far', [0, 1, 0, 0]));
+        const sorted = [...ids].sort();
+        expect(await searchIds(id, near([1, 0, 0, 0], { k: 100 }))).toEqual([...sorted, 'far']);
+        expect(await searchIds(id, near([1, 0, 0, 0], { k: 4 }))).toEqual(sorted.slice(0, 4));
+      });
+
+      test('finds exactly what the filter lets pass, and fewer than k only if fewer match', async () => {
+        const id = await opened();
+        await write(id, ...Array.from({ length: 30 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i},"even":${i % 2 === 0}}` })));
+        const filter = parseFilter({ even: true, n: { $gte: 10 } });
+        expect(await searchIds(id, near([1, 0, 0, 0], { k: 4, filter }))).toEqual(['v10', 'v12', 'v14', 'v16']);
+        expect(await searchIds(id, near([1, 0, 0, 0], { k: 40, filter }))).toHaveLength(10);
+        expect(await searchIds(id, near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toEqual([]);
+      });
+
+      test('hits carry their metadata, and their text when asked for', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'words' }), put('b', [1, 1, 0, 0]));
+        expect(await client.search(id, near([1, 0, 0, 0]), IN_TIME())).toEqual([
+          { externalId: 'a', score: expect.closeTo(1), metadata: '{"n":1}' },
+          { externalId: 'b', score: expect.closeTo(Math.SQRT1_2), metadata: '{}' },
+        ]);
+        const withTexts = await client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME());
+        expect(withTexts.map((hit) => hit.text)).toEqual(['words', '']);
+      });
+
+      test('sees neither deleted items nor replaced vectors', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0]), put('b', [0.9, 0.1, 0, 0]), put('c', [0, 0, 0, 1]));
+        await write(id, remove('a'), put('b', [0, 1, 0, 0]));
+        expect(await searchIds(id, near([1, 0, 0, 0], { k: 5 }))).toEqual(['b', 'c']);
+        expect(await searchIds(id, near([0, 1, 0, 0], { k: 1 }))).toEqual(['b']);
+      });
+
+      test('an empty shard answers nothing', async () => {
+        const id = await opened();
+        expect(await searchIds(id, near([1, 0, 0, 0]))).toEqual([]);
+        expect(await scanned(id)).toEqual([]);
+      });
+    });
+
+    test('score answers known items in the order asked, with the exact score', async () => {
+      const id = await opened({ metric: 'ip' });
+      await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}' }), put('b', [2, 0, 0, 0]), put('c', [3, 0, 0, 0]));
+      await write(id, remove('b'));
+      const request = { vector: Float32Array.of(2, 0, 0, 0), externalIds: ['c', 'nobody', 'b', 'a', 'c'] };
+      expect(await client.score(id, request, IN_TIME())).toEqual([
+        { externalId: 'c', score: 6, metadata: '{}' },
+        { externalId: 'a', score: 2, metadata: '{"n":1}' },
+        { externalId: 'c', score: 6, metadata: '{}' },
+      ]);
+      expect(await client.score(id, { ...request, externalIds: [] }, IN_TIME())).toEqual([]);
+    });
+
+    describe('keyword search', () => {
+      const TERMS = ['fox', 'hen'];
+
+      async function withDocuments(): Promise<ShardSpec> {
+        const id = await opened();
+        await write(
+          id,
+          put('one', [1, 0, 0, 0], { text: 'fox and hen', metadata: '{"kind":"tale"}' }),
+          put('two', [1, 0, 0, 0], { text: 'fox fox fox and the long tale of it' }),
+          put('meta', [1, 0, 0, 0], { metadata: '{"title":"a hen","kind":"tale"}' }),
+          put('none', [1, 0, 0, 0]),
+        );
+        return id;
+      }
+
+      test('statistics count texts and string metadata of live items', async () => {
+        const id = await withDocuments();
+        const statistics = await client.keywordStatistics(id, TERMS, IN_TIME());
+        expect(statistics).toMatchObject({ documentCount: 3, documentFrequencies: [2, 2] });
+        await write(id, remove('two'), put('meta', [1, 0, 0, 0], { metadata: '{}' }));
+        const after = await client.keywordStatistics(id, TERMS, IN_TIME());
+        expect(after).toMatchObject({ documentCount: 1, documentFrequencies: [1, 1] });
+        expect(after.totalLength).toBeLessThan(statistics.totalLength);
+      });
+
+      test('ranks by BM25 under the statistics given, leaving out items without a term', async () => {
+        const id = await withDocuments();
+        const statistics = await client.keywordStatistics(id, TERMS, IN_TIME());
+        const hits = await client.keywordSearch(id, { terms: TERMS, statistics, k: 10, filter: null }, IN_TIME());
+        expect(hits.map((hit) => hit.externalId).sort()).toEqual(['meta', 'one', 'two']);
+        expect(hits[0].externalId).toBe('one');
+        expect(hits.map((hit) => hit.score)).toEqual([...hits.map((hit) => hit.score)].sort((a, b) => b - a));
+        const rarer = { ...statistics, documentFrequencies: [3, 1] };
+        const reweighed = await client.keywordSearch(id, { terms: TERMS, statistics: rarer, k: 10, filter: null }, IN_TIME());
+        expect(reweighed.find((hit) => hit.externalId === 'meta')?.score).toBeGreaterThan(hits.find((hit) => hit.externalId === 'meta')?.score as number);
+      });
+
+      test('obeys filters, and orders ties by id where k cuts them', async () => {
+        const id = await withDocuments();
+        await write(id, ...['z', 'y', 'x'].map((externalId) => put(externalId, [1, 0, 0, 0], { text: 'owl' })));
+        const statistics = await client.keywordStatistics(id, ['owl'], IN_TIME());
+        const owls = await client.keywordSearch(id, { terms: ['owl'], statistics, k: 2, filter: null }, IN_TIME());
+        expect(owls.map((hit) => hit.externalId)).toEqual(['x', 'y']);
+        const tales = await client.keywordSearch(
+          id,
+          { terms: TERMS, statistics: await client.keywordStatistics(id, TERMS, IN_TIME()), k: 10, filter: parseFilter({ kind: 'tale' }) },
+          IN_TIME(),
+        );
+        expect(tales.map((hit) => hit.externalId)).toEqual(['one', 'meta']);
+      });
+    });
+
+    test('fetch answers in the order asked, null where absent, with vectors only when asked', async () => {
+      const id = await opened();
+      await write(id, put('a', [1, 2, 3, 4], { stamp: 5, text: 't' }), put('b', [4, 3, 2, 1], { stamp: 6 }));
+      expect(await client.fetch(id, { externalIds: ['b', 'nobody', 'a', 'b'], vectors: false }, IN_TIME())).toEqual([
+        { externalId: 'b', stamp: 6, metadata: '{}', text: null },
+        null,
+        { externalId: 'a', stamp: 5, metadata: '{}', text: 't' },
+        { externalId: 'b', stamp: 6, metadata: '{}', text: null },
+      ]);
+      expect((await fetchOne(id, 'a'))?.vector).toEqual(Float32Array.of(1, 2, 3, 4));
+      expect(await client.fetch(id, { externalIds: [], vectors: true }, IN_TIME())).toEqual([]);
+    });
+
+    describe('scan', () => {
+      test('goes through the items by stamp, then id, page by page', async () => {
+        const id = await opened();
+        await write(id, put('late', [1, 0, 0, 0], { stamp: 30 }), put('b', [1, 0, 0, 0], { stamp: 20 }), put('a', [1, 0, 0, 0], { stamp: 20 }));
+        await write(id, put('early', [1, 0, 0, 0], { stamp: 10 }), put('b', [0, 1, 0, 0], { stamp: 99 }));
+        const order = ['early', 'a', 'b', 'late'];
+        expect((await scanned(id)).map((item) => item.externalId)).toEqual(order);
+        const walked: string[] = [];
+        let after: { stamp: number; externalId: string } | null = null;
+        for (;;) {
+          const page: StoredItem[] = await scanned(id, { after, limit: 1, vectors: true });
+          if (page.length === 0) break;
+          expect(page).toHaveLength(1);
+          expect(page[0].vector).toHaveLength(DIM);
+          walked.push(page[0].externalId);
+          after = page[0];
+        }
+        expect(walked).toEqual(order);
+      });
+
+      test('goes on after a cursor whose item is gone', async () => {
+        const id = await opened();
+        await write(id, ...['a', 'b', 'c', 'd'].map((externalId, i) => put(externalId, [1, 0, 0, 0], { stamp: i })));
+        await write(id, remove('b'), remove('c'), put('c', [1, 0, 0, 0], { stamp: 100 }));
+        expect((await scanned(id, { after: { stamp: 1, externalId: 'b' } })).map((item) => item.externalId)).toEqual(['d', 'c']);
+      });
+
+      test('with a filter fills each page with matches', async () => {
+        const id = await opened();
+        const operations = Array.from({ length: 2500 }, (_, i) => put(`i${i}`, [1, 0, 0, 0], { stamp: i, metadata: `{"rare":${i % 100 === 7}}` }));
+        await write(id, ...operations);
+        const filter = parseFilter({ rare: true });
+        const first = await scanned(id, { filter, limit: 20 });
+        expect(first.map((item) => item.stamp)).toEqual(Array.from({ length: 20 }, (_, i) => i * 100 + 7));
+        const rest = await scanned(id, { filter, limit: 20, after: first[19] });
+        expect(rest.map((item) => item.stamp)).toEqual([2007, 2107, 2207, 2307, 2407]);
+        const common = await scanned(id, { filter: parseFilter({ rare: false }), limit: 2400, after: { stamp: 1000, externalId: 'i1000' } });
+        expect(common).toHaveLength(2500 - 1001 - 15);
+      });
+    });
+
+    test('status tells counts and the highest stamp, and count agrees', async () => {
+      const id = await opened();
+      expect(await client.status(id, IN_TIME())).toMatchObject({ vectorCount: 0, lastStamp: 0 });
+      await write(id, put('a', [1, 0, 0, 0], { stamp: 50 }), put('b', [1, 0, 0, 0], { stamp: 40 }));
+      await write(id, remove('a'));
+      const status = await client.status(id, IN_TIME());
+      expect(status).toMatchObject({ vectorCount: 1, lastStamp: 50 });
+      expect(status.lastOperation).toBeGreaterThan(0);
+      expect(status.segments.reduce((sum, segment) => sum + segment.rows - segment.deletedRows, 0)).toBe(1);
+      expect(await client.count(id, IN_TIME())).toBe(1);
+    });
+
+    describe('shards', () => {
+      test('opening twice does nothing the second time; shards and collections are separate', async () => {
+        const first = await opened();
+        const second = { ...first, shard: 1 };
+        await Promise.all([client.open(first), client.open(second), client.open(second)]);
+        await write(first, put('a', [1, 0, 0, 0]));
+        await client.open(first);
+        expect(await client.count(first, IN_TIME())).toBe(1);
+        expect(await client.count(second, IN_TIME())).toBe(0);
+        await client.drop(second);
+        expect(await client.count(first, IN_TIME())).toBe(1);
+      });
+
+      test('a dropped shard is gone for good, and dropping it again does nothing', async () => {
+        const id = await opened();
+        await write(id, put('a', [1, 0, 0, 0]));
+        await Promise.all([client.drop(id), client.drop(id)]);
+        await client.drop(id);
+        await expect(client.count(id, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+        await client.open(id);
+        expect(await scanned(id)).toEqual([]);
+      });
+
+      test('every call for a shard that does not exist fails not_found', async () => {
+        const id = { collectionUid: 'nowhere', shard: 3 };
+        const calls: (() => Promise<unknown>)[] = [
+          () => write(id, put('a', [1, 0, 0, 0])),
+          () => client.search(id, near([1, 0, 0, 0]), IN_TIME()),
+          () => client.score(id, { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['a'] }, IN_TIME()),
+          () => client.keywordStatistics(id, ['a'], IN_TIME()),
+          () => client.keywordSearch(id, { terms: ['a'], statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] }, k: 1, filter: null }, IN_TIME()),
+          () => client.fetch(id, { externalIds: ['a'], vectors: false }, IN_TIME()),
+          () => scanned(id),
+          () => client.count(id, IN_TIME()),
+          () => client.status(id, IN_TIME()),
+        ];
+        for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'not_found' });
+        await client.drop(id);
+      });
+
+      test('a call whose deadline has passed fails unavailable and does nothing', async () => {
+        const id = await opened();
+        const late = { deadlineMs: performance.now() - 1 };
+        await expect(client.write(id, [put('a', [1, 0, 0, 0])], late)).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(client.search(id, near([1, 0, 0, 0]), late)).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(client.count(id, late)).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(await client.count(id, IN_TIME())).toBe(0);
+      });
+
+      test('calls that run while their shard is dropped answer or fail not_found', async () => {
+        const id = await opened();
+        await write(id, ...Array.from({ length: 200 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { stamp: i, text: `text ${i}` })));
+        const running = Array.from({ length: 10 }, (_, i) => [
+          client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME()),
+          client.fetch(id, { externalIds: ['v1', 'v2'], vectors: true }, IN_TIME()),
+          scanned(id, { vectors: true }),
+          client.score(id, { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['v1'] }, IN_TIME()),
+          client.status(id, IN_TIME()),
+          write(id, put(`late${i}`, [1, 0, 0, 0])),
+        ]).flat();
+        const outcomes = Promise.allSettled<unknown>(running);
+        await client.drop(id);
+        for (const outcome of await outcomes) {
+          if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ kind: 'not_found' });
+        }
+        await expect(client.count(id, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+      });
+
+      test('opening and dropping one shard at the same time never fails, and leaves one or the other', async () => {
+        const spec = await opened();
+        await Promise.all([client.drop(spec), client.open(spec), client.drop(spec), client.open(spec)]);
+        await client.drop(spec);
+        await expect(client.count(spec, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+        await client.open(spec);
+        expect(await client.count(spec, IN_TIME())).toBe(0);
+      });
+    });
+  });
+}

@@ -1,0 +1,12 @@
+import { PlainShardClient } from '../support/plain-shard-client';
+import { ShardNode, nativeFactories, openMemoryStore, openRocksStore, plainFactories } from '../support/shard-node';
+import { describeShardClient } from './shard-client.contract';
+
+async function local(parts: ConstructorParameters<typeof ShardNode>[0]) {
+  const node = await new ShardNode(parts).start();
+  return { client: node.client, close: () => node.destroy() };
+}
+
+describeShardClient('plain', async () => ({ client: new PlainShardClient(), close: async () => undefined }));
+describeShardClient('local, in memory, vectors compared one by one', () => local({ factories: plainFactories, openStore: openMemoryStore }));
+describeShardClient('local, on RocksDB and the native graph', () => local({ factories: nativeFactories, openStore: openRocksStore }));

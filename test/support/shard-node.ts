@@ -1,0 +1,87 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
+import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
+import { LocalShardClient } from '../../node/shard/local-shard-client';
+import { ShardHost } from '../../node/shard/shard-host';
+import type { IndexFactories } from '../../node/shard/shard-indexes';
+import type { ShardLogger, ShardOptions } from '../../node/shard/shard-options';
+import { NativeVectorIndex } from '../../node/vector/native-vector-index';
+import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import { type Clock, systemClock } from '../../shared/time/clock';
+
+const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
+  loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
+  loadKeywordIndex: (bytes) => (bytes === null ? new Bm25KeywordIndex() : Bm25KeywordIndex.load(bytes)),
+};
+
+/** A shard's indexes with vectors compared one by one, and with the native graph. */
+export const plainFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => PlainVectorIndex.open(options, save) };
+export const nativeFactories: IndexFactories = { ...textIndexes, openVectorIndex: (options, save) => NativeVectorIndex.open(options, save) };
+
+export const openMemoryStore: ShardOptions['openStore'] = async () => new MemoryKeyValueStore();
+export const openRocksStore: ShardOptions['openStore'] = (folder) => RocksKeyValueStore.open(folder);
+
+/** Remembers what a node logged, so that a test can ask. */
+export class LogMemory implements ShardLogger {
+  readonly lines: { level: 'info' | 'warn' | 'error'; message: string; fields: Record<string, unknown> }[] = [];
+
+  info(fields: Record<string, unknown>, message: string): void {
+    this.lines.push({ level: 'info', message, fields });
+  }
+
+  warn(fields: Record<string, unknown>, message: string): void {
+    this.lines.push({ level: 'warn', message, fields });
+  }
+
+  error(fields: Record<string, unknown>, message: string): void {
+    this.lines.push({ level: 'error', message, fields });
+  }
+
+  messages(level: 'info' | 'warn' | 'error'): string[] {
+    return this.lines.filter((line) => line.level === level).map((line) => line.message);
+  }
+}
+
+/** A node of one process: its shard host and the client to it, over a folder that outlives restarts. */
+export class ShardNode {
+  readonly folder: string;
+  readonly log = new LogMemory();
+  host!: ShardHost;
+  client!: LocalShardClient;
+  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock };
+  private readonly ownsFolder: boolean;
+
+  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string }) {
+    this.parts = parts;
+    this.ownsFolder = parts.folder === undefined;
+    this.folder = parts.folder ?? mkdtempSync(join(tmpdir(), 'quiver-shard-'));
+  }
+
+  async start(): Promise<this> {
+    const { factories, openStore, clock } = this.parts;
+    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log });
+    this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
+    return this;
+  }
+
+  stop(): Promise<void> {
+    return this.host.close();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  async destroy(): Promise<void> {
+    await this.stop();
+    if (this.ownsFolder) rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A deadline that no test reaches. */
+export const NO_HURRY = { deadlineMs: Number.MAX_SAFE_INTEGER };
