@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 namespace quiver {
@@ -20,11 +21,16 @@ struct Effort {
   static Effort guess() { return {512, 1024, 24, 0}; }
 
   bool reaches_target() const { return at_10 > 0 && at_100 > 0; }
-  /// Effort for another k, which may be fractional (see plan.h): straight lines through the two that were measured.
-  double at(double k) const {
-    if (k <= 10) return at_10;
-    if (k >= 100) return at_100 * k / 100;
-    return at_10 + (double(at_100) - at_10) * (k - 10) / 90;
+  /**
+   * Effort for another k, which may be fractional, on a graph that may have grown since: straight lines through the two
+   * that were measured, times the fourth root of the growth. Efforts grow with about the logarithm of the rows, so this
+   * errs on the safe side until the next calibration.
+   */
+  double at(double k, size_t graph_rows) const {
+    const double growth = rows > 0 && graph_rows > rows ? std::pow(double(graph_rows) / double(rows), 0.25) : 1;
+    if (k <= 10) return at_10 * growth;
+    if (k >= 100) return at_100 * k / 100 * growth;
+    return (at_10 + (double(at_100) - at_10) * (k - 10) / 90) * growth;
   }
 };
 

@@ -28,8 +28,10 @@ Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, s
   const double live_share = std::max(1 - double(snapshot.rows->watched_dead()) / in_graph, 1 / in_graph);
   const double allowed_share = live == 0 ? 1 : std::max(std::min(1.0, double(allowed_count) / double(live)), 1 / in_graph);
   // Where one row in s is allowed, the best k allowed rows are about the best k · s of all: the walk has to go as far
-  // as for those, and meets one allowed row in s on its way.
-  const double effort = kind == EffortKind::kGiven ? double(ef) : snapshot.effort.at(double(k) / allowed_share);
+  // as for those, and meets one allowed row in s on its way. How many of the best are allowed varies by about √k, and
+  // the walk has to go far enough for the scarce cases.
+  const double depth = (double(k) + (1 - allowed_share) * std::sqrt(double(k))) / allowed_share;
+  const double effort = kind == EffortKind::kGiven ? double(ef) : snapshot.effort.at(depth, snapshot.graph->rows());
   const double wanted = std::max(effort * allowed_share, double(k));
   return {wanted, wanted / (allowed_share * live_share)};
 }

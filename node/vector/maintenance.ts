@@ -32,10 +32,12 @@ const IDLE_GROWING_MIN = 64;
 const STEP_SHARE_MAX = 1 / 2;
 /** Growth since the last calibration that asks for another. */
 const CALIBRATION_GROWTH = 1.5;
+/** The same while a backlog waits: measuring takes time from building, and efforts grow slowly. */
+const CALIBRATION_GROWTH_BUSY = 3;
 
 /**
  * The next step for an index in the given state; `idle`: no put for a while, so what is left over is taken in too.
- * Calibration comes before more growth: until then searches walk with a guess on the safe side.
+ * Calibration comes before more growth when there was none: until then searches walk with a guess on the safe side.
  */
 export function nextStep(status: NativeStatus, idle: boolean): MaintenanceStep {
   const { rows, live, graphRows, graphDead, effortRows } = status;
@@ -49,7 +51,8 @@ export function nextStep(status: NativeStatus, idle: boolean): MaintenanceStep {
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + GRAPH_ROWS_MIN) {
     return { type: 'compact' };
   }
-  if (effortRows === 0 || graphRows >= effortRows * CALIBRATION_GROWTH) return { type: 'calibrate' };
+  const calibrationGrowth = growing > graphRows / 10 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
+  if (effortRows === 0 || graphRows >= effortRows * calibrationGrowth) return { type: 'calibrate' };
   const busyLimit = Math.min(Math.max(BUSY_GROWING_MIN, graphRows * BUSY_GROWING_SHARE), BUSY_GROWING_MAX);
   const idleLimit = Math.max(IDLE_GROWING_MIN, graphRows * IDLE_GROWING_SHARE);
   if (growing < (idle ? idleLimit : busyLimit)) return { type: 'nothing' };

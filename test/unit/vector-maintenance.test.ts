@@ -22,10 +22,15 @@ test('the first graph takes all rows there are', () => {
   expect(nextStep(status({ rows: GRAPH_ROWS_MIN }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN });
 });
 
-test('a graph without a calibration, or grown by half since, is calibrated first', () => {
+test('a graph without a calibration is calibrated before it grows on', () => {
   expect(nextStep(status({ rows: 90_000, graphRows: 20_000, effortRows: 0 }), false)).toEqual({ type: 'calibrate' });
-  expect(nextStep(status({ rows: 90_000, graphRows: 30_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
-  expect(nextStep(status({ rows: 90_000, graphRows: 29_000, effortRows: 20_000 }), false).type).toBe('extend');
+});
+
+test('a graph that grew by half is calibrated again; later, while a backlog waits', () => {
+  expect(nextStep(status({ rows: 30_100, graphRows: 30_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
+  expect(nextStep(status({ rows: 30_000, graphRows: 29_000, effortRows: 20_000 }), false).type).toBe('extend');
+  expect(nextStep(status({ rows: 90_000, graphRows: 30_000, effortRows: 20_000 }), false).type).toBe('extend');
+  expect(nextStep(status({ rows: 90_000, graphRows: 60_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
 });
 
 test('growing rows gather while puts go on, and are taken in when they pause', () => {
