@@ -32,23 +32,19 @@ export interface Manifest {
   vectors: string;
 }
 
-/** Reads the manifest of a shard's folder; null when there is none, an Error when it is damaged. */
-export async function readManifest(folder: string): Promise<Manifest | null | Error> {
+/** Reads the manifest of a shard's folder; null when there is none. Rejects when it is damaged. */
+export async function readManifest(folder: string): Promise<Manifest | null> {
   let text: string;
   try {
     text = await readFile(join(folder, MANIFEST_NAME), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    return error as Error;
+    throw error;
   }
-  try {
-    const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest };
-    if (format !== MANIFEST_FORMAT) throw new Error(`manifest: unknown format ${format}`);
-    if (crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
-    return manifest;
-  } catch (error) {
-    return error as Error;
-  }
+  const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest | undefined };
+  if (format !== MANIFEST_FORMAT) throw new Error(`manifest: unknown format ${format}`);
+  if (manifest === undefined || crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
+  return manifest;
 }
 
 /** The checked bytes of one file of a checkpoint. Rejects when it is missing, torn or altered. */
@@ -130,11 +126,11 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 
 /**
  * Removes an attempt that failed, unless the manifest names it: when only the last sync failed, it may be in force
- * after a crash, and so may the one before.
+ * after a crash, and so may the one before. Rejects when that can't be told.
  */
 export async function removeCheckpoint(folder: string, number: number): Promise<void> {
   const manifest = await readManifest(folder);
-  if (manifest instanceof Error || manifest?.number === number) return;
+  if (manifest?.number === number) return;
   await rm(join(folder, checkpointFolder(number)), { recursive: true, force: true });
   await rm(join(folder, `${MANIFEST_NAME}.new`), { force: true });
 }

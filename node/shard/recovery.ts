@@ -92,10 +92,11 @@ interface Journal {
 
 /** The manifest in force and the journal after it; null, and no slots in the journal, when everything is to be rebuilt. */
 async function usableManifest({ folder, records, logger }: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
-  const manifest = await readManifest(folder);
-  if (manifest instanceof Error) {
-    logger.warn({ error: manifest, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
-  } else if (manifest !== null) {
+  const manifest = await readManifest(folder).catch((error: unknown) => {
+    logger.warn({ error, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
+    return null;
+  });
+  if (manifest !== null) {
     const journal = await readJournal(records, manifest.operation);
     if (journal !== null) return { manifest, journal };
     logger.warn({ folder, operation: manifest.operation }, 'the checkpoint is ahead of the records; the indexes are rebuilt from the records');
