@@ -11,7 +11,7 @@ const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 await setUpOrExit();
 const words = process.argv.slice(2);
 try {
-  if (words.some((word) => /^--peer|^--text|^text$|=text$/.test(word))) installBenchPackages();
+  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?|text)$/.test(word))) installBenchPackages();
   const { bench } = await import('../test/bench/bench.mjs');
   await bench(words);
 } catch (error) {

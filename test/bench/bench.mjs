@@ -61,7 +61,13 @@ export async function bench(words) {
     withFilters: !values['no-filters'], withRestarts: !values['no-restart'],
   });
   const libraries = [];
-  for (const name of values.peer.filter((peer) => peer in IN_PROCESS)) libraries.push(await measureInProcess({ name, dataset, recallWanted: number(values.recall) }));
+  for (const name of values.peer.filter((peer) => peer in IN_PROCESS)) {
+    // One library that fails must not cost the figures of the others.
+    await measureInProcess({ name, dataset, recallWanted: number(values.recall) }).then(
+      (result) => libraries.push(result),
+      (error) => process.stderr.write(`${name} failed: ${error.stack}${error.details === undefined ? '' : ` ${JSON.stringify(error.details)}`}\n`),
+    );
+  }
   process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
   if (values.json !== undefined) {
     const { rows, queries, truth, ...facts } = dataset;

@@ -35,7 +35,7 @@ export const IN_PROCESS = {
       report(row + slots.length);
     }
     await index.settled();
-    const calibrated = { kind: 'calibrated' };
+    const calibrated = { type: 'calibrated' };
     return {
       efforts: [calibrated],
       shown: () => Math.max(0, ...index.status().segments.map((segment) => segment.ef)),

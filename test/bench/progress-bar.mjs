@@ -18,6 +18,8 @@ export class ProgressBar {
   }
 
   report(done) {
+    if (done === this.last && done === this.total) return;
+    this.last = done;
     const now = performance.now();
     this.first ??= { done, at: this.startedAt };
     const isTerminal = process.stderr.isTTY === true;
