@@ -16,7 +16,18 @@ export function checkOperations(operations: WriteOperation[], dim: number): void
     if (operation.type === 'delete') continue;
     if (operation.vector.length !== dim) throw refusal(`a vector of ${operation.vector.length} elements in a shard of dimension ${dim}`);
     if (!Number.isSafeInteger(operation.stamp) || operation.stamp < 0) throw refusal('a stamp that is no safe integer');
-    if (operation.metadata !== undefined && !operation.metadata.startsWith('{')) throw refusal('metadata that is no JSON object');
+    if (operation.metadata !== undefined && !isJsonObject(operation.metadata)) throw refusal('metadata that is no JSON object');
+  }
+}
+
+function isJsonObject(text: string): boolean {
+  if (text === '{}') return true;
+  if (!text.startsWith('{')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,0 +1,57 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+
+/** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
+export type WriteFault = 'none' | 'before' | 'after';
+
+/** A store whose disk fails when told to. The faults are shared by every store of a node, and outlive restarts. */
+export class FailingKeyValueStore implements KeyValueStore {
+  private readonly logged: KeyValueChange[] = [];
+
+  constructor(
+    private readonly store: KeyValueStore,
+    private readonly faults: { writes: WriteFault; reads: boolean },
+  ) {}
+
+  async write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+    if (this.faults.writes === 'before') throw diskError();
+    if (this.faults.writes === 'after') {
+      this.logged.push(...changes);
+      throw diskError();
+    }
+    await this.store.write(changes, options);
+  }
+
+  async get(key: Buffer): Promise<Buffer | undefined> {
+    if (this.faults.reads) throw diskError();
+    return this.store.get(key);
+  }
+
+  async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    if (this.faults.reads) throw diskError();
+    return this.store.getMany(keys);
+  }
+
+  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    if (this.faults.reads) throw diskError();
+    yield* this.store.scan(range);
+  }
+
+  clear(range: { from: Buffer; to: Buffer }): Promise<void> {
+    return this.store.clear(range);
+  }
+
+  sizeBytes(): Promise<number> {
+    return this.store.sizeBytes();
+  }
+
+  async close(): Promise<void> {
+    const logged = this.logged.splice(0);
+    if (logged.length > 0) await this.store.write(logged, { sync: true });
+    await this.store.close();
+  }
+}
+
+function diskError(): QuiverError {
+  return new QuiverError('storage_failed', 'the store failed to write', { cause: new Error('EIO') });
+}
