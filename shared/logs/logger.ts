@@ -13,8 +13,10 @@ export interface Logger {
   fatal(fields: LogFields, message: string): void;
   /** A logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
-  /** Writes out what is still in memory, before the process ends. */
-  flush(): void;
+  /** Resolves when every line so far is written out, in order. */
+  flush(): Promise<void>;
+  /** Writes out what is still in memory, at once: for a process that has no time left. */
+  flushNow(): void;
 }
 
 /** Says nothing. */
@@ -25,5 +27,6 @@ export const silentLogger: Logger = {
   error: () => undefined,
   fatal: () => undefined,
   child: () => silentLogger,
-  flush: () => undefined,
+  flush: () => Promise.resolve(),
+  flushNow: () => undefined,
 };

@@ -4,10 +4,16 @@ import { humanLine } from './human-line';
 import type { LogFields, Logger } from './logger';
 import { lineRedactor, redactFields } from './redaction';
 
+/** Every line is longer; a destination of minimum length 0 does not wait for its background writes when flushed. */
+const FLUSHABLE_BYTES = 1;
+
 /** Where finished lines go. */
 export interface LogOutput {
   write(line: string): void;
-  flush(): void;
+  /** Resolves when every line so far is written. */
+  flush(): Promise<void>;
+  /** Writes what is still in memory before it returns; a line being written in the background may come after it. */
+  flushNow(): void;
 }
 
 export interface LoggerOptions {
@@ -43,12 +49,13 @@ export function createLogger(options: LoggerOptions): Logger {
  * in the background, those of one moment together; a reader that goes away (`| head`) does not end the process.
  */
 export function standardOutput(environment: Readonly<Record<string, string | undefined>>): LogOutput {
-  const destination = pino.destination({ dest: 1, sync: false });
+  const destination = pino.destination({ dest: 1, sync: false, minLength: FLUSHABLE_BYTES });
   const isTerminal = process.stdout.isTTY === true;
   const colours = isTerminal && !environment.NO_COLOR;
   return {
     write: (line) => void destination.write(isTerminal ? humanLine(line, colours) : line),
-    flush: () => destination.flushSync(),
+    flush: () => new Promise((done) => destination.flush(() => done())),
+    flushNow: () => destination.flushSync(),
   };
 }
 
@@ -89,7 +96,11 @@ class PinoLogger implements Logger {
     return new PinoLogger(this.logger.child(redactFields(fields) as Record<string, unknown>), this.output);
   }
 
-  flush(): void {
-    this.output.flush();
+  flush(): Promise<void> {
+    return this.output.flush();
+  }
+
+  flushNow(): void {
+    this.output.flushNow();
   }
 }

@@ -39,7 +39,7 @@ export function runUntilSignal(options: {
 
   const exit = (code: number): never => {
     try {
-      logger.flush();
+      logger.flushNow();
     } finally {
       process.exit(code);
     }
@@ -61,6 +61,7 @@ export function runUntilSignal(options: {
     const service = await started.catch((error: unknown) => void logger.debug({ error }, 'the start was given up'));
     await service?.stop();
     logger.info({}, 'stopped');
+    await logger.flush();
     exit(0);
   };
   let firstSignalAtMs = 0;

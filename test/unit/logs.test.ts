@@ -8,7 +8,7 @@ const API_KEY = 'the "admin" key\\1';
 
 function captured(level = 'trace', secrets: string[] = [API_KEY]): { lines: string[]; logger: Logger } {
   const lines: string[] = [];
-  return { lines, logger: createLogger({ level, secrets, output: { write: (line) => lines.push(line), flush: () => undefined } }) };
+  return { lines, logger: createLogger({ level, secrets, output: { write: (line) => lines.push(line), flush: () => Promise.resolve(), flushNow: () => undefined } }) };
 }
 
 const parsed = (line: string): Record<string, any> => JSON.parse(line) as Record<string, any>;

@@ -129,7 +129,7 @@ describe('the reporter of requests', () => {
   function reporter(): { reporter: RequestReporter; observed: unknown[][]; lines: Record<string, any>[] } {
     const observed: unknown[][] = [];
     const lines: Record<string, any>[] = [];
-    const logger = createLogger({ level: 'info', secrets: [], output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => undefined } });
+    const logger = createLogger({ level: 'info', secrets: [], output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => Promise.resolve(), flushNow: () => undefined } });
     return {
       observed,
       lines,

@@ -44,10 +44,7 @@ export class MemoryCollection {
   }
 
   vectorOf(source: VectorSource, place = ''): Float32Array {
-    if (source.vector === undefined) {
-      this.embeddingModel = 'words';
-      return embed(source.text, this.input.dim);
-    }
+    if (source.vector === undefined) return embed(source.text, this.input.dim);
     const { vector } = source;
     if (vector.length === this.input.dim) return vector;
     throw new QuiverError('dimension_mismatch', `${place}dimension mismatch: the vector has ${vector.length} elements, the collection ${this.input.dim}`);
@@ -55,6 +52,7 @@ export class MemoryCollection {
 
   upsert(inputs: VectorInput[]): ('inserted' | 'updated')[] {
     const vectors = inputs.map(({ source, externalId }, i) => this.vectorOf(source, `items[${i}] (external_id ${externalId}): `));
+    if (inputs.some(({ source }) => source.vector === undefined)) this.embeddingModel = 'words';
     return inputs.map(({ externalId, metadata, text }, i) => {
       const stored = this.items.get(externalId);
       this.items.set(externalId, {

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** The benchmark on a small data set: its figures mean nothing here, but they are all there and fit together. */
+
+const bench = pathToFileURL(resolve(__dirname, '../bench/bench.mjs')).href;
+const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-test-'));
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('measures loading, searches, filters, space and restarts of a real process', async () => {
+  const json = join(folder, 'report.json');
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.3', '--connections', '2', '--json', json];
+  const script = join(folder, 'bench.mjs');
+  writeFileSync(script, `import { bench } from ${JSON.stringify(bench)}; await bench(${JSON.stringify(words)});`);
+  const printed = await new Promise<string>((done, fail) => {
+    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
+  });
+  expect(printed).toMatch(/^clusters-2k-16: 2000 × 16, cosine, 50 queries/m);
+
+  const [quiver] = JSON.parse(readFileSync(json, 'utf8')).servers;
+  expect(quiver.loading.rowsPerSecond).toBeGreaterThan(0);
+  expect(quiver.settling.rowsPerSecond).toBeLessThanOrEqual(quiver.loading.rowsPerSecond * 1.5);
+  expect(quiver.search.recall).toBeGreaterThanOrEqual(0.99);
+  expect(quiver.search.speeds[0].queriesPerSecond).toBeGreaterThan(10);
+  expect(quiver.search.speeds[0].p50Ms).toBeLessThanOrEqual(quiver.search.speeds[0].p99Ms);
+  expect(quiver.filtered.map((entry: { keptShare: number }) => entry.keptShare)).toEqual([0.5, 0.1, 0.01, 0.0001]);
+  for (const entry of quiver.filtered) expect(entry).toMatchObject({ recall: expect.closeTo(1, 1), shortAnswers: 0 });
+  expect(quiver.space.diskBytes).toBeGreaterThanOrEqual(quiver.space.rawBytes);
+  expect(quiver.restarts.SIGTERM.firstAnswerRecall).toBe(1);
+  expect(quiver.restarts.SIGKILL.firstAnswerRecall).toBe(1);
+}, 120_000);
