@@ -17,6 +17,8 @@ export const ERROR_KINDS = {
   unavailable: { code: 500, retryable: true },
   /** The write was sent but its outcome is not known: it appears once or not at all. */
   commit_unknown: { code: 500, retryable: true },
+  /** Between coordinators and nodes only: the caller's map of the shard is old; refreshed, the call may succeed. */
+  misrouted: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
   storage_failed: { code: 500, retryable: false },
   internal: { code: 500, retryable: false },

@@ -1,0 +1,41 @@
+/** Storage nodes, each entry living as long as the node's session. */
+export const NODES_PREFIX = '/q/nodes/';
+/** Coordinators, each entry living as long as the coordinator's session. */
+export const COORDINATORS_PREFIX = '/q/coordinators/';
+/** What operators want of a node, kept whether it runs or not. */
+export const NODE_INTENTS_PREFIX = '/q/node-intents/';
+/** The coordinator that places shards; lives as long as its session. */
+export const CONTROLLER_PATH = '/q/controller';
+
+/** A storage node as it registers itself. */
+export interface NodeMember {
+  id: string;
+  /** host:port of its gRPC services, as others reach it. */
+  address: string;
+  /** The data folder's own random id: a node that comes back with another one has lost its data. */
+  store: string;
+  /** Another one at each start. */
+  incarnation: string;
+  zone: string;
+  pid: number;
+  /** ISO 8601, UTC. */
+  startedAt: string;
+  /** Bytes that its disk may still take and those its shards use; 0 capacity: unknown. */
+  freeBytes: number;
+  usedBytes: number;
+}
+
+export interface CoordinatorMember {
+  id: string;
+  /** host:port of its API, as others reach it. */
+  address: string;
+  /** host:port of its gRPC service for other coordinators. */
+  peerAddress: string;
+  pid: number;
+  startedAt: string;
+}
+
+/** A node that drains gives its shards away and gets no new ones. */
+export interface NodeIntent {
+  draining: boolean;
+}
