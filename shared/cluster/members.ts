@@ -39,3 +39,8 @@ export interface CoordinatorMember {
 export interface NodeIntent {
   draining: boolean;
 }
+
+/** The value of an entry of this page, as the process that registered it wrote it. Errors: SyntaxError. */
+export function memberFromEntry<Member>(entry: { value: string }): Member {
+  return JSON.parse(entry.value) as Member;
+}

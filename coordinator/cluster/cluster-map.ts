@@ -1,0 +1,85 @@
+import {
+  CONTROLLER_PATH,
+  COORDINATORS_PREFIX,
+  type CoordinatorMember,
+  memberFromEntry,
+  NODE_INTENTS_PREFIX,
+  type NodeIntent,
+  NODES_PREFIX,
+  type NodeMember,
+} from '../../shared/cluster/members';
+import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { WatchedEntries } from '../../shared/cluster/watched-entries';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import type { Logger } from '../../shared/logs/logger';
+import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
+
+/** A watch that lost an event is put right by reading everything again this often. */
+const REFRESH_MS = 5_000;
+
+/**
+ * A coordinator's view of the cluster: members, what operators want of them, collections and who holds their shards.
+ * Kept up to date by watches; while the store is away it stays as it was, and searches and writes go on by it.
+ */
+export class ClusterMap {
+  readonly nodes: WatchedEntries<NodeMember>;
+  readonly coordinators: WatchedEntries<CoordinatorMember>;
+  readonly intents: WatchedEntries<NodeIntent>;
+  readonly assignments: WatchedEntries<ShardAssignment>;
+  readonly collections: WatchedEntries<CollectionRecord>;
+  /** The controller's election entry: its value is the coordinator's id. */
+  readonly controller: WatchedEntries<string>;
+  private readonly log: Logger;
+  private readonly everything: readonly WatchedEntries<unknown>[];
+  /** Nodes as they were when last seen; one whose session was lost by mistake still runs. */
+  private readonly lastSeen = new Map<string, NodeMember>();
+  private refreshing: NodeJS.Timeout | null = null;
+
+  constructor(options: { store: ClusterStore; log: Logger }) {
+    const { store } = options;
+    this.log = options.log;
+    const onUnreadable = (error: unknown): void => options.log.error({ error }, 'an entry of the cluster store is unreadable and left out');
+    this.nodes = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable });
+    this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
+    this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
+    this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
+    this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
+    this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
+    this.nodes.onChange(() => {
+      for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
+    });
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.controller];
+  }
+
+  /** Reads the cluster's state and follows it. Errors: unavailable. */
+  async follow(): Promise<void> {
+    await Promise.all(this.everything.map((entries) => entries.follow()));
+    this.refreshing ??= setInterval(() => {
+      Promise.all(this.everything.map((entries) => entries.refresh())).catch((error: unknown) =>
+        this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'),
+      );
+    }, REFRESH_MS);
+  }
+
+  /** The node as it registered last, whether it is there or not; null for one never seen. */
+  lastSeenNode(id: string): NodeMember | null {
+    return this.lastSeen.get(id) ?? null;
+  }
+
+  /** The ids of nodes that are to give their shards away. */
+  draining(): Set<string> {
+    return new Set(this.intents.all().filter(({ value }) => value.draining).map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)));
+  }
+
+  /** Calls `listener` after every change of any part, until the function returned is called. */
+  onChange(listener: () => void): () => void {
+    const stops = this.everything.map((entries) => entries.onChange(listener));
+    return () => stops.forEach((stop) => stop());
+  }
+
+  close(): void {
+    if (this.refreshing !== null) clearInterval(this.refreshing);
+    this.refreshing = null;
+    for (const entries of this.everything) entries.close();
+  }
+}

@@ -1,0 +1,175 @@
+import { CONTROLLER_PATH, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
+import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
+import type { ClusterMap } from './cluster-map';
+
+/** Asks a node for its report; null when it does not answer in time. */
+export type AskNode = (address: string) => Promise<NodeReport | null>;
+
+type ReplicaKey = string;
+
+/** Health and state of a cluster: the map says who should hold what, the nodes' own reports how far they are. */
+export class ClusterOperations implements OperationsService {
+  private readonly store: ClusterStore;
+  private readonly map: ClusterMap;
+  private readonly askNode: AskNode;
+  private readonly readHealth: () => Promise<HealthView>;
+
+  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: () => Promise<HealthView> }) {
+    this.store = options.store;
+    this.map = options.map;
+    this.askNode = options.askNode;
+    this.readHealth = options.health;
+  }
+
+  health(): Promise<HealthView> {
+    return this.readHealth();
+  }
+
+  async cluster(): Promise<ClusterView> {
+    const reports = await this.reports();
+    const names = new Map(this.map.collections.all().map(({ value }) => [value.uid, value.name]));
+    const assignments = this.map.assignments
+      .all()
+      .map(({ value }) => ({ assignment: value, collection: names.get(value.spec.collectionUid) }))
+      // One whose collection is being dropped is nothing that can be looked up any more.
+      .filter((found): found is { assignment: ShardAssignment; collection: string } => found.collection !== undefined)
+      .sort((a, b) => (a.collection < b.collection ? -1 : a.collection > b.collection ? 1 : a.assignment.spec.shard - b.assignment.spec.shard));
+    return {
+      mode: 'cluster',
+      controller: this.map.controller.get(CONTROLLER_PATH)?.value ?? null,
+      coordinators: this.map.coordinators
+        .all()
+        .map(({ value: { id, address, pid, startedAt } }) => ({ id, address, pid, startedAt }))
+        .sort(byId),
+      nodes: this.nodeViews(reports),
+      shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
+      moves: assignments.flatMap(({ assignment, collection }) => movesOf(assignment, collection, reports)),
+    };
+  }
+
+  drain(nodeId: string): Promise<NodeView> {
+    return this.intend(nodeId, { draining: true });
+  }
+
+  undrain(nodeId: string): Promise<NodeView> {
+    return this.intend(nodeId, { draining: false });
+  }
+
+  private async intend(nodeId: string, intent: NodeIntent): Promise<NodeView> {
+    if (!this.knows(nodeId)) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
+    const key = NODE_INTENTS_PREFIX + nodeId;
+    const value = JSON.stringify(intent);
+    const result = await this.store.transact([], [{ type: 'put', key, value }]);
+    if (result.applied) this.map.intents.put({ key, value, revision: result.revision });
+    const view = this.nodeViews(await this.reports()).find(({ id }) => id === nodeId);
+    if (view === undefined) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
+    return view;
+  }
+
+  private knows(nodeId: string): boolean {
+    return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.holders().has(nodeId);
+  }
+
+  /** Nodes that hold a shard by the map, whether they are there or not. */
+  private holders(): Set<string> {
+    return new Set(this.map.assignments.all().flatMap(({ value }) => value.replicas));
+  }
+
+  private async reports(): Promise<Map<string, Map<ReplicaKey, ReplicaReport>>> {
+    const members = this.map.nodes.all().map(({ value }) => value);
+    const reports = await Promise.all(members.map(({ address }) => this.askNode(address)));
+    return new Map(
+      members.flatMap(({ id }, i) => {
+        const report = reports[i];
+        return report === null ? [] : [[id, new Map(report.shards.map((shard) => [replicaKey(shard.collectionUid, shard.shard), shard]))]];
+      }),
+    );
+  }
+
+  private nodeViews(reports: Map<string, Map<ReplicaKey, ReplicaReport>>): NodeView[] {
+    const assignments = this.map.assignments.all().map(({ value }) => value);
+    const draining = this.map.draining();
+    const present = new Map(this.map.nodes.all().map(({ value }) => [value.id, value]));
+    const ids = new Set([...present.keys(), ...this.holders()]);
+    return [...ids].sort().map((id) => {
+      const member = present.get(id) ?? this.map.lastSeenNode(id);
+      const primaries = assignments.filter(({ primary }) => primary?.node === id).length;
+      const held = assignments.filter(({ replicas }) => replicas.includes(id)).length;
+      const replicas = [...(reports.get(id)?.values() ?? [])];
+      return {
+        id,
+        address: member?.address ?? '',
+        zone: member?.zone ?? '',
+        pid: member?.pid ?? 0,
+        state: !present.has(id) ? 'down' : !draining.has(id) ? 'up' : held > 0 ? 'draining' : 'drained',
+        primaries,
+        replicas: held - primaries,
+        vectors: sum(replicas.map(({ vectors }) => vectors)),
+        diskBytes: sum(replicas.map(({ diskBytes }) => diskBytes)),
+      };
+    });
+  }
+
+  private shardView(assignment: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ShardView {
+    const { spec, epoch, primary, inSync, replicas } = assignment;
+    const key = replicaKey(spec.collectionUid, spec.shard);
+    const leader = primary === null ? undefined : reports.get(primary.node)?.get(key);
+    const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
+    const isServed = leader !== undefined && leader.role === 'primary' && leader.epoch === epoch;
+    const last = leader?.lastSequence ?? 0;
+    const matchOf = (id: string): number => {
+      if (id === primary?.node) return leader?.appliedSequence ?? 0;
+      return leader?.peers.find(({ node }) => node === id)?.matchSequence ?? reports.get(id)?.get(key)?.lastSequence ?? 0;
+    };
+    return {
+      collection,
+      shard: spec.shard,
+      epoch,
+      primary: primary?.node ?? null,
+      inSync: inSync.map(({ node }) => node),
+      learners: replicas.filter((id) => !isInSync(id)).map((node) => ({ node, progress: progressOf(leader, node) })),
+      state: !isServed ? 'unavailable' : replicas.every(isInSync) ? 'ok' : 'degraded',
+      vectors: leader?.vectors ?? 0,
+      lastOperation: last,
+      lagOperations: Object.fromEntries(replicas.map((id) => [id, Math.max(0, last - matchOf(id))])),
+    };
+  }
+}
+
+function movesOf({ spec, adding, removing, inSync }: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ClusterView['moves'] {
+  const key = replicaKey(spec.collectionUid, spec.shard);
+  const leader = [...reports.values()].map((shards) => shards.get(key)).find((replica) => replica?.role === 'primary');
+  const count = Math.max(adding.length, removing.length);
+  return Array.from({ length: count }, (_, i) => {
+    const to = adding[i] ?? '';
+    const isCopied = to === '' || inSync.some(({ node }) => node === to);
+    return {
+      collection,
+      shard: spec.shard,
+      from: removing[i] ?? '',
+      to,
+      phase: isCopied ? 'handing-over' : 'copying',
+      progress: isCopied ? 1 : progressOf(leader, to),
+    };
+  });
+}
+
+function progressOf(leader: ReplicaReport | undefined, node: string): number {
+  return leader?.peers.find((peer) => peer.node === node)?.progress ?? 0;
+}
+
+function replicaKey(collectionUid: string, shard: number): ReplicaKey {
+  return `${collectionUid}/${shard}`;
+}
+
+function byId(a: { id: string }, b: { id: string }): number {
+  return a.id < b.id ? -1 : 1;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

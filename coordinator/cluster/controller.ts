@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { collectionPath } from '../collections/collection-record';
+import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
+import { assignmentToValue } from '../../shared/cluster/shard-assignment';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { Clock } from '../../shared/time/clock';
+import type { ClusterMap } from './cluster-map';
+import { type ClusterPicture, type PlannedChange, planChanges } from './plan';
+
+/** Between two looks when nothing tells of a change: what passes with time alone (a node away for long) needs no more. */
+const LOOK_EVERY_MS = 500;
+/**
+ * More nodes than this share that vanish at once are taken for a fault of the cluster store, which has lost sessions of
+ * living members before: they get a little longer to register again. A wrong promotion costs availability, never data.
+ */
+const SUSPICIOUS_SHARE = 1 / 3;
+const SUSPICIOUS_GRACE_MS = 1_500;
+
+/** Whether this coordinator is the controller, and the guard by which a deposed one's changes fail. */
+export interface ControllerOffice {
+  readonly guard: Guard | null;
+}
+
+/**
+ * Carries out the plan for the cluster while this coordinator is the elected controller: one transaction per change,
+ * guarded by the entry it was decided on and by the office. Every coordinator runs one; all but the elected rest.
+ */
+export class Controller {
+  private readonly store: ClusterStore;
+  private readonly map: ClusterMap;
+  private readonly office: ControllerOffice;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly stopListening: () => void;
+  private readonly timer: NodeJS.Timeout;
+  private readonly awaySinceMs = new Map<string, number>();
+  private running: Promise<void> | null = null;
+  private again = false;
+  private closed = false;
+
+  constructor(options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger }) {
+    this.store = options.store;
+    this.map = options.map;
+    this.office = options.office;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.stopListening = this.map.onChange(() => this.look());
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+  }
+
+  /** Looks at the cluster soon: at once, or after the look under way. */
+  look(): void {
+    if (this.closed) return;
+    if (this.running !== null) {
+      this.again = true;
+      return;
+    }
+    this.running = this.carryOut()
+      .catch((error: unknown) => this.log.warn({ error }, 'the controller could not finish its round; it is repeated'))
+      .finally(() => {
+        this.running = null;
+        if (this.again) {
+          this.again = false;
+          this.look();
+        }
+      });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.stopListening();
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  private async carryOut(): Promise<void> {
+    this.noteAway();
+    if (this.office.guard === null) return;
+    for (const change of planChanges(this.picture())) {
+      const { guard } = this.office;
+      if (guard === null || this.closed) return;
+      await this.make(change, guard);
+    }
+  }
+
+  private async make(change: PlannedChange, office: Guard): Promise<void> {
+    const assignment = { ...change.assignment, changeId: randomUUID() };
+    const value = assignmentToValue(assignment);
+    const guards = [{ key: change.path, revision: change.expectedRevision }, office];
+    const { collectionUid, shard } = assignment.spec;
+    // A shard is assigned only while its collection is there: one deleted meanwhile must not come back.
+    if (change.expectedRevision === 0) {
+      const collection = this.map.collections.all().find((entry) => entry.value.uid === collectionUid);
+      if (collection === undefined) return;
+      guards.push({ key: collectionPath(collection.value.name), revision: collection.revision });
+    }
+    try {
+      const result = await this.store.transact(guards, [{ type: 'put', key: change.path, value }]);
+      if (!result.applied) return;
+      this.map.assignments.put({ key: change.path, value, revision: result.revision });
+    } catch (error) {
+      // Whatever became of it, the next round decides on what is there then.
+      if (!isQuiverError(error)) throw error;
+      this.log.debug({ error, shard: change.path }, 'a change of the shard map was not confirmed');
+      return;
+    }
+    const { epoch, primary, replicas, adding, removing } = assignment;
+    this.log.info({ collectionUid, shard, reason: change.reason, epoch, primary: primary?.node ?? null, replicas, adding, removing }, 'shard map changed');
+  }
+
+  private picture(): ClusterPicture {
+    const nowMs = this.clock.monotonicMs();
+    const awayMs = new Map([...this.awaySinceMs].map(([id, sinceMs]) => [id, nowMs - sinceMs]));
+    const members = this.map.nodes.all().map(({ value }) => value);
+    return {
+      collections: this.map.collections.all().map(({ value, revision }) => ({ record: value, revision })),
+      assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
+      members: [...members, ...this.reprieved(members.length, awayMs)],
+      draining: this.map.draining(),
+      awayMs,
+    };
+  }
+
+  /** Nodes that count as there for a little longer, because too many vanished at the same time. */
+  private reprieved(presentCount: number, awayMs: ReadonlyMap<string, number>): ClusterPicture['members'] {
+    const justGone = [...awayMs].filter(([, ms]) => ms < SUSPICIOUS_GRACE_MS).map(([id]) => id);
+    if (justGone.length < 2 || justGone.length <= (presentCount + justGone.length) * SUSPICIOUS_SHARE) return [];
+    return justGone.flatMap((id) => this.map.lastSeenNode(id) ?? []);
+  }
+
+  /** Since when nodes that hold shards are away, by this process's clock. */
+  private noteAway(): void {
+    const nowMs = this.clock.monotonicMs();
+    const present = new Set(this.map.nodes.all().map(({ value }) => value.id));
+    const holders = new Set(this.map.assignments.all().flatMap(({ value }) => value.replicas));
+    for (const id of holders) if (!present.has(id) && !this.awaySinceMs.has(id)) this.awaySinceMs.set(id, nowMs);
+    for (const id of [...this.awaySinceMs.keys()]) if (present.has(id) || !holders.has(id)) this.awaySinceMs.delete(id);
+  }
+}

@@ -1,0 +1,89 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { assignmentPath } from '../../shared/cluster/shard-assignment';
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { ClusterMap } from './cluster-map';
+import type { ShardRoute, ShardRoutes } from './shard-routes';
+
+/** The longest that a timer can wait: beyond it Node fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+/** Routes by the coordinator's map of the cluster. */
+export class MapShardRoutes implements ShardRoutes {
+  private readonly map: ClusterMap;
+  private readonly clock: Clock;
+  /** Routes are asked for by every call and change rarely. */
+  private readonly routes = new Map<string, ShardRoute | null>();
+  private readonly waiting = new Set<() => void>();
+  private readonly stop: () => void;
+
+  constructor(options: { map: ClusterMap; clock: Clock }) {
+    this.map = options.map;
+    this.clock = options.clock;
+    this.stop = this.map.onChange(() => {
+      this.routes.clear();
+      for (const wake of [...this.waiting]) wake();
+    });
+  }
+
+  route(id: ShardId): ShardRoute | null {
+    const path = assignmentPath(id);
+    let route = this.routes.get(path);
+    if (route === undefined) {
+      route = this.find(path);
+      this.routes.set(path, route);
+    }
+    return route;
+  }
+
+  changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.waiting.delete(look);
+      };
+      const look = (): void => {
+        const route = this.route(id);
+        if (!isSame(route, stale)) {
+          end();
+          resolve();
+        } else if (this.isDropped(id)) {
+          end();
+          reject(new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`));
+        }
+      };
+      const timer = setTimeout(
+        () => {
+          end();
+          resolve();
+        },
+        Math.min(Math.max(0, deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
+      );
+      this.waiting.add(look);
+      look();
+    });
+  }
+
+  close(): void {
+    this.stop();
+    for (const wake of [...this.waiting]) wake();
+  }
+
+  /** A shard that no collection has any more. */
+  private isDropped(id: ShardId): boolean {
+    return this.map.assignments.get(assignmentPath(id)) === null && !this.map.collections.all().some(({ value }) => value.uid === id.collectionUid);
+  }
+
+  private find(path: string): ShardRoute | null {
+    const assignment = this.map.assignments.get(path)?.value;
+    if (assignment === undefined || assignment.primary === null) return null;
+    // One whose session was lost by mistake still serves; whether it may, it decides itself.
+    const member = this.map.lastSeenNode(assignment.primary.node);
+    if (member === null || member.store !== assignment.primary.store) return null;
+    return { node: member.id, address: member.address, epoch: assignment.epoch };
+  }
+}
+
+function isSame(one: ShardRoute | null, other: ShardRoute | null): boolean {
+  return one === other || (one !== null && other !== null && one.epoch === other.epoch && one.address === other.address);
+}

@@ -1,0 +1,148 @@
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { chooseNode, loadOf, type PlacementNode } from './placement';
+import { changeOf, type ClusterPicture, type PlannedChange } from './plan';
+
+/** Shards that are copied at once in the whole cluster: copying takes disk and network from serving. */
+const MOVES_AT_ONCE = 2;
+/**
+ * How long a node may be away before its replicas are made anew elsewhere: longer than a restart or a reboot, which bring
+ * the data back for less than a copy of everything.
+ */
+const REPLACE_AFTER_MS = 300_000;
+/** A difference in replicas that one move makes smaller. */
+const UNEVEN_REPLICAS = 2;
+
+interface Found {
+  assignment: ShardAssignment;
+  revision: number;
+}
+
+/** Finishes, aborts and begins moves of replicas between nodes. */
+export function planMoves(picture: ClusterPicture): PlannedChange[] {
+  const present = new Set(picture.members.map(({ id }) => id));
+  const nodes = loadOf(
+    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.assignments.map(({ assignment }) => assignment),
+  );
+  const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));
+  const mustLeave = (id: string): boolean => picture.draining.has(id) || (picture.awayMs.get(id) ?? 0) > REPLACE_AFTER_MS;
+  const changes: PlannedChange[] = [];
+  let underWay = picture.assignments.filter(({ assignment }) => isMoving(assignment)).length;
+
+  for (const found of picture.assignments) {
+    const { assignment } = found;
+    const wanted = replicasOf.get(assignment.spec.collectionUid);
+    if (wanted === undefined) continue;
+    const ended = isMoving(assignment) ? endMove(found, present) : null;
+    if (ended !== null) {
+      changes.push(ended);
+      continue;
+    }
+    if (isMoving(assignment) || underWay >= MOVES_AT_ONCE) continue;
+    const begun = repair(found, { nodes, wanted, mustLeave });
+    if (begun === null) continue;
+    underWay += 1;
+    changes.push(begun);
+  }
+  if (underWay === 0 && changes.length === 0) changes.push(...rebalance(picture.assignments, nodes, picture));
+  return changes;
+}
+
+export function isMoving({ adding, removing }: ShardAssignment): boolean {
+  return adding.length > 0 || removing.length > 0;
+}
+
+/** Takes the old replicas away once the new ones are in sync; gives up on new ones that are gone. */
+function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | null {
+  const { assignment } = found;
+  const { adding, removing, replicas, inSync, eligible, primary } = assignment;
+  const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
+  if (adding.every(isInSync)) {
+    // The primary hands over to another one first, without a pause in its writes.
+    if (primary !== null && removing.includes(primary.node)) return null;
+    const stays = (id: string): boolean => !removing.includes(id);
+    return changeOf(
+      found,
+      {
+        epoch: assignment.epoch + 1,
+        replicas: replicas.filter(stays),
+        inSync: inSync.filter(({ node }) => stays(node)),
+        eligible: eligible.filter(({ node }) => stays(node)),
+        adding: [],
+        removing: [],
+      },
+      'finish-move',
+    );
+  }
+  const gone = adding.filter((id) => !present.has(id));
+  if (gone.length === 0) return null;
+  // Back to where it was: the next round finds another place.
+  return changeOf(
+    found,
+    {
+      replicas: replicas.filter((id) => !adding.includes(id) || isInSync(id)),
+      adding: [],
+      removing: [],
+    },
+    'abort-move',
+  );
+}
+
+/** One more replica where there are too few, or in the place of one whose node drains or is lost. */
+function repair(
+  found: Found,
+  surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean },
+): PlannedChange | null {
+  const { assignment } = found;
+  const { replicas } = assignment;
+  const leaving = replicas.find(surroundings.mustLeave);
+  const staying = replicas.filter((id) => id !== leaving);
+  if (leaving === undefined && replicas.length >= surroundings.wanted) {
+    return replicas.length > surroundings.wanted ? dropSurplus(found, surroundings.wanted) : null;
+  }
+  const zones = surroundings.nodes.filter(({ member }) => staying.includes(member.id)).map(({ member }) => member.zone);
+  const target = staying.length < surroundings.wanted ? chooseNode(surroundings.nodes, replicas, zones) : null;
+  if (target === null && staying.length < surroundings.wanted) return null;
+  if (target !== null) target.replicas += 1;
+  const added = target === null ? [] : [target.member.id];
+  return changeOf(found, { replicas: [...replicas, ...added], adding: added, removing: leaving === undefined ? [] : [leaving] }, 'move');
+}
+
+/** After a move that was given up, or a collection that wants fewer: the last one that is not the primary goes. */
+function dropSurplus(found: Found, wanted: number): PlannedChange | null {
+  const { replicas, primary, inSync } = found.assignment;
+  const spare = [...replicas].reverse().find((id) => id !== primary?.node);
+  // Only one that the rest can do without.
+  const restInSync = inSync.filter(({ node }) => node !== spare).length;
+  if (spare === undefined || restInSync < wanted) return null;
+  return changeOf(found, { removing: [spare] }, 'move');
+}
+
+/** Moves one replica from the fullest node to the emptiest when that makes them more even, and only of a healthy shard. */
+function rebalance(assignments: readonly Found[], nodes: PlacementNode[], picture: ClusterPicture): PlannedChange[] {
+  const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
+  const emptiest = byLoad[0];
+  const fullest = byLoad[byLoad.length - 1];
+  if (emptiest === undefined || fullest.replicas - emptiest.replicas < UNEVEN_REPLICAS) return [];
+  const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));
+  const found = assignments
+    .filter(({ assignment }) => isSettled(assignment) && assignment.replicas.includes(fullest.member.id))
+    .filter(({ assignment }) => !assignment.replicas.includes(emptiest.member.id))
+    .filter(({ assignment }) => {
+      const { zone } = emptiest.member;
+      return zone === '' || assignment.replicas.every((id) => id === fullest.member.id || zoneOf.get(id) !== zone);
+    })
+    // A replica is cheaper to move than a primary.
+    .sort((a, b) => Number(leads(a, fullest)) - Number(leads(b, fullest)) || (assignmentPath(a.assignment.spec) < assignmentPath(b.assignment.spec) ? -1 : 1))[0];
+  if (found === undefined) return [];
+  const { replicas } = found.assignment;
+  return [changeOf(found, { replicas: [...replicas, emptiest.member.id], adding: [emptiest.member.id], removing: [fullest.member.id] }, 'move')];
+}
+
+function isSettled({ replicas, inSync }: ShardAssignment): boolean {
+  return replicas.every((id) => inSync.some(({ node }) => node === id));
+}
+
+function leads({ assignment }: Found, node: PlacementNode): boolean {
+  return assignment.primary?.node === node.member.id;
+}

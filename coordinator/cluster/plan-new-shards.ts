@@ -1,0 +1,45 @@
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { CollectionRecord } from '../collections/collection-record';
+import { chooseReplicas, loadOf } from './placement';
+import type { ClusterPicture, PlannedChange } from './plan';
+
+/** Assigns the shards of new collections, evenly over the nodes that are there; fewer nodes than replicas must do for now. */
+export function planNewShards(picture: ClusterPicture): PlannedChange[] {
+  const assigned = new Set(picture.assignments.map(({ assignment }) => assignmentPath(assignment.spec)));
+  const nodes = loadOf(
+    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.assignments.map(({ assignment }) => assignment),
+  );
+  const changes: PlannedChange[] = [];
+  for (const { record } of picture.collections) {
+    for (let shard = 0; shard < record.shards; shard += 1) {
+      const path = assignmentPath({ collectionUid: record.uid, shard });
+      if (assigned.has(path)) continue;
+      const members = chooseReplicas(nodes, record.replicas);
+      if (members.length < minInSyncOf(record)) continue;
+      const inSync = members.map(({ id, store }) => ({ node: id, store }));
+      const assignment: ShardAssignment = {
+        spec: { collectionUid: record.uid, shard, dim: record.dim, metric: record.metric },
+        minInSync: minInSyncOf(record),
+        epoch: 1,
+        primary: inSync[0],
+        inSync,
+        eligible: [],
+        replicas: members.map(({ id }) => id),
+        adding: [],
+        removing: [],
+        changeId: '',
+      };
+      changes.push({ path, expectedRevision: 0, assignment, reason: 'create' });
+    }
+  }
+  return changes;
+}
+
+/**
+ * One for one or two replicas, so that a pair goes on with one of them; two from three on, so that a write is on two
+ * stores before it is acknowledged.
+ */
+export function minInSyncOf(collection: Pick<CollectionRecord, 'replicas'>): number {
+  return collection.replicas >= 3 ? 2 : 1;
+}

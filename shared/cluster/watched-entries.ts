@@ -1,0 +1,115 @@
+import type { ClusterStore, StoreEntry, StoreEvent } from '../cluster-store/cluster-store';
+
+export interface Watched<T> {
+  key: string;
+  value: T;
+  revision: number;
+}
+
+/**
+ * The entries under one prefix of the cluster store, decoded and kept up to date by a watch. While the store is away it
+ * stays as it was: those who decide by it guard their transactions with the revisions.
+ */
+export class WatchedEntries<T> {
+  private readonly store: ClusterStore;
+  private readonly prefix: string;
+  private readonly decode: (entry: { key: string; value: string }) => T;
+  private readonly onUnreadable: (error: unknown) => void;
+  private readonly byKey = new Map<string, Watched<T>>();
+  private readonly listeners = new Set<() => void>();
+  private stopWatching: (() => void) | null = null;
+  private seenRevision = 0;
+
+  /** An entry that `decode` refuses is told to `onUnreadable` and left out. */
+  constructor(options: {
+    store: ClusterStore;
+    prefix: string;
+    decode: (entry: { key: string; value: string }) => T;
+    onUnreadable: (error: unknown) => void;
+  }) {
+    this.store = options.store;
+    this.prefix = options.prefix;
+    this.decode = options.decode;
+    this.onUnreadable = options.onUnreadable;
+  }
+
+  /** Reads the entries and follows them from there. Errors: unavailable. */
+  async follow(): Promise<void> {
+    if (this.stopWatching !== null) return;
+    const { entries, revision } = await this.store.list(this.prefix);
+    for (const entry of entries) this.keep(entry);
+    this.seenRevision = revision;
+    this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
+    this.tell();
+  }
+
+  /**
+   * Reads everything again, for what a lost or late event may have left out. Changes that the watch has brought
+   * meanwhile stay. Errors: unavailable.
+   */
+  async refresh(): Promise<void> {
+    const { entries, revision } = await this.store.list(this.prefix);
+    const present = new Set(entries.map((entry) => entry.key));
+    let changed = false;
+    for (const entry of entries) changed = this.keep(entry) || changed;
+    for (const [key, known] of this.byKey) {
+      if (present.has(key) || known.revision > revision) continue;
+      this.byKey.delete(key);
+      changed = true;
+    }
+    this.seenRevision = Math.max(this.seenRevision, revision);
+    if (changed) this.tell();
+  }
+
+  get(key: string): Watched<T> | null {
+    return this.byKey.get(key) ?? null;
+  }
+
+  /** All entries, in no particular order. */
+  all(): Watched<T>[] {
+    return [...this.byKey.values()];
+  }
+
+  /** Takes over what this process read or wrote itself ahead of the watch. */
+  put(entry: StoreEntry): void {
+    if (entry.revision > this.seenRevision && this.keep(entry)) this.tell();
+  }
+
+  /** Calls `listener` after every change, until the function returned is called. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  close(): void {
+    this.stopWatching?.();
+    this.stopWatching = null;
+    this.listeners.clear();
+  }
+
+  private apply(events: StoreEvent[]): void {
+    for (const event of events) {
+      this.seenRevision = Math.max(this.seenRevision, event.revision);
+      if (event.type === 'put') this.keep(event);
+      else if ((this.byKey.get(event.key)?.revision ?? 0) < event.revision) this.byKey.delete(event.key);
+    }
+    this.tell();
+  }
+
+  /** Whether anything changed. */
+  private keep(entry: { key: string; value: string; revision: number }): boolean {
+    const known = this.byKey.get(entry.key);
+    if (known !== undefined && known.revision >= entry.revision) return false;
+    try {
+      this.byKey.set(entry.key, { key: entry.key, value: this.decode(entry), revision: entry.revision });
+    } catch (error) {
+      this.byKey.delete(entry.key);
+      this.onUnreadable(error);
+    }
+    return true;
+  }
+
+  private tell(): void {
+    for (const listener of [...this.listeners]) listener();
+  }
+}
