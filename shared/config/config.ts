@@ -1,5 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
-import { SETTINGS, type Setting } from './settings';
+import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
 
 /**
  * The configuration of a process: what the environment says, checked once at start and complete afterwards.
@@ -37,11 +37,37 @@ export interface Config {
   shutdownTimeoutMs: number;
 }
 
+/** What a member of a cluster reads besides. */
+export interface ClusterConfig {
+  etcdEndpoints: string[];
+  /** '' : none, as for the files below. */
+  etcdUsername: string;
+  etcdPassword: string | undefined;
+  etcdCaFile: string;
+  etcdCertFile: string;
+  etcdKeyFile: string;
+  memberId: string;
+  /** '' : the host name and the RPC port. */
+  advertiseAddress: string;
+  rpcPort: number;
+  zone: string;
+  clusterSecret: string;
+  tlsCaFile: string;
+  tlsCertFile: string;
+  tlsKeyFile: string;
+  copyBytesPerSecond: number;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What a header can carry unchanged: printable ASCII without blanks at its ends. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const INTEGER = /^-?\d{1,15}$/;
+/** Names become keys of the cluster store and parts of URLs. */
+const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
+/** A host name, an IPv4 address or a bracketed IPv6 address, with a port or without. */
+const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
+const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
 const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
 
 /** A configuration error: one clear line that names the variable; a secret's value is not in it. */
@@ -86,12 +112,41 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
  * Throws QuiverError `invalid_parameter` with a one-line message for the first bad value.
  */
 export function readConfig(environment: Environment, cores: number): Config {
-  const settings: Record<keyof Config, Setting> = SETTINGS;
-  const values = Object.entries(settings).map(([field, setting]) => [field, readSetting(setting, environment, cores)]);
   // Each setting is of the kind that yields its field's type; the tests see to it for every field.
-  const config = Object.fromEntries(values) as Config;
+  const config = readTable<Config>(SETTINGS, environment, cores);
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
   return config;
+}
+
+/** What a member of a cluster reads, besides `readConfig`. `hostName` names a member that has no name of its own. */
+export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
+  const values = readTable<Omit<ClusterConfig, 'etcdEndpoints' | 'clusterSecret'> & { etcdEndpoints: string; clusterSecret: string | undefined }>(CLUSTER_SETTINGS, environment, 1);
+  const { clusterSecret, memberId } = values;
+  if (clusterSecret === undefined) {
+    throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
+  }
+  if (!MEMBER_ID.test(memberId || hostName)) refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
+  if (!ADDRESS.test(values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, 'a host, or host:port');
+  const etcdEndpoints = values.etcdEndpoints.split(',').map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== '');
+  const bad = etcdEndpoints.find((endpoint) => !ENDPOINT.test(endpoint));
+  if (bad !== undefined || etcdEndpoints.length === 0) refuse(CLUSTER_SETTINGS.etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
+  checkTogether(CLUSTER_SETTINGS.tlsCertFile, [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile], 'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together');
+  checkTogether(CLUSTER_SETTINGS.etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
+  return { ...values, memberId: memberId || hostName, etcdEndpoints, clusterSecret };
+}
+
+/** The environment of a storage node, with the defaults that differ for one. */
+export function nodeEnvironment(environment: Environment): Environment {
+  return { ...environment, OPS_PORT: environment.OPS_PORT || NODE_FALLBACKS.OPS_PORT };
+}
+
+function readTable<Values>(table: Record<string, Setting>, environment: Environment, cores: number): Values {
+  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, environment, cores)])) as Values;
+}
+
+function checkTogether(setting: Setting, values: string[], expected: string): void {
+  const given = values.filter((value) => value !== '').length;
+  if (given !== 0 && given !== values.length) refuse(setting, '', expected);
 }

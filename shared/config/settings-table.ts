@@ -1,4 +1,4 @@
-import { SETTINGS, type Setting } from './settings';
+import { CLUSTER_SETTINGS, SETTINGS, type Setting } from './settings';
 
 function fallbackOf(setting: Setting): string {
   switch (setting.kind) {
@@ -7,7 +7,7 @@ function fallbackOf(setting: Setting): string {
     case 'integer':
       return setting.fallback === 'cores' ? '(processors)' : `\`${setting.fallback}\``;
     default:
-      return `\`${setting.fallback}\``;
+      return setting.fallback === '' ? '(empty)' : `\`${setting.fallback}\``;
   }
 }
 
@@ -26,7 +26,16 @@ function rangeOf(setting: Setting): string {
 
 /** The README's configuration table in Markdown, one row per environment variable; ends with a line break. */
 export function settingsTable(): string {
-  const rows = Object.values<Setting>(SETTINGS).map(
+  return tableOf(SETTINGS);
+}
+
+/** The same for what the members of a cluster read besides. */
+export function clusterSettingsTable(): string {
+  return tableOf(CLUSTER_SETTINGS);
+}
+
+function tableOf(settings: Record<string, Setting>): string {
+  const rows = Object.values(settings).map(
     (setting) => `| \`${setting.name}\` | ${fallbackOf(setting)} | ${rangeOf(setting)} | ${setting.meaning} |`,
   );
   return ['| variable | default | range | meaning |', '|---|---|---|---|', ...rows, ''].join('\n');

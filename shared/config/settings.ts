@@ -42,7 +42,7 @@ export interface SecretSetting extends SettingBase {
   kind: 'secret';
 }
 
-/** Every variable of the public interface, by the field of Config that it fills, in the order of the README. */
+/** Every variable of the service itself, by the field of Config that it fills, in the order of the README. */
 export const SETTINGS = {
   port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
   host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
@@ -127,3 +127,40 @@ export const SETTINGS = {
     meaning: 'Longest that a graceful stop may take before the process ends hard, in milliseconds',
   },
 } as const satisfies Record<string, Setting>;
+
+/** What a coordinator and a storage node of a cluster read besides, by the field of ClusterConfig. */
+export const CLUSTER_SETTINGS = {
+  etcdEndpoints: {
+    name: 'ETCD_ENDPOINTS', kind: 'text', fallback: 'http://127.0.0.1:2379',
+    meaning: 'etcd members, as `http://host:port` or `https://host:port`, separated by commas',
+  },
+  etcdUsername: { name: 'ETCD_USERNAME', kind: 'text', fallback: '', meaning: 'User of etcd; empty: none' },
+  etcdPassword: { name: 'ETCD_PASSWORD', kind: 'secret', meaning: 'Its password' },
+  etcdCaFile: { name: 'ETCD_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority that signed the certificates of etcd' },
+  etcdCertFile: { name: 'ETCD_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate shown to etcd' },
+  etcdKeyFile: { name: 'ETCD_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
+  memberId: {
+    name: 'NODE_ID', kind: 'text', fallback: '',
+    meaning: 'Name of this process in the cluster, kept over restarts; empty: the host name',
+  },
+  advertiseAddress: {
+    name: 'ADVERTISE_ADDRESS', kind: 'text', fallback: '',
+    meaning: 'Host, or host:port, by which other members reach the RPC port; empty: the host name and RPC_PORT',
+  },
+  rpcPort: {
+    name: 'RPC_PORT', kind: 'integer', fallback: 7100, minimum: 0, maximum: 65535,
+    meaning: 'gRPC port for other members; 0 takes a free one',
+  },
+  zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
+  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', meaning: 'Secret that members show each other; required, and the same for all' },
+  tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
+  tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
+  tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
+  copyBytesPerSecond: {
+    name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,
+    meaning: 'Most that a storage node sends of shards that are copied to others',
+  },
+} as const satisfies Record<string, Setting>;
+
+/** Defaults that a storage node has otherwise than the table above, so that both roles can run on one host. */
+export const NODE_FALLBACKS = { OPS_PORT: '9091' } as const;

@@ -1,4 +1,6 @@
-import { readConfig } from '../../shared/config/config';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
 import { settingsTable } from '../../shared/config/settings-table';
 import { isQuiverError } from '../../shared/errors/quiver-error';
@@ -90,5 +92,47 @@ describe('configuration', () => {
     expect(rows).toHaveLength(Object.keys(SETTINGS).length);
     expect(rows[0]).toBe('| `PORT` | `8000` | 0 – 65535 | Port of the API; 0 takes a free one |');
     for (const row of rows) expect(row.split('|')).toHaveLength(6);
+  });
+
+  test("the README's table is the one that the settings give", () => {
+    expect(readFileSync(resolve(__dirname, '../../README.md'), 'utf8')).toContain(settingsTable());
+  });
+});
+
+describe('configuration of a cluster member', () => {
+  const GIVEN = { CLUSTER_SECRET: 'shared by all', ETCD_ENDPOINTS: 'http://a:2379, https://b:2379,c:2379', NODE_ID: 'node-1' };
+
+  function refusal(environment: Record<string, string>): string {
+    try {
+      readClusterConfig(environment, 'host');
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'invalid_parameter') return error.message;
+      throw error;
+    }
+    return 'accepted';
+  }
+
+  test('lists the endpoints and takes the host name where no name is given', () => {
+    expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
+    expect(readClusterConfig({ CLUSTER_SECRET: 's' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
+  });
+
+  test.each([
+    [{ CLUSTER_SECRET: '' }, 'CLUSTER_SECRET is not set'],
+    [{ NODE_ID: 'a/b' }, 'NODE_ID="a/b" is not valid: expected at most 64 letters'],
+    [{ ETCD_ENDPOINTS: 'ftp://a:1' }, 'ETCD_ENDPOINTS="ftp://a:1" is not valid: expected URLs'],
+    [{ ETCD_ENDPOINTS: ' , ' }, 'ETCD_ENDPOINTS=" , " is not valid: expected URLs'],
+    [{ ADVERTISE_ADDRESS: 'a b' }, 'ADVERTISE_ADDRESS="a b" is not valid: expected a host, or host:port'],
+    [{ TLS_CERT_FILE: 'x.pem' }, 'expected TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together'],
+    [{ ETCD_KEY_FILE: 'x.pem' }, 'expected ETCD_CERT_FILE and ETCD_KEY_FILE to be given together'],
+    [{ RPC_PORT: '70000' }, 'RPC_PORT="70000" is not valid: expected an integer'],
+  ])('%p is refused in one line', (bad, message) => {
+    expect(refusal({ ...GIVEN, ...bad })).toContain(message);
+    expect(refusal({ ...GIVEN, ...bad })).not.toContain('\n');
+  });
+
+  test('a storage node has an operations port of its own by default', () => {
+    expect(nodeEnvironment({}).OPS_PORT).toBe('9091');
+    expect(nodeEnvironment({ OPS_PORT: '1' }).OPS_PORT).toBe('1');
   });
 });
