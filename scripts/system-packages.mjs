@@ -13,12 +13,24 @@ const REQUIREMENTS = [
   { isThere: () => process.platform === 'darwin' || hasLibrary('lapack'), debian: 'liblapack-dev', fedora: 'lapack-devel', macos: 'lapack' },
 ];
 
+/** What only a cluster on this machine needs. */
+const ETCD = { isThere: () => hasCommand('etcd'), debian: 'etcd-server', fedora: 'etcd', macos: 'etcd' };
+
+/** Makes sure that etcd is there, as `ensureSystemPackages` does for the rest. */
+export function ensureEtcd({ log }) {
+  ensure([ETCD], log);
+}
+
 /**
  * Makes sure that everything is there: installs what is missing with apt where this process may (root, or sudo without
  * a password), else throws an Error whose message names the packages.
  */
 export function ensureSystemPackages({ log }) {
-  const missing = REQUIREMENTS.filter((requirement) => !requirement.isThere());
+  ensure(REQUIREMENTS, log);
+}
+
+function ensure(requirements, log) {
+  const missing = requirements.filter((requirement) => !requirement.isThere());
   if (missing.length === 0) return;
   const packages = missing.map((requirement) => requirement.debian);
   const asRoot = rootPrefix();

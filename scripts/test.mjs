@@ -2,8 +2,15 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT, setUpOrExit } from './setup.mjs';
+import { ensureEtcd } from './system-packages.mjs';
 
 await setUpOrExit();
+try {
+  ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+} catch (error) {
+  console.error(error.message);
+  process.exit(1);
+}
 const steps = [
   [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, 'tsconfig.json')],
   [join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(ROOT, 'jest.config.js'), ...process.argv.slice(2)],

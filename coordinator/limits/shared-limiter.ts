@@ -1,0 +1,51 @@
+import { LRUCache } from 'lru-cache';
+import type { RateDecision, RateLimiter } from './rate-limiter';
+import { rendezvousOwner } from './rendezvous';
+
+/** Owners kept in mind: keys are few, and strangers' addresses are limited elsewhere. */
+const OWNERS_KEPT = 10_000;
+
+/** Asks the coordinator that owns a subject; null when it can't be reached in time. */
+export type AskOwner = (coordinatorId: string, subject: string) => Promise<RateDecision | null>;
+
+/**
+ * The limit over all coordinators together: each subject's admissions are counted by one of them, its owner. When the
+ * owner can't be reached this coordinator counts by itself, so that a lost coordinator neither stops the API nor lifts
+ * the limit. As coordinators come and go a subject may find a new owner, which begins with an empty window.
+ */
+export class SharedLimiter implements RateLimiter {
+  private readonly ownId: string;
+  private readonly local: RateLimiter;
+  private readonly askOwner: AskOwner;
+  private members: readonly string[];
+  private readonly owners = new LRUCache<string, string>({ max: OWNERS_KEPT });
+
+  /** `local` counts what this coordinator owns, and what it has to count for others. */
+  constructor(options: { ownId: string; local: RateLimiter; askOwner: AskOwner }) {
+    this.ownId = options.ownId;
+    this.local = options.local;
+    this.askOwner = options.askOwner;
+    this.members = [options.ownId];
+  }
+
+  /** The coordinators that live, this one among them. */
+  setMembers(ids: readonly string[]): void {
+    this.members = ids.includes(this.ownId) ? [...ids] : [...ids, this.ownId];
+    this.owners.clear();
+  }
+
+  admit(subject: string): RateDecision | Promise<RateDecision> {
+    let owner = this.owners.get(subject);
+    if (owner === undefined) {
+      owner = rendezvousOwner(subject, this.members) ?? this.ownId;
+      this.owners.set(subject, owner);
+    }
+    if (owner === this.ownId) return this.local.admit(subject);
+    return this.askOwner(owner, subject).then((decision) => decision ?? this.local.admit(subject));
+  }
+
+  /** Counts for another coordinator that takes this one for the owner. */
+  admitForPeer(subject: string): RateDecision | Promise<RateDecision> {
+    return this.local.admit(subject);
+  }
+}

@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { ROOT } from './setup.mjs';
+
+const HOST = '127.0.0.1';
+/** Offsets from the first coordinator's port: room for 64 processes of a kind. */
+const PORTS = { coordinatorOps: 100, nodeRpc: 200, nodeOps: 300, coordinatorRpc: 400, etcd: 500, etcdPeer: 501 };
+const RESTART_AFTER_MS = 2_000;
+const READY_WITHIN_MS = 120_000;
+/** Longer than SHUTDOWN_TIMEOUT_MS by default, after which a process ends by itself. */
+const STOP_WITHIN_MS = 30_000;
+
+/** etcd, storage nodes and coordinators as processes of this machine. Each writes its log to a file in the folder. */
+export class LocalCluster {
+  #options;
+  #log;
+  #folder;
+  #apiKey;
+  #secret;
+  #members = [];
+  #isStopping = false;
+
+  constructor({ log, ...options }) {
+    this.#options = options;
+    this.#log = log;
+    this.#folder = resolve(options.folder);
+    mkdirSync(join(this.#folder, 'logs'), { recursive: true });
+    this.#apiKey = process.env.API_KEY || this.#kept('api-key', () => `qv_${randomBytes(24).toString('base64url')}`);
+    this.#secret = process.env.CLUSTER_SECRET || this.#kept('cluster-secret', () => randomBytes(24).toString('base64url'));
+    this.#members = this.#plan();
+  }
+
+  /** Resolves when every coordinator shows every node up. */
+  async start() {
+    const [etcd, ...others] = this.#members;
+    this.#spawn(etcd);
+    await this.#until(async () => (await fetch(`http://${HOST}:${etcd.port}/health`)).ok, 'etcd');
+    for (const member of others) this.#spawn(member);
+    for (const coordinator of this.#members.filter(({ role }) => role === 'coordinator')) {
+      await this.#until(() => this.#showsAllNodes(coordinator), coordinator.id);
+    }
+  }
+
+  /** Coordinators first, so that clients are told; etcd last. */
+  async stop() {
+    this.#isStopping = true;
+    for (const role of ['coordinator', 'node', 'etcd']) {
+      await Promise.all(this.#members.filter((member) => member.role === role).map((member) => this.#end(member)));
+    }
+  }
+
+  describe() {
+    const rows = this.#members.map(({ role, id, port, child }) => `  ${role.padEnd(12)} ${id.padEnd(14)} ${HOST}:${port}   pid ${child?.pid ?? '-'}`);
+    const [first] = this.#members.filter(({ role }) => role === 'coordinator');
+    return [
+      `Quiver cluster in ${this.#folder}`,
+      ...rows,
+      `It serves on http://${HOST}:${first.port} and through every other coordinator  (explorer: http://${HOST}:${first.port}/docs)`,
+      process.env.API_KEY ? 'Admin key: that of API_KEY' : `Admin key: ${this.#apiKey}`,
+    ].join('\n');
+  }
+
+  #plan() {
+    const { port, nodes, coordinators, replicas, shards } = this.#options;
+    const etcdPort = port + PORTS.etcd;
+    const shared = { ETCD_ENDPOINTS: `http://${HOST}:${etcdPort}`, CLUSTER_SECRET: this.#secret, HOST };
+    const etcd = {
+      role: 'etcd',
+      id: 'etcd',
+      port: etcdPort,
+      command: 'etcd',
+      words: [
+        '--name=etcd', `--data-dir=${join(this.#folder, 'etcd')}`, '--log-outputs=stderr', '--logger=zap',
+        `--listen-client-urls=http://${HOST}:${etcdPort}`, `--advertise-client-urls=http://${HOST}:${etcdPort}`,
+        `--listen-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`, `--initial-advertise-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
+        `--initial-cluster=etcd=http://${HOST}:${port + PORTS.etcdPeer}`, '--auto-compaction-retention=1h',
+      ],
+      environment: {},
+    };
+    const quiver = (role, id, own) => ({
+      role,
+      id,
+      command: process.execPath,
+      words: [join(ROOT, 'scripts', 'quiver.cjs'), role],
+      environment: { ...shared, NODE_ID: id, DATA_DIR: join(this.#folder, id), ...own },
+    });
+    return [
+      etcd,
+      ...Array.from({ length: nodes }, (_, i) => {
+        const rpcPort = port + PORTS.nodeRpc + i;
+        return {
+          ...quiver('node', `node-${i}`, { RPC_PORT: String(rpcPort), OPS_PORT: String(port + PORTS.nodeOps + i), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}` }),
+          port: rpcPort,
+        };
+      }),
+      ...Array.from({ length: coordinators }, (_, i) => {
+        const rpcPort = port + PORTS.coordinatorRpc + i;
+        return {
+          ...quiver('coordinator', `coordinator-${i}`, {
+            PORT: String(port + i), OPS_PORT: String(port + PORTS.coordinatorOps + i), RPC_PORT: String(rpcPort), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}`,
+            API_KEY: this.#apiKey, DEFAULT_REPLICAS: String(replicas), DEFAULT_SHARDS: String(shards),
+          }),
+          port: port + i,
+        };
+      }),
+    ];
+  }
+
+  #spawn(member) {
+    if (this.#isStopping) return;
+    const file = openSync(join(this.#folder, 'logs', `${member.id}.log`), 'a');
+    // A group of its own: a Ctrl-C at the terminal must reach this process alone, which stops the others in order.
+    const child = spawn(member.command, member.words, { env: { ...process.env, ...member.environment }, stdio: ['ignore', file, file], detached: true });
+    closeSync(file);
+    member.child = child;
+    member.ended = new Promise((done) => {
+      child.once('error', (error) => {
+        this.#log(`${member.id} cannot be started: ${error.message}`);
+        done();
+      });
+      child.once('exit', (code, signal) => {
+        done();
+        if (member.child === child) member.child = null;
+        if (this.#isStopping) return;
+        this.#log(`${member.id} ended (${signal ?? `exit code ${code}`}); its log is ${join(this.#folder, 'logs', `${member.id}.log`)}`);
+        if (this.#options.restarts) setTimeout(() => this.#spawn(member), RESTART_AFTER_MS);
+        this.#writeState();
+      });
+    });
+    this.#writeState();
+  }
+
+  async #end(member) {
+    const { child } = member;
+    if (!child) return;
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
+    await member.ended;
+    clearTimeout(timer);
+  }
+
+  async #showsAllNodes({ port }) {
+    const answer = await fetch(`http://${HOST}:${port}/v1/cluster`, { headers: { 'x-api-key': this.#apiKey } });
+    const { data } = await answer.json();
+    return data?.nodes.filter((node) => node.state === 'up').length === this.#options.nodes;
+  }
+
+  async #until(holds, what) {
+    for (const deadline = Date.now() + READY_WITHIN_MS; !this.#isStopping; ) {
+      if (await holds().catch(() => false)) return;
+      if (Date.now() > deadline) throw new Error(`${what} is not ready after ${READY_WITHIN_MS / 1000} s; the logs are in ${join(this.#folder, 'logs')}`);
+      await new Promise((wake) => setTimeout(wake, 100));
+    }
+  }
+
+  /** What other programs need to know of the processes, in cluster.json. */
+  #writeState() {
+    const processes = this.#members.map(({ role, id, port, child }) => ({ role, id, address: `${HOST}:${port}`, pid: child?.pid ?? null }));
+    const file = join(this.#folder, 'cluster.json');
+    writeFileSync(`${file}.next`, `${JSON.stringify({ processes }, null, 2)}\n`);
+    renameSync(`${file}.next`, file);
+  }
+
+  /** A secret that stays the same as long as the folder does. */
+  #kept(name, make) {
+    const file = join(this.#folder, name);
+    if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });
+    return readFileSync(file, 'utf8').trim();
+  }
+}
