@@ -1,31 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { Bm25KeywordIndex } from '../node/keyword/bm25-keyword-index';
-import { MemoryFilterIndex } from '../node/filter/memory-filter-index';
 import { LocalShardClient } from '../node/shard/local-shard-client';
+import { indexFactories } from '../node/index-factories';
 import { ShardHost } from '../node/shard/shard-host';
-import type { IndexFactories } from '../node/shard/shard-indexes';
-import { NativeVectorIndex } from '../node/vector/native-vector-index';
 import { KeyValueClusterStore } from '../shared/cluster-store/key-value-cluster-store';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
-import { type RunningService, runUntilSignal } from '../shared/process/life-cycle';
-import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import { type Endings, startWithEndings } from '../shared/process/endings';
+import { runUntilSignal } from '../shared/process/life-cycle';
 import { systemClock } from '../shared/time/clock';
-import { EmbeddingRegistry } from './embedding/embedding-registry';
-import { closeHttpServer } from './http/close-http-server';
-import { createHttpServer } from './http/http-server';
-import { listen } from './http/listen';
-import { StoreKeysService } from './keys/store-keys-service';
-import { StoreKeyUsage } from './keys/usage/store-key-usage';
+import { ApiProcess } from './api-process';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
-import { MetricsRecorder } from './metrics/metrics-recorder';
-import { RequestReporter } from './metrics/request-reporter';
 import { EmbeddedOperations } from './operations/embedded-operations';
-import { createService } from './service-factory';
 
 /**
  * The embedded form's composition root: a coordinator and one node in one process, joined by the local shard client;
@@ -41,73 +29,13 @@ const NODE_ID = 'node-0';
  */
 const STORAGE_THREADS = 4;
 
-/** Of the time that a stop may take, what flushing and checkpoints need at the end; the rest is for running requests. */
-const CLOSING_TIME_MS = 10_000;
-const REQUEST_GRACE_MIN_MS = 1_000;
-
-const indexFactories: IndexFactories = {
-  openVectorIndex: (options, save) => NativeVectorIndex.open(options, save),
-  loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
-  loadKeywordIndex: (bytes) => (bytes === null ? new Bm25KeywordIndex() : Bm25KeywordIndex.load(bytes)),
-};
-
-/** What has been started, ended in the reverse order. */
-class Stack {
-  private readonly endings: (() => void | Promise<void>)[] = [];
-
-  defer(ending: () => void | Promise<void>): void {
-    this.endings.push(ending);
-  }
-
-  async unwind(): Promise<void> {
-    for (let ending = this.endings.pop(); ending !== undefined; ending = this.endings.pop()) await ending();
-  }
-}
-
-async function start(config: Config, log: Logger): Promise<RunningService> {
-  const stack = new Stack();
-  try {
-    await build(config, log, stack);
-  } catch (error) {
-    await stack.unwind();
-    throw error;
-  }
-  return { stop: () => stack.unwind() };
-}
-
-async function build(config: Config, log: Logger, stack: Stack): Promise<void> {
+async function build(config: Config, log: Logger, endings: Endings): Promise<void> {
   const clock = systemClock;
-  let readiness: Readiness = { ready: false, reason: 'recovering' };
-  const metricsText = async (): Promise<{ contentType: string; text: string }> => ({ contentType: metrics.contentType, text: await metrics.text() });
-  const metrics = new MetricsRecorder({
-    measure: async () => {
-      const [collections, shards] = readiness.ready ? await Promise.all([service.collections.list(), service.readShards()]) : [[], []];
-      return { collections, shards };
-    },
-    onMeasureError: (error) => log.warn({ error }, 'the gauges could not be measured'),
-  });
-
-  const ops = new OpsServer({
-    readiness: () => readiness,
-    metrics: metricsText,
-    onError: (error) => log.error({ error }, 'the operations port failed'),
-  });
-  await ops.listen(config.opsPort, config.host);
-  stack.defer(() => ops.close());
+  const api = new ApiProcess({ config, clock, log, endings });
+  await api.openOperationsPort();
 
   const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster')) });
-  stack.defer(() => clusterStore.close());
-  const { keys, firstSecret } = await StoreKeysService.open({ store: clusterStore, clock, apiKey: config.apiKey });
-  stack.defer(() => keys.close());
-  const usage = new StoreKeyUsage({
-    store: clusterStore,
-    clock,
-    coordinatorId: COORDINATOR_ID,
-    keys,
-    onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
-  });
-  stack.defer(() => usage.close());
-
+  endings.defer(() => clusterStore.close());
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
     openStore: (folder) => RocksKeyValueStore.open(folder),
@@ -115,49 +43,26 @@ async function build(config: Config, log: Logger, stack: Stack): Promise<void> {
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
   });
-  stack.defer(() => host.close());
-  const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: null, log, clock });
-  await embedding.defaultModel();
+  endings.defer(() => host.close());
 
-  const service = createService({
+  const limiter = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
+  const { port, firstSecret } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
-    embedding,
-    clock,
-    config,
-    log,
-    instanceId: randomUUID(),
+    coordinatorId: COORDINATOR_ID,
+    rateLimiter: limiter(),
+    addressLimiter: limiter(),
+    operations: (service, embedding) =>
+      new EmbeddedOperations({
+        process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
+        clock,
+        collections: () => service.collections.list(),
+        shards: () => service.readShards(),
+        embedding: () => embedding.status(),
+      }),
+    recover: (service) => service.recover(),
   });
-  stack.defer(() => service.close());
-  await service.recover();
-
-  const operations = new EmbeddedOperations({
-    process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
-    clock,
-    collections: () => service.collections.list(),
-    shards: () => service.readShards(),
-    embedding: () => embedding.status(),
-  });
-  const server = createHttpServer({
-    service,
-    keys,
-    usage,
-    rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
-    addressLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
-    operations,
-    observer: new RequestReporter({ metrics, logger: log }),
-    metricsText,
-    limits: config,
-    clock,
-  });
-  const port = await listen(server, config.port, config.host);
-  stack.defer(() => {
-    readiness = { ready: false, reason: 'shutting down' };
-    return closeHttpServer(server, Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS));
-  });
-  readiness = { ready: true };
   announce(config, port, firstSecret);
-  log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
@@ -180,7 +85,7 @@ function main(): void {
     return;
   }
   const log = createLogger({ level: config.logLevel, secrets: config.apiKey === undefined ? [] : [config.apiKey], output: standardOutput(process.env) });
-  runUntilSignal({ start: () => start(config, log), hardStopMs: config.shutdownTimeoutMs, logger: log });
+  runUntilSignal({ start: () => startWithEndings((endings) => build(config, log, endings)), hardStopMs: config.shutdownTimeoutMs, logger: log });
 }
 
 main();

@@ -4,6 +4,7 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
+import type { HealthReading } from '../operations/health-reading';
 import type { ClusterMap } from './cluster-map';
 
 /** Asks a node for its report; null when it does not answer in time. */
@@ -16,17 +17,17 @@ export class ClusterOperations implements OperationsService {
   private readonly store: ClusterStore;
   private readonly map: ClusterMap;
   private readonly askNode: AskNode;
-  private readonly readHealth: () => Promise<HealthView>;
+  private readonly reading: HealthReading;
 
-  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: () => Promise<HealthView> }) {
+  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading }) {
     this.store = options.store;
     this.map = options.map;
     this.askNode = options.askNode;
-    this.readHealth = options.health;
+    this.reading = options.health;
   }
 
   health(): Promise<HealthView> {
-    return this.readHealth();
+    return this.reading.read();
   }
 
   async cluster(): Promise<ClusterView> {

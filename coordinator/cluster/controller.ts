@@ -6,7 +6,8 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import type { ClusterMap } from './cluster-map';
-import { type ClusterPicture, type PlannedChange, planChanges } from './plan';
+import { planChanges } from './plan';
+import type { ClusterPicture, PlannedChange } from './planned-change';
 
 /** Between two looks when nothing tells of a change: what passes with time alone (a node away for long) needs no more. */
 const LOOK_EVERY_MS = 500;

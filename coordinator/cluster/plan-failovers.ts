@@ -1,7 +1,7 @@
 import { decidePromotion } from '../../shared/cluster/promotion';
 import { isSameReplica, type Replica } from '../../shared/cluster/shard-assignment';
 import { loadOf } from './placement';
-import { changeOf, type ClusterPicture, type PlannedChange } from './plan';
+import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
 /** Promotes a replica of every shard whose primary's node is gone, where one may lead; the nodes that lead least first. */
 export function planFailovers(picture: ClusterPicture): PlannedChange[] {

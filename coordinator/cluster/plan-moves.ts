@@ -1,6 +1,6 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { chooseNode, loadOf, type PlacementNode } from './placement';
-import { changeOf, type ClusterPicture, type PlannedChange } from './plan';
+import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
 /** Shards that are copied at once in the whole cluster: copying takes disk and network from serving. */
 const MOVES_AT_ONCE = 2;

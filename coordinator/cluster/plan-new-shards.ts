@@ -1,7 +1,7 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { CollectionRecord } from '../collections/collection-record';
 import { chooseReplicas, loadOf } from './placement';
-import type { ClusterPicture, PlannedChange } from './plan';
+import type { ClusterPicture, PlannedChange } from './planned-change';
 
 /** Assigns the shards of new collections, evenly over the nodes that are there; fewer nodes than replicas must do for now. */
 export function planNewShards(picture: ClusterPicture): PlannedChange[] {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardStatus } from '../../shared/shard/shard-client';
+import type { ShardReading } from '../collections/shard-reading';
+import { HealthReading } from './health-reading';
 import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from './operations-service';
 
 /** What the one process of the embedded form is called. */
@@ -13,22 +14,11 @@ export interface EmbeddedProcess {
   pid: number;
 }
 
-/** null: the shard does not answer. */
-export interface ShardReading {
-  collection: string;
-  shard: number;
-  status: ShardStatus | null;
-}
-
 /** Health and cluster state of the embedded form: one coordinator, one node, every shard in sync with itself. */
 export class EmbeddedOperations implements OperationsService {
   private readonly process: EmbeddedProcess;
-  private readonly clock: Clock;
-  private readonly collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
   private readonly shards: () => Promise<ShardReading[]>;
-  private readonly embedding: () => HealthView['embedding'];
-  private readonly startedMonotonicMs: number;
-  private readonly startedAt: string;
+  private readonly reading: HealthReading;
 
   /** The process counts as started now. */
   constructor(options: {
@@ -39,23 +29,12 @@ export class EmbeddedOperations implements OperationsService {
     embedding: () => HealthView['embedding'];
   }) {
     this.process = options.process;
-    this.clock = options.clock;
-    this.collections = options.collections;
     this.shards = options.shards;
-    this.embedding = options.embedding;
-    this.startedMonotonicMs = options.clock.monotonicMs();
-    this.startedAt = new Date(options.clock.wallMs()).toISOString();
+    this.reading = new HealthReading(options);
   }
 
-  async health(): Promise<HealthView> {
-    const collections = await this.collections();
-    return {
-      totalVectors: sum(collections.map((collection) => collection.vectorCount)),
-      totalCollections: collections.length,
-      uptimeSeconds: Math.round(this.clock.monotonicMs() - this.startedMonotonicMs) / 1000,
-      collections: collections.map(({ name, vectorCount, dim }) => ({ name, vectorCount, dim })),
-      embedding: this.embedding(),
-    };
+  health(): Promise<HealthView> {
+    return this.reading.read();
   }
 
   async cluster(): Promise<ClusterView> {
@@ -64,7 +43,7 @@ export class EmbeddedOperations implements OperationsService {
     return {
       mode: 'embedded',
       controller: coordinatorId,
-      coordinators: [{ id: coordinatorId, address, pid, startedAt: this.startedAt }],
+      coordinators: [{ id: coordinatorId, address, pid, startedAt: this.reading.startedAt }],
       nodes: [this.node(readings)],
       shards: readings.map((reading) => this.shard(reading)),
       moves: [],

@@ -1,5 +1,6 @@
 import type { CollectionRecord } from '../../coordinator/collections/collection-record';
-import { type ClusterPicture, planChanges } from '../../coordinator/cluster/plan';
+import { planChanges } from '../../coordinator/cluster/plan';
+import type { ClusterPicture } from '../../coordinator/cluster/planned-change';
 import type { NodeMember } from '../../shared/cluster/members';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { ClusterStore } from '../shared/cluster-store/cluster-store';
+import type { Config } from '../shared/config/config';
+import type { Logger } from '../shared/logs/logger';
+import type { Endings } from '../shared/process/endings';
+import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import type { ShardClient } from '../shared/shard/shard-client';
+import type { Clock } from '../shared/time/clock';
+import { EmbeddingRegistry } from './embedding/embedding-registry';
+import { closeHttpServer } from './http/close-http-server';
+import { createHttpServer } from './http/http-server';
+import { listen } from './http/listen';
+import { StoreKeysService } from './keys/store-keys-service';
+import { StoreKeyUsage } from './keys/usage/store-key-usage';
+import type { RateLimiter } from './limits/rate-limiter';
+import { MetricsRecorder } from './metrics/metrics-recorder';
+import { RequestReporter } from './metrics/request-reporter';
+import type { OperationsService } from './operations/operations-service';
+import { createService, type RunningService } from './service-factory';
+
+/** Of the time that a stop may take, what flushing and checkpoints need at the end; the rest is for running requests. */
+const CLOSING_TIME_MS = 10_000;
+const REQUEST_GRACE_MIN_MS = 1_000;
+
+/**
+ * The API and all that it needs on top of a cluster store and shards: what the embedded form and a coordinator of a
+ * cluster have in common. Built in steps, because the operations port answers before the rest is there.
+ */
+export class ApiProcess {
+  private readonly config: Config;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly endings: Endings;
+  private readonly metrics: MetricsRecorder;
+  private readiness: Readiness = { ready: false, reason: 'recovering' };
+  private service: RunningService | null = null;
+
+  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings }) {
+    this.config = options.config;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.endings = options.endings;
+    this.metrics = new MetricsRecorder({
+      measure: async () => {
+        const { service } = this;
+        if (service === null || !this.readiness.ready) return { collections: [], shards: [] };
+        const [collections, shards] = await Promise.all([service.collections.list(), service.readShards()]);
+        return { collections, shards };
+      },
+      onMeasureError: (error) => this.log.warn({ error }, 'the gauges could not be measured'),
+    });
+  }
+
+  /** Opens the operations port: alive, not ready. */
+  async openOperationsPort(): Promise<void> {
+    const ops = new OpsServer({
+      readiness: () => this.readiness,
+      metrics: () => this.metricsText(),
+      onError: (error) => this.log.error({ error }, 'the operations port failed'),
+    });
+    await ops.listen(this.config.opsPort, this.config.host);
+    this.endings.defer(() => ops.close());
+  }
+
+  /**
+   * Serves the API; resolves when it does. `recover` brings the service to where it may be called; `operations` and the
+   * limiters differ with the form. Answers the port, and the secret of a first key that was made now.
+   */
+  async serve(parts: {
+    clusterStore: ClusterStore;
+    shardClient: ShardClient;
+    coordinatorId: string;
+    rateLimiter: RateLimiter;
+    addressLimiter: RateLimiter;
+    operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
+    recover: (service: RunningService) => Promise<void>;
+  }): Promise<{ port: number; firstSecret: string | null }> {
+    const { config, clock, log, endings } = this;
+    const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
+    endings.defer(() => keys.close());
+    const usage = new StoreKeyUsage({
+      store: parts.clusterStore,
+      clock,
+      coordinatorId: parts.coordinatorId,
+      keys,
+      onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
+    });
+    endings.defer(() => usage.close());
+    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: null, log, clock });
+    await embedding.defaultModel();
+
+    const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId: randomUUID() });
+    endings.defer(() => service.close());
+    await parts.recover(service);
+    this.service = service;
+
+    const server = createHttpServer({
+      service,
+      keys,
+      usage,
+      rateLimiter: parts.rateLimiter,
+      addressLimiter: parts.addressLimiter,
+      operations: parts.operations(service, embedding),
+      observer: new RequestReporter({ metrics: this.metrics, logger: log }),
+      metricsText: () => this.metricsText(),
+      limits: config,
+      clock,
+    });
+    const port = await listen(server, config.port, config.host);
+    endings.defer(() => {
+      this.readiness = { ready: false, reason: 'shutting down' };
+      return closeHttpServer(server, Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS));
+    });
+    this.readiness = { ready: true };
+    log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
+    return { port, firstSecret };
+  }
+
+  private async metricsText(): Promise<{ contentType: string; text: string }> {
+    return { contentType: this.metrics.contentType, text: await this.metrics.text() };
+  }
+}

@@ -1,0 +1,39 @@
+import type { NodeMember } from '../../shared/cluster/members';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { CollectionRecord } from '../collections/collection-record';
+
+/** What the controller decides on: its view of the cluster at one moment. */
+export interface ClusterPicture {
+  /** Every collection, being created or ready. */
+  collections: { record: CollectionRecord; revision: number }[];
+  assignments: { assignment: ShardAssignment; revision: number }[];
+  /** Nodes that hold a session now. */
+  members: NodeMember[];
+  draining: ReadonlySet<string>;
+  /** How long each node that holds shards has been away, in milliseconds; nodes that are there are not in it. */
+  awayMs: ReadonlyMap<string, number>;
+}
+
+/** One change of the shard map, to be made only if the entry is still at `expectedRevision` (0: there is none). */
+export interface PlannedChange {
+  path: string;
+  expectedRevision: number;
+  /** Without `changeId`, which the controller gives. */
+  assignment: ShardAssignment;
+  /** What for, for the log. */
+  reason: 'create' | 'promote' | 'move' | 'finish-move' | 'abort-move';
+}
+
+/** The change of an existing assignment. */
+export function changeOf(
+  found: { assignment: ShardAssignment; revision: number },
+  change: Partial<ShardAssignment>,
+  reason: PlannedChange['reason'],
+): PlannedChange {
+  return {
+    path: assignmentPath(found.assignment.spec),
+    expectedRevision: found.revision,
+    assignment: { ...found.assignment, ...change },
+    reason,
+  };
+}
