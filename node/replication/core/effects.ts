@@ -18,8 +18,8 @@ export type ReplicaEffect =
    * exist with these stores. An identical one that was sent before may still be under way.
    */
   | { type: 'change'; assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }
-  /** Send a snapshot to the node, then `snapshotEnded`. */
-  | { type: 'snapshot'; to: string }
+  /** Send a snapshot to the node, made by the primary of `epoch` (see ShardReplica.mayInstall), then `snapshotEnded`. */
+  | { type: 'snapshot'; to: string; epoch: number }
   /** This store holds less than it once acknowledged: go on only with a new store id and an empty store. */
   | { type: 'lossy'; recorded: number; last: number }
   | { type: 'role'; role: ReplicaRole; epoch: number };

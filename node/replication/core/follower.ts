@@ -93,6 +93,16 @@ export class Follower {
     this.owed = [];
   }
 
+  /**
+   * Whether a snapshot up to `sequence` by the primary of `epoch` may replace this replica's data: it takes nothing away that
+   * this replica acknowledged. What it acknowledged in earlier epochs is no matter: a primary needs to send a snapshot only
+   * to one that lacks committed entries, which is no member of its in-sync set.
+   */
+  mayInstall(epoch: number, sequence: number): boolean {
+    if (sequence < this.progress.committed) return false;
+    return epoch === this.log.promisedEpoch && !(epoch === this.agreedEpoch && this.agreed >= sequence);
+  }
+
   isFenced(epoch: number): boolean {
     return epoch < this.log.promisedEpoch;
   }

@@ -63,6 +63,11 @@ export class Membership {
     return members;
   }
 
+  /** Whether a replica may be promoted: it is, or may be, in sync, or it is eligible. */
+  mustBeComplete(replica: Replica): boolean {
+    return [...this.maximal(), ...(this.confirmed?.eligible ?? [])].some((member) => isSameReplica(member, replica));
+  }
+
   /** Members that are required for a refused change only. */
   leftovers(): Replica[] {
     return this.unsettled.filter((member) => !this.confirmed?.inSync.some((known) => isSameReplica(known, member)));

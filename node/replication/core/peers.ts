@@ -18,6 +18,7 @@ export class Peers {
   private readonly progress: CommitProgress;
   /** What other primaries had recorded, for stores that have not answered this one. */
   private readonly inherited: RecordedMatch[];
+  private readonly mustBeComplete: (replica: Replica) => boolean;
   private readonly emit: (effect: ReplicaEffect) => void;
 
   constructor(options: {
@@ -26,6 +27,8 @@ export class Peers {
     log: StableLog;
     progress: CommitProgress;
     inherited: RecordedMatch[];
+    /** Whether a replica counts as complete, in sync or eligible. */
+    mustBeComplete: (replica: Replica) => boolean;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
   }) {
@@ -34,6 +37,7 @@ export class Peers {
     this.log = options.log;
     this.progress = options.progress;
     this.inherited = options.inherited;
+    this.mustBeComplete = options.mustBeComplete;
     this.nextHeartbeatAt = options.nowMs;
     this.emit = options.emit;
   }
@@ -94,12 +98,13 @@ export class Peers {
     this.send(peer, null, nowMs);
   }
 
+  /** A learner's matches are left out: it may have been emptied and taken in again under the same store. */
   recorded(): RecordedMatch[] {
     const recorded = this.inherited.filter((one) => !this.byNode.get(one.replica.node)?.store);
     for (const peer of this.byNode.values()) {
       if (peer.store !== null) recorded.push({ replica: { node: peer.node, store: peer.store }, epoch: this.epoch, match: peer.match });
     }
-    return recorded;
+    return recorded.filter((one) => this.mustBeComplete(one.replica));
   }
 
   private pumpOne(peer: Peer, nowMs: number): void {
@@ -112,7 +117,7 @@ export class Peers {
     peer.state = 'snapshot';
     if (peer.snapshotAsked) return;
     peer.snapshotAsked = true;
-    this.emit({ type: 'snapshot', to: peer.node });
+    this.emit({ type: 'snapshot', to: peer.node, epoch: this.epoch });
   }
 
   private send(peer: Peer, range: OutgoingAppend['range'], nowMs: number, recorded: RecordedMatch[] = []): void {

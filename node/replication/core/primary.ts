@@ -59,7 +59,7 @@ export class Primary {
     this.progress = options.progress;
     this.membership = options.membership;
     this.grant = options.grant;
-    this.peers = new Peers(options);
+    this.peers = new Peers({ ...options, mustBeComplete: (replica) => this.membership.mustBeComplete(replica) });
     // Nobody hears of this epoch before it is promised: once another primary may have committed under a later one, this
     // replica would take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });

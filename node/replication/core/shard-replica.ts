@@ -19,7 +19,10 @@ export interface ShardReplicaOptions {
   self: Replica;
   /** Of this process and no other: random, made at its start. */
   changeIdPrefix: string;
-  /** What the storage found. */
+  /**
+   * What the storage found. A replica made for an assignment must have stored that assignment's epoch as `promisedEpoch`
+   * before it hears of any primary: the same store may have held the shard, and promised, before it was taken away.
+   */
   state: Readonly<ReplicaState>;
   /** Sources of the log's entries after `state.appliedSequence`. */
   unapplied: UnappliedWrite[];
@@ -99,6 +102,16 @@ export class ShardReplica {
     return this.primary?.epoch ?? this.log.promisedEpoch;
   }
 
+  /** Everything up to here is known to be committed. */
+  get committed(): number {
+    return this.progress.committed;
+  }
+
+  /** Everything up to here is in the records. */
+  get applied(): number {
+    return this.progress.applied;
+  }
+
   /** The assignment as last known, null before the first. */
   get assignment(): ShardAssignment | null {
     return this.membership.confirmed;
@@ -136,6 +149,14 @@ export class ShardReplica {
   /** Whether a `write` event would be taken in now, apart from limits. */
   mayWrite(nowMs: number): Verdict {
     return this.primary?.mayWrite(nowMs) ?? 'misrouted';
+  }
+
+  /**
+   * Whether a snapshot that the primary of `epoch` made at `sequence` may replace this replica's data. To be asked right
+   * before the data is replaced, with no step in between and an `installed` event right after.
+   */
+  mayInstall(epoch: number, sequence: number): boolean {
+    return this.primary === null && this.follower.mayInstall(epoch, sequence);
   }
 
   /** Entries below this one are applied here and stored by everyone who answers: they may be trimmed. */
@@ -181,7 +202,7 @@ export class ShardReplica {
         this.log.stored(event.token);
         return this.follower.stored();
       case 'applied':
-        return this.applied(event);
+        return this.noteApplied(event);
       case 'write':
         return this.write(event, nowMs);
       case 'append':
@@ -279,7 +300,7 @@ export class ShardReplica {
     this.primary.answered(ack, nowMs);
   }
 
-  private applied(event: Extract<ReplicaEvent, { type: 'applied' }>): void {
+  private noteApplied(event: Extract<ReplicaEvent, { type: 'applied' }>): void {
     if (!this.progress.finished(event.upTo)) return;
     for (const entry of event.results) this.pendingWrites.applied(entry.sequence, this.ledger.applied(entry));
     this.progress.applyNext(this.log.storedSequence);
