@@ -1,51 +1,78 @@
-import { isSameReplica, type Replica, type ShardAssignment } from './shard-assignment';
+import type { Replica, ShardAssignment } from './shard-assignment';
+
+/** A registered node, as far as a promotion needs to know it. */
+export interface PromotionCandidate {
+  store: string;
+  /** Where its log ends, if it was asked; a hint for choosing among equals only. */
+  last?: { epoch: number; sequence: number };
+  /** Shards that it leads: among equals the one with fewer is chosen. */
+  leads?: number;
+}
+
+/** A change of an assignment that may be made while the node entries of `requires` hold these stores. */
+export interface Promotion {
+  assignment: ShardAssignment;
+  requires: Replica[];
+  /** Whom the new primary was chosen from. */
+  from: 'new' | 'inSync' | 'eligible';
+}
 
 /**
- * Who leads a shard next, or null while its primary is there or nobody may follow it.
+ * The assignment that gives a shard a primary when its own is not among the living; null when it has one or nobody may lead.
+ * A wrong idea of who lives costs availability and never data: only replicas that are complete by the assignment are chosen,
+ * and the caller makes the change by compare-and-swap on the revision that the assignment was read at. A replica outside the
+ * in-sync set is never chosen, except for an eligible one when no in-sync replica lives: nothing was committed without it.
  *
- * Only a replica that holds every acknowledged write may: one of the in-sync set, else one that left it when it fell
- * below `minInSync`, after which nothing was committed without it. In a set that had fallen to the primary alone with
- * `minInSync` 1 nobody else may, so the shard waits for its primary's store. `isLive` says whether the replica's node
- * holds a session with this very store; `prefer` orders candidates, best first.
+ * @param members the living nodes, by id
  */
-export function decidePromotion(
-  assignment: ShardAssignment,
-  isLive: (replica: Replica) => boolean,
-  prefer: (a: Replica, b: Replica) => number = () => 0,
-): ShardAssignment | null {
-  const { primary, inSync, eligible, minInSync, removing } = assignment;
-  if (primary === null || isLive(primary)) return null;
-  const isOther = (replica: Replica): boolean => replica.node !== primary.node;
-  const stays = (replica: Replica): number => Number(removing.includes(replica.node));
-  const order = (a: Replica, b: Replica): number => stays(a) - stays(b) || prefer(a, b);
-
-  const [fromInSync] = inSync.filter((replica) => isOther(replica) && isLive(replica)).sort(order);
-  if (fromInSync !== undefined) {
-    const remaining = inSync.filter((replica) => isOther(replica) && isLive(replica));
-    const gone = inSync.filter((replica) => !remaining.includes(replica));
+export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
+  if (assignment.epoch === 0) return first(assignment, members);
+  const lives = (replica: Replica): boolean => members.get(replica.node)?.store === replica.store;
+  if (assignment.primary === null || lives(assignment.primary)) return null;
+  const dead = assignment.primary;
+  const inSync = assignment.inSync.filter((member) => member.node !== dead.node && lives(member));
+  if (inSync.length > 0) {
+    const primary = longest(inSync, assignment, members);
+    const gone = assignment.inSync.filter((member) => !inSync.includes(member));
+    const eligible = [...assignment.eligible.filter((member) => !inSync.some((other) => other.node === member.node)), ...gone];
     return {
-      ...assignment,
-      epoch: assignment.epoch + 1,
-      primary: fromInSync,
-      inSync: remaining,
-      eligible: remaining.length < minInSync ? union(without(eligible, remaining), gone) : [],
+      assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible: inSync.length < assignment.minInSync ? eligible : [] },
+      requires: [primary],
+      from: 'inSync',
     };
   }
-  const [fromEligible] = eligible.filter((replica) => isOther(replica) && isLive(replica)).sort(order);
-  if (fromEligible === undefined) return null;
+  const living = assignment.eligible.filter(lives);
+  if (living.length === 0) return null;
+  const primary = longest(living, assignment, members);
+  const eligible = [...assignment.eligible, ...assignment.inSync].filter((member) => member.node !== primary.node);
   return {
-    ...assignment,
-    epoch: assignment.epoch + 1,
-    primary: fromEligible,
-    inSync: [fromEligible],
-    eligible: union(without(eligible, [fromEligible]), without(inSync, [fromEligible])),
+    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible },
+    requires: [primary],
+    from: 'eligible',
   };
 }
 
-function without(replicas: Replica[], others: Replica[]): Replica[] {
-  return replicas.filter((replica) => !others.some((other) => isSameReplica(replica, other)));
+/** A shard that nobody has led is empty everywhere: it starts with all of its replicas in sync. */
+function first(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
+  const inSync: Replica[] = [];
+  for (const node of assignment.replicas) {
+    const member = members.get(node);
+    if (member === undefined) return null;
+    inSync.push({ node, store: member.store });
+  }
+  if (inSync.length === 0) return null;
+  return { assignment: { ...assignment, epoch: 1, primary: inSync[0], inSync, eligible: [] }, requires: inSync, from: 'new' };
 }
 
-function union(replicas: Replica[], more: Replica[]): Replica[] {
-  return [...replicas, ...without(more, replicas)];
+/** The longest log loses the fewest unanswered writes; one that is about to leave the shard is second choice. */
+function longest(candidates: Replica[], assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Replica {
+  const rank = (replica: Replica): number[] => {
+    const { last, leads } = members.get(replica.node) ?? {};
+    return [assignment.removing.includes(replica.node) ? 0 : 1, last?.epoch ?? 0, last?.sequence ?? 0, -(leads ?? 0)];
+  };
+  return candidates.reduce((best, candidate) => {
+    const [one, other] = [rank(candidate), rank(best)];
+    const differing = one.findIndex((value, i) => value !== other[i]);
+    return differing >= 0 && one[differing] > other[differing] ? candidate : best;
+  });
 }

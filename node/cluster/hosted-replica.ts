@@ -1,0 +1,35 @@
+import type { ReplicaReport } from '../../shared/cluster/node-report';
+import type { ShardSpec } from '../../shared/shard/shard-client';
+import type { Replica } from '../replication/replica';
+import type { Shard } from '../shard/shard';
+
+/** A replica of a shard, open on this node: the protocol at work and the shard that it fills. */
+export interface HostedReplica {
+  readonly spec: ShardSpec;
+  readonly replica: Replica;
+  /** The shard changes when a copy takes its place. */
+  readonly shard: Shard;
+  /** Stops taking part and closes the shard with a checkpoint, or without one when its data are to be removed. */
+  close(reason: 'closed' | 'dropped'): Promise<void>;
+}
+
+/** What operators are told of it. */
+export async function reportOf({ spec, replica, shard }: HostedReplica): Promise<ReplicaReport> {
+  const status = replica.status();
+  const { diskBytes, vectorCount } = await shard.status();
+  return {
+    collectionUid: spec.collectionUid,
+    shard: spec.shard,
+    role: status.role,
+    epoch: status.epoch,
+    lastSequence: status.lastSequence,
+    appliedSequence: status.applied,
+    vectors: vectorCount,
+    diskBytes,
+    peers: status.peers.map(({ node, match }) => ({
+      node,
+      matchSequence: match,
+      progress: status.lastSequence === 0 ? 1 : Math.min(1, Math.max(0, match / status.lastSequence)),
+    })),
+  };
+}

@@ -1,0 +1,307 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeReport } from '../../shared/cluster/node-report';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
+import { WatchedEntries } from '../../shared/cluster/watched-entries';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { AppendAck, AppendMessage } from '../replication/core/messages';
+import type { ReplicationReceiver } from '../replication/replication-links';
+import type { NodeCall } from '../rpc/node-shards';
+import { type HostedReplica, reportOf } from './hosted-replica';
+
+/** A lost or late event of the watch is put right by reading everything again this often. */
+const REFRESH_MS = 5_000;
+/** A replica that can't be opened is tried again after this long, then twice as long and so on. */
+const REOPEN_MS = 1_000;
+const REOPEN_MAX_MS = 30_000;
+/** How long the data of a replica that was moved away are kept: time for an operator to see that a move went wrong. */
+const KEEP_MOVED_MS = 600_000;
+/** How long a stop waits for others to take over the shards that this node leads. */
+const HANDOVER_MS = 5_000;
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+interface Place {
+  readonly spec: ShardSpec;
+  /** null while it is being opened, or waits to be. */
+  hosted: HostedReplica | null;
+  opening: Promise<void> | null;
+  retry: NodeJS.Timeout | null;
+  retryMs: number;
+  leaving: boolean;
+}
+
+export interface NodeAgentOptions {
+  nodeId: string;
+  store: ClusterStore;
+  /** Where the shards are: `shards/<collection uid>/<shard>` under it. */
+  folder: string;
+  openReplica: (spec: ShardSpec) => Promise<HostedReplica>;
+  /** Removes what a replica has on the disk. */
+  removeReplica: (id: ShardId) => Promise<void>;
+  clock: Clock;
+  log: Logger;
+}
+
+/**
+ * Holds the replicas that the shard map gives to this node: opens them, tells them of changes, hands over what it leads
+ * when it is to stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ */
+export class NodeAgent implements ReplicationReceiver {
+  private readonly options: NodeAgentOptions;
+  private readonly assignments: WatchedEntries<ShardAssignment>;
+  private readonly tombstones: WatchedEntries<string>;
+  private readonly places = new Map<string, Place>();
+  private readonly waiting = new Set<() => void>();
+  private readonly removals = new Map<string, NodeJS.Timeout>();
+  private refreshing: NodeJS.Timeout | null = null;
+  private closed = false;
+
+  constructor(options: NodeAgentOptions) {
+    this.options = options;
+    const { store, log } = options;
+    const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
+    this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
+    this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
+  }
+
+  /** Opens what the map gives to this node and follows it. Resolves when all of it was tried once. Errors: unavailable. */
+  async start(): Promise<void> {
+    await Promise.all([this.assignments.follow(), this.tombstones.follow()]);
+    this.assignments.onChange(() => this.apply());
+    this.tombstones.onChange(() => this.apply());
+    this.apply();
+    await this.removeLeftovers();
+    this.refreshing = setInterval(() => {
+      Promise.all([this.assignments.refresh(), this.tombstones.refresh()]).catch((error: unknown) =>
+        this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'),
+      );
+    }, REFRESH_MS);
+    await Promise.all([...this.places.values()].map(({ opening }) => opening));
+  }
+
+  /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
+  async handOver(): Promise<void> {
+    const led = [...this.places.values()].flatMap(({ hosted }) => (hosted !== null && hosted.replica.status().role === 'primary' ? [hosted] : []));
+    const able = led.filter(({ replica }) => (replica.assignment?.inSync.length ?? 0) > 1);
+    for (const { replica } of able) replica.handOver(null);
+    const deadlineMs = this.options.clock.monotonicMs() + HANDOVER_MS;
+    const isLeading = (): boolean => able.some(({ replica }) => replica.status().role === 'primary');
+    while (isLeading() && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    if (this.refreshing !== null) clearInterval(this.refreshing);
+    for (const timer of this.removals.values()) clearTimeout(timer);
+    this.assignments.close();
+    this.tombstones.close();
+    this.wake();
+    await Promise.all(
+      [...this.places.values()].map(async (place) => {
+        if (place.retry !== null) clearTimeout(place.retry);
+        await place.opening;
+        await place.hosted?.close('closed');
+      }),
+    );
+  }
+
+  /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */
+  async find(id: ShardId, call: NodeCall): Promise<HostedReplica> {
+    for (;;) {
+      if (this.closed) throw new QuiverError('unavailable', 'the node is shutting down');
+      const hosted = this.places.get(assignmentPath(id))?.hosted;
+      if (hosted) return hosted;
+      const known = this.assignments.get(assignmentPath(id))?.value;
+      const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
+      // The caller may know more than this node: it waits for the map to catch up.
+      if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
+      if (this.isDropped(id.collectionUid)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
+      if (!(await this.change(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
+    }
+  }
+
+  onAppend(shard: ShardId, message: AppendMessage): void {
+    this.places.get(assignmentPath(shard))?.hosted?.replica.received(message);
+  }
+
+  onAck(shard: ShardId, ack: AppendAck): void {
+    this.places.get(assignmentPath(shard))?.hosted?.replica.acknowledged(ack);
+  }
+
+  onStreamStarted(node: string): void {
+    for (const { hosted } of this.places.values()) hosted?.replica.streamStarted(node);
+  }
+
+  /** The open replica of a shard, null when there is none at the moment. */
+  hosted(id: ShardId): HostedReplica | null {
+    return this.places.get(assignmentPath(id))?.hosted ?? null;
+  }
+
+  async report(): Promise<NodeReport> {
+    const open = [...this.places.values()].flatMap(({ hosted }) => (hosted === null ? [] : [hosted]));
+    const shards = await Promise.all(open.map((hosted) => reportOf(hosted).catch(() => null)));
+    return { shards: shards.filter((shard) => shard !== null) };
+  }
+
+  /** A replica whose storage failed: closed, and opened anew after a while. */
+  failed(id: ShardId): void {
+    const place = this.places.get(assignmentPath(id));
+    const hosted = place?.hosted;
+    if (place === undefined || !hosted) return;
+    place.hosted = null;
+    place.opening = hosted.close('closed').catch((error: unknown) => this.options.log.error({ error, ...id }, 'a failed replica did not close'));
+    void place.opening.then(() => {
+      place.opening = null;
+      this.retry(place);
+    });
+  }
+
+  /** Brings the places to what the map says. */
+  private apply(): void {
+    if (this.closed) return;
+    for (const { key, value, revision } of this.assignments.all()) {
+      const isMine = value.replicas.includes(this.options.nodeId);
+      let place = this.places.get(key);
+      if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
+        place = { spec: value.spec, hosted: null, opening: null, retry: null, retryMs: REOPEN_MS, leaving: false };
+        this.places.set(key, place);
+        this.cancelRemoval(key);
+        this.open(place);
+      }
+      if (place === undefined) continue;
+      if (isMine) this.tell(place, value, revision);
+      else this.leave(key, place);
+    }
+    for (const [key, place] of this.places) if (this.isDropped(place.spec.collectionUid)) this.drop(key, place);
+    this.wake();
+  }
+
+  private tell({ hosted }: Place, assignment: ShardAssignment, revision: number): void {
+    if (hosted === null) return;
+    hosted.replica.assigned(assignment, revision);
+    const { primary, removing, adding, inSync } = assignment;
+    // The end of a move away from here: the lead goes first.
+    const isOver = adding.every((id) => inSync.some(({ node }) => node === id));
+    if (primary?.node === this.options.nodeId && removing.includes(primary.node) && isOver && inSync.length > 1) {
+      const heir = inSync.find(({ node }) => !removing.includes(node));
+      if (heir !== undefined) hosted.replica.handOver(heir.node);
+    }
+  }
+
+  private open(place: Place): void {
+    place.opening = this.options.openReplica(place.spec).then(
+      async (hosted) => {
+        place.opening = null;
+        if (place.leaving || this.closed) return hosted.close('closed');
+        place.hosted = hosted;
+        place.retryMs = REOPEN_MS;
+        const known = this.assignments.get(assignmentPath(place.spec));
+        if (known !== null) this.tell(place, known.value, known.revision);
+        this.wake();
+        return undefined;
+      },
+      (error: unknown) => {
+        place.opening = null;
+        this.options.log.error({ error, ...place.spec, retryMs: place.retryMs }, 'a replica cannot be opened; it is tried again');
+        this.retry(place);
+      },
+    );
+  }
+
+  private retry(place: Place): void {
+    if (this.closed || place.leaving) return;
+    place.retry = setTimeout(() => this.open(place), place.retryMs);
+    place.retryMs = Math.min(place.retryMs * 2, REOPEN_MAX_MS);
+  }
+
+  /** The shard has moved away: the replica closes now, its data go later. */
+  private leave(key: string, place: Place): void {
+    this.options.log.info({ ...place.spec }, 'a replica has moved away');
+    void this.closePlace(key, place, 'closed').then(() => this.removeLater(key, place.spec));
+  }
+
+  /** The collection is gone for good. */
+  private drop(key: string, place: Place): void {
+    void this.closePlace(key, place, 'dropped').then(() => this.remove(place.spec));
+  }
+
+  private async closePlace(key: string, place: Place, reason: 'closed' | 'dropped'): Promise<void> {
+    this.places.delete(key);
+    place.leaving = true;
+    if (place.retry !== null) clearTimeout(place.retry);
+    await place.opening;
+    await place.hosted?.close(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
+  }
+
+  private removeLater(key: string, id: ShardId): void {
+    if (this.closed) return;
+    this.cancelRemoval(key);
+    const timer = setTimeout(() => {
+      this.removals.delete(key);
+      this.removeIfUnwanted(key, id).catch((error: unknown) => this.options.log.warn({ error, ...id }, 'whether a replica is still wanted could not be found out; it stays'));
+    }, KEEP_MOVED_MS);
+    timer.unref();
+    this.removals.set(key, timer);
+  }
+
+  private cancelRemoval(key: string): void {
+    const timer = this.removals.get(key);
+    if (timer !== undefined) clearTimeout(timer);
+    this.removals.delete(key);
+  }
+
+  /** Asks the cluster store itself, not the map: a wrong answer here would cost data. */
+  private async removeIfUnwanted(key: string, id: ShardId): Promise<void> {
+    const entry = await this.options.store.get(key);
+    if (entry === null || this.places.has(key) || assignmentFromEntry(entry).replicas.includes(this.options.nodeId)) return;
+    await this.remove(id);
+  }
+
+  private async remove(id: ShardId): Promise<void> {
+    await this.options
+      .removeReplica(id)
+      .then(() => this.options.log.info({ collectionUid: id.collectionUid, shard: id.shard }, 'the data of a replica were removed'))
+      .catch((error: unknown) => this.options.log.error({ error, ...id }, 'the data of a replica could not be removed'));
+  }
+
+  /** What lies on the disk without a place: moved away or dropped while this node was down. */
+  private async removeLeftovers(): Promise<void> {
+    const shards = join(this.options.folder, 'shards');
+    for (const collectionUid of await readdir(shards).catch(() => [])) {
+      for (const name of await readdir(join(shards, collectionUid)).catch(() => [])) {
+        const id = { collectionUid, shard: Number(name) };
+        if (!Number.isInteger(id.shard) || this.places.has(assignmentPath(id))) continue;
+        if (this.isDropped(collectionUid)) await this.remove(id);
+        else if (this.assignments.get(assignmentPath(id)) !== null) this.removeLater(assignmentPath(id), id);
+        else this.options.log.warn({ ...id }, 'a shard on the disk is unknown to the cluster; it is left alone');
+      }
+    }
+  }
+
+  private isDropped(collectionUid: string): boolean {
+    return this.tombstones.get(TOMBSTONES_PREFIX + collectionUid) !== null;
+  }
+
+  /** Resolves with true after the next change, with false at the deadline. */
+  private change(deadlineMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const end = (changed: boolean): void => {
+        clearTimeout(timer);
+        this.waiting.delete(wake);
+        resolve(changed);
+      };
+      const wake = (): void => end(true);
+      const timer = setTimeout(() => end(false), Math.min(Math.max(0, deadlineMs - this.options.clock.monotonicMs()), TIMER_MAX_MS));
+      this.waiting.add(wake);
+    });
+  }
+
+  private wake(): void {
+    for (const wake of [...this.waiting]) wake();
+  }
+}

@@ -1,0 +1,67 @@
+import type {
+  Hit,
+  KeywordSearch,
+  KeywordStatistics,
+  ScanRequest,
+  ShardId,
+  ShardStatus,
+  StoredItem,
+  VectorSearch,
+  WriteOutcome,
+} from '../../shared/shard/shard-client';
+import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
+import type { ShardReader } from '../shard/shard';
+import type { HostedReplica } from './hosted-replica';
+
+/** Answers coordinators from the replicas that this node leads. */
+export class ReplicaShards implements NodeShards {
+  private readonly find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
+
+  /** `find` waits, within the deadline, for a replica that is being opened. Errors: misrouted, unavailable. */
+  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica> }) {
+    this.find = options.find;
+  }
+
+  async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+    return (await this.find(id, call)).replica.write(request, call);
+  }
+
+  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<Hit[]> {
+    return this.read(id, call, ({ search }) => search.search(request));
+  }
+
+  score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: NodeCall): Promise<Hit[]> {
+    return this.read(id, call, ({ search }) => search.score(request));
+  }
+
+  keywordStatistics(id: ShardId, terms: string[], call: NodeCall): Promise<KeywordStatistics> {
+    return this.read(id, call, ({ search }) => search.keywordStatistics(terms));
+  }
+
+  keywordSearch(id: ShardId, request: KeywordSearch, call: NodeCall): Promise<Hit[]> {
+    return this.read(id, call, ({ search }) => search.keywordSearch(request));
+  }
+
+  fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: NodeCall): Promise<(StoredItem | null)[]> {
+    return this.read(id, call, ({ items }) => items.fetch(request));
+  }
+
+  scan(id: ShardId, request: ScanRequest, call: NodeCall): Promise<StoredItem[]> {
+    return this.read(id, call, ({ items }) => items.scan(request));
+  }
+
+  async count(id: ShardId, call: NodeCall): Promise<number> {
+    const hosted = await this.find(id, call);
+    return hosted.replica.read(call, async () => hosted.shard.vectorCount);
+  }
+
+  async status(id: ShardId, call: NodeCall): Promise<ShardStatus> {
+    const hosted = await this.find(id, call);
+    return hosted.replica.read(call, () => hosted.shard.status());
+  }
+
+  private async read<Result>(id: ShardId, call: NodeCall, look: (reader: ShardReader) => Result | Promise<Result>): Promise<Result> {
+    const hosted = await this.find(id, call);
+    return hosted.replica.read(call, () => hosted.shard.read(look));
+  }
+}

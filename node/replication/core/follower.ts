@@ -1,0 +1,172 @@
+import assert from 'node:assert';
+import { isSameReplica, type Replica } from '../../../shared/cluster/shard-assignment';
+import type { LogEntry } from '../replica-storage';
+import type { CommitProgress } from './commit-progress';
+import type { ReplicaEffect } from './effects';
+import type { AppendMessage, AppendResult, RecordedMatch } from './messages';
+import type { ReadGrant } from './read-grant';
+import type { StableLog } from './stable-log';
+import type { WriteLedger } from './write-ledger';
+
+interface OwedAck {
+  /** Sent once this change of the log is on stable storage. */
+  token: number;
+  to: string;
+  epoch: number;
+  /** null: a match, as far as the log is stored by then. */
+  result: AppendResult | null;
+}
+
+/**
+ * Takes in the appends of the primary that it promised to follow. Safety rests on three rules: nothing of an epoch below
+ * the promised one is accepted; entries are taken only behind an entry that both logs have; and an answer of an epoch leaves
+ * only when its promise and what it claims are on stable storage.
+ */
+export class Follower {
+  /** Matches that primaries recorded, by store, the latest of each. */
+  readonly recorded = new Map<string, RecordedMatch>();
+  /** The log equals that of the primary of `promisedEpoch` up to here. */
+  private agreed = 0;
+  private agreedEpoch = 0;
+  private latestSentAt = 0;
+  private owed: OwedAck[] = [];
+  private readonly self: Replica;
+  private readonly log: StableLog;
+  private readonly progress: CommitProgress;
+  private readonly ledger: WriteLedger;
+  private readonly grant: ReadGrant;
+  private readonly emit: (effect: ReplicaEffect) => void;
+
+  constructor(options: {
+    self: Replica;
+    log: StableLog;
+    progress: CommitProgress;
+    ledger: WriteLedger;
+    grant: ReadGrant;
+    emit: (effect: ReplicaEffect) => void;
+  }) {
+    this.self = options.self;
+    this.log = options.log;
+    this.progress = options.progress;
+    this.ledger = options.ledger;
+    this.grant = options.grant;
+    this.emit = options.emit;
+  }
+
+  append(message: AppendMessage, nowMs: number): void {
+    if (this.isFenced(message.epoch)) {
+      this.send(message.from, message.epoch, message.sentAt, { type: 'fenced', promisedEpoch: this.log.promisedEpoch });
+      return;
+    }
+    if (this.noteRecorded(message.recorded)) return;
+    if (message.epoch !== this.agreedEpoch) this.follow(message.epoch);
+    this.latestSentAt = Math.max(this.latestSentAt, message.sentAt);
+    if (message.releasesLease) this.grant.release(nowMs);
+    else this.grant.extend(nowMs);
+
+    const promise = message.epoch > this.log.promisedEpoch ? { promisedEpoch: message.epoch } : undefined;
+    if (!this.agreesBefore(message)) {
+      if (promise !== undefined) this.log.append(promise);
+      const hint = this.log.index.latestAt(message.prev.sequence, message.prev.epoch);
+      this.owe(message, { type: 'mismatch', prev: message.prev.sequence, hint });
+      return;
+    }
+    this.take(message.entries, promise);
+    this.agreed = Math.max(this.agreed, message.prev.sequence + message.entries.length);
+    this.owe(message, null);
+    this.progress.advance(Math.min(message.commit, this.agreed), this.log.storedSequence);
+  }
+
+  /** Sends the answers that waited for the storage. */
+  stored(): void {
+    while (this.owed.length > 0 && this.log.isStored(this.owed[0].token)) {
+      const { to, epoch, result } = this.owed.shift()!;
+      if (epoch !== this.log.promisedEpoch || epoch !== this.agreedEpoch) continue;
+      this.send(to, epoch, this.latestSentAt, result ?? this.match());
+    }
+    this.progress.applyNext(this.log.storedSequence);
+  }
+
+  /** Its log is not the one that it compared: it was replaced, or it led in between. */
+  reset(): void {
+    this.agreed = 0;
+    this.owed = [];
+  }
+
+  /**
+   * Whether a snapshot up to `sequence` by the primary of `epoch` may replace this replica's data: it takes nothing away that
+   * this replica acknowledged. What it acknowledged in earlier epochs is no matter: a primary needs to send a snapshot only
+   * to one that lacks committed entries, which is no member of its in-sync set.
+   */
+  mayInstall(epoch: number, sequence: number): boolean {
+    if (sequence < this.progress.committed) return false;
+    return epoch === this.log.promisedEpoch && !(epoch === this.agreedEpoch && this.agreed >= sequence);
+  }
+
+  isFenced(epoch: number): boolean {
+    return epoch < this.log.promisedEpoch;
+  }
+
+  agreesBefore(message: AppendMessage): boolean {
+    return this.log.index.has(message.prev);
+  }
+
+  private follow(epoch: number): void {
+    this.reset();
+    this.agreedEpoch = epoch;
+    this.latestSentAt = 0;
+  }
+
+  private take(entries: LogEntry[], promise: { promisedEpoch: number } | undefined): void {
+    const index = this.log.index;
+    const fresh = entries.findIndex((entry) => entry.sequence > index.lastSequence || !index.has(entry));
+    if (fresh < 0) {
+      if (promise !== undefined) this.log.append(promise);
+      return;
+    }
+    const first = entries[fresh].sequence;
+    const conflicts = first <= index.lastSequence;
+    assert(!conflicts || first > this.progress.committed, `entry ${first} is committed and would be taken away`);
+    if (conflicts) this.ledger.truncateAfter(first - 1);
+    const added = fresh === 0 ? entries : entries.slice(fresh);
+    this.log.append({ ...promise, ...(conflicts ? { truncateAfter: first - 1 } : {}), entries: added });
+    for (const entry of added) if (entry.write !== null) this.ledger.appended(entry.sequence, entry.write.source);
+  }
+
+  /** Answers at once when everything claimed is stored; heartbeats don't wait for entries, so that a slow disk costs no lease. */
+  private owe(message: AppendMessage, result: AppendResult | null): void {
+    const isPromised = this.log.storedPromise === message.epoch;
+    const isHeartbeat = message.entries.length === 0;
+    if (isPromised && (result !== null || isHeartbeat || this.log.isStored(this.log.lastToken))) {
+      this.send(message.from, message.epoch, this.latestSentAt, result ?? this.match());
+    } else {
+      this.owed.push({ token: this.log.lastToken, to: message.from, epoch: message.epoch, result });
+    }
+  }
+
+  private match(): AppendResult {
+    return { type: 'match', match: Math.min(this.agreed, this.log.storedSequence), agreed: this.agreed };
+  }
+
+  private send(to: string, epoch: number, sentAt: number, result: AppendResult): void {
+    this.emit({ type: 'sendAck', to, ack: { epoch, replica: this.self, sentAt, result } });
+  }
+
+  /**
+   * Keeps the matches; true when this store holds less than it acknowledged. A match of an epoch below the promised one
+   * proves nothing: a later primary may have cut the log.
+   */
+  private noteRecorded(recorded: RecordedMatch[]): boolean {
+    for (const one of recorded) {
+      const known = this.recorded.get(one.replica.node);
+      if (known === undefined || one.epoch > known.epoch || (one.epoch === known.epoch && (one.match > known.match || one.replica.store !== known.replica.store))) {
+        this.recorded.set(one.replica.node, one);
+      }
+      if (!isSameReplica(one.replica, this.self)) continue;
+      if (one.epoch < this.log.promisedEpoch || one.match <= this.log.lastSequence) continue;
+      this.emit({ type: 'lossy', recorded: one.match, last: this.log.lastSequence });
+      return true;
+    }
+    return false;
+  }
+}

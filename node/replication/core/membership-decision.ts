@@ -1,0 +1,132 @@
+import { isSameReplica, type Replica, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { minInSyncOf, type Proposal } from './membership';
+import type { Peer } from './peer';
+
+/** What an active primary knows when it decides whether to change the assignment. */
+export interface MembershipView {
+  self: Replica;
+  /** As confirmed; no change is pending. */
+  assignment: ShardAssignment;
+  /** See Membership.leftovers. */
+  leftovers: Replica[];
+  peers: ReadonlyMap<string, Peer>;
+  lastSequence: number;
+  committed: number;
+  /** Its first entry of the epoch; committed and applied once it is `serving`. */
+  barrier: number;
+  serving: boolean;
+  /** Asked to give up the primary's role, to a certain node or (null) to any; undefined: not asked. */
+  handoverTo: string | null | undefined;
+  nowMs: number;
+}
+
+/**
+ * The next change of the assignment, null when it is as it should be. A member that is gone is taken out first; then
+ * others are taken in; then a move ends; a handover is last, when nothing is left to write.
+ */
+export function decideMembership(view: MembershipView): Proposal | null {
+  return decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideHandover(view);
+}
+
+export function decideShrink(view: MembershipView): Proposal | null {
+  const { assignment, nowMs } = view;
+  for (const member of assignment.inSync) {
+    if (isSameReplica(member, view.self)) continue;
+    const peer = view.peers.get(member.node);
+    const lost = peer?.hasOtherStoreThan(member) ?? false;
+    if (peer !== undefined && !lost && !peer.isOverdue(nowMs, view.lastSequence)) continue;
+    const inSync = assignment.inSync.filter((other) => !isSameReplica(other, member));
+    // Below the minimum nothing is committed, so that who leaves now stays complete: it may be promoted if all others are gone.
+    const others = assignment.eligible.filter((other) => other.node !== member.node);
+    const eligible = inSync.length >= minInSyncOf(assignment) ? [] : lost ? others : [...others, member];
+    return { kind: 'shrink', assignment: { ...assignment, inSync, eligible }, requires: [] };
+  }
+  return null;
+}
+
+export function decideSettle(view: MembershipView): Proposal | null {
+  const gone = view.leftovers.some((member) => {
+    const peer = view.peers.get(member.node);
+    return peer === undefined || peer.hasOtherStoreThan(member) || peer.isOverdue(view.nowMs, view.lastSequence);
+  });
+  return gone ? { kind: 'settle', assignment: view.assignment, requires: [] } : null;
+}
+
+export function decideExpand(view: MembershipView): Proposal | null {
+  const { assignment } = view;
+  const minInSync = minInSyncOf(assignment);
+  // Before the barrier is committed a new member's lease grant could be one to an earlier primary; only a set that can't
+  // commit the barrier at all may grow.
+  if (!view.serving && assignment.inSync.length >= minInSync) return null;
+  for (const node of assignment.replicas) {
+    const peer = view.peers.get(node);
+    if (peer === undefined || assignment.inSync.some((member) => member.node === node)) continue;
+    if (assignment.removing.includes(node) && assignment.inSync.length >= minInSync) continue;
+    if (!isCaughtUp(peer, view)) continue;
+    const member = { node, store: peer.store! };
+    const inSync = [...assignment.inSync, member];
+    const eligible = inSync.length >= minInSync ? [] : assignment.eligible.filter((other) => other.node !== node);
+    return { kind: 'expand', assignment: { ...assignment, inSync, eligible }, requires: [member] };
+  }
+  return null;
+}
+
+/** Whether a learner has everything that any client or member may rely on. */
+export function isCaughtUp(peer: Peer, view: MembershipView): boolean {
+  return peer.isFresh(view.nowMs) && peer.match >= view.committed && peer.match >= view.barrier;
+}
+
+function isMoveReady(view: MembershipView): boolean {
+  const { assignment } = view;
+  if (!view.serving || assignment.removing.length === 0) return false;
+  const staying = assignment.inSync.filter((member) => !assignment.removing.includes(member.node));
+  const replicas = assignment.replicas.filter((node) => !assignment.removing.includes(node));
+  return (
+    assignment.adding.every((node) => staying.some((member) => member.node === node)) &&
+    staying.length >= minInSyncOf({ ...assignment, replicas }) &&
+    staying.length > 0
+  );
+}
+
+/** Ends a move: takes the leaving replicas away under a new epoch. A primary that leaves hands over first (see decideHandover). */
+export function decideMove(view: MembershipView): Proposal | null {
+  const { assignment } = view;
+  if (!isMoveReady(view) || assignment.removing.includes(view.self.node)) return null;
+  const stays = (node: string): boolean => !assignment.removing.includes(node);
+  return {
+    kind: 'move',
+    assignment: {
+      ...assignment,
+      epoch: assignment.epoch + 1,
+      replicas: assignment.replicas.filter(stays),
+      inSync: assignment.inSync.filter((member) => stays(member.node)),
+      eligible: assignment.eligible.filter((member) => stays(member.node)),
+      adding: [],
+      removing: [],
+    },
+    requires: [],
+  };
+}
+
+/** Whether the primary should give up its role: it was asked to, or it leaves the shard and its successors are there. */
+export function wantsHandover(view: MembershipView): boolean {
+  return view.handoverTo !== undefined || (isMoveReady(view) && view.assignment.removing.includes(view.self.node));
+}
+
+/** Hands the primary's role to an in-sync member that has the whole log. Writes must have stopped. */
+export function decideHandover(view: MembershipView): Proposal | null {
+  const { assignment } = view;
+  if (!view.serving || !wantsHandover(view) || view.committed < view.lastSequence) return null;
+  const candidates = assignment.inSync.filter((member) => {
+    const peer = view.peers.get(member.node);
+    return (
+      (typeof view.handoverTo === 'string' ? member.node === view.handoverTo : !assignment.removing.includes(member.node)) &&
+      peer?.is(member) === true &&
+      peer.isFresh(view.nowMs) &&
+      peer.match >= view.lastSequence
+    );
+  });
+  if (candidates.length === 0) return null;
+  const primary = candidates[0];
+  return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary }, requires: [primary] };
+}

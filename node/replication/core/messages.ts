@@ -1,0 +1,67 @@
+import type { Replica } from '../../../shared/cluster/shard-assignment';
+import type { LogEntry } from '../replica-storage';
+
+/** An entry's place in a log; {epoch: 0, sequence: 0} is the place before the first entry. */
+export interface LogPosition {
+  epoch: number;
+  sequence: number;
+}
+
+/**
+ * What a primary sends to every other replica, in order per stream and several at once. Without entries it is a heartbeat.
+ */
+export interface AppendHeader {
+  /** Epoch that the sender leads. */
+  epoch: number;
+  /** Node that sends it. */
+  from: string;
+  /** The entry before the first of this message: the receiver takes nothing unless its own log has it too. */
+  prev: LogPosition;
+  /** Everything up to this sequence is committed. */
+  commit: number;
+  /** The sender's monotonic clock: comes back with the acknowledgement, which then is a read lease from this moment on. */
+  sentAt: number;
+  /** The sender serves no more reads in this epoch: the receiver may forget the leases that it granted. */
+  releasesLease: boolean;
+  /** What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries. */
+  recorded: RecordedMatch[];
+}
+
+/** A store said in `epoch` that it has everything up to `match` on stable storage. */
+export interface RecordedMatch {
+  replica: Replica;
+  epoch: number;
+  match: number;
+}
+
+/**
+ * An append as the core asks for it: the shell fills in the entries [from, to] from its storage, and may make several
+ * messages of them, in order, each with the entry before it as `prev`.
+ */
+export interface OutgoingAppend extends AppendHeader {
+  range: { from: number; to: number } | null;
+}
+
+/** An append as it is received. `entries[0].sequence` is `prev.sequence + 1`. */
+export interface AppendMessage extends AppendHeader {
+  entries: LogEntry[];
+}
+
+/** The answer to an append; one answer may stand for several appends. */
+export interface AppendAck {
+  /** Epoch of the append. */
+  epoch: number;
+  /** Who answers, with the store that holds the entries. */
+  replica: Replica;
+  /** `sentAt` of the latest append that it answers. */
+  sentAt: number;
+  result: AppendResult;
+}
+
+export type AppendResult =
+  /** The log agrees with the primary's up to `agreed`, and is on stable storage up to `match`. */
+  | { type: 'match'; match: number; agreed: number }
+  /** The entry at `prev` is missing or of another epoch; the last entry that may be common is at most `hint`. */
+  | { type: 'mismatch'; prev: number; hint: LogPosition }
+  /** A later primary was promised. */
+  | { type: 'fenced'; promisedEpoch: number };

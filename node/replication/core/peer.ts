@@ -1,0 +1,116 @@
+import type { Replica } from '../../../shared/cluster/shard-assignment';
+import type { AppendAck, LogPosition } from './messages';
+import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';
+
+/**
+ * How a primary gets its log to a peer:
+ *
+ *   probing ──agreed at next − 1──▶ streaming ──mismatch, new stream, other store──▶ probing
+ *      └──────────its log is behind the primary's first entry──────────▶ snapshot ──ended──▶ probing
+ */
+export type PeerState = 'probing' | 'streaming' | 'snapshot';
+
+/** What the primary of one epoch knows of another replica, by that replica's answers to appends of this epoch. */
+export class Peer {
+  readonly node: string;
+  /** The store that answered last: positions and leases are this store's and no other's. null: none has answered. */
+  store: string | null = null;
+  state: PeerState = 'probing';
+  /** On its stable storage and equal to the primary's log. Never falls while the store is the same. */
+  match = 0;
+  /** First entry that was not sent to it yet; > match. */
+  next: number;
+  /** Last entries of appends sent but not stored. */
+  inFlight: number[] = [];
+  lastAckAt: number;
+  /** When it last stored something new, or had nothing to store. */
+  lastProgressAt: number;
+  /** Until when this store's answers let the primary read. */
+  leaseUntil = -Infinity;
+  snapshotAsked = false;
+
+  constructor(options: { node: string; next: number; nowMs: number }) {
+    this.node = options.node;
+    this.next = options.next;
+    this.lastAckAt = options.nowMs;
+    this.lastProgressAt = options.nowMs;
+  }
+
+  is(replica: Replica): boolean {
+    return this.node === replica.node && this.store === replica.store;
+  }
+
+  hasOtherStoreThan(replica: Replica): boolean {
+    return this.store !== null && this.store !== replica.store;
+  }
+
+  isFresh(nowMs: number): boolean {
+    return this.store !== null && nowMs - this.lastAckAt < TIMINGS.freshMs;
+  }
+
+  /** Nothing heard, or nothing stored, for too long to be waited for. */
+  isOverdue(nowMs: number, lastSequence: number): boolean {
+    if (nowMs - this.lastAckAt > TIMINGS.replicaTimeoutMs) return true;
+    return this.match < lastSequence && nowMs - this.lastProgressAt > TIMINGS.stallTimeoutMs;
+  }
+
+  /** Notes that it answered, whatever it said. */
+  heard(ack: AppendAck, nowMs: number): void {
+    if (this.store !== ack.replica.store) {
+      this.store = ack.replica.store;
+      this.match = 0;
+      this.leaseUntil = -Infinity;
+      this.probe(this.next);
+    }
+    this.lastAckAt = nowMs;
+  }
+
+  matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number }): void {
+    if (result.match > this.match || result.match >= at.lastSequence) this.lastProgressAt = at.nowMs;
+    this.match = Math.max(this.match, result.match);
+    this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
+    while (this.inFlight.length > 0 && this.inFlight[0] <= this.match) this.inFlight.shift();
+    if (this.state !== 'streaming' && result.agreed >= this.next - 1) {
+      this.state = 'streaming';
+      this.inFlight = [];
+      this.next = result.agreed + 1;
+    }
+    this.next = Math.max(this.next, this.match + 1);
+  }
+
+  /** Whether a mismatch at `prev` tells something new; late ones don't. */
+  isNewMismatch(prev: number): boolean {
+    if (prev <= this.match) return false;
+    return this.state === 'probing' ? prev === this.next - 1 : true;
+  }
+
+  /** Starts over at `next`, which is beyond what it is known to have. */
+  probe(next: number): void {
+    this.state = 'probing';
+    this.snapshotAsked = false;
+    this.inFlight = [];
+    this.next = Math.max(next, this.match + 1);
+  }
+
+  /** The entries to send now, if any; counts them as sent. */
+  takeRange(lastSequence: number): { from: number; to: number } | null {
+    if (this.state !== 'streaming' || this.next > lastSequence || this.inFlight.length >= LIMITS.appendsInFlightMax) return null;
+    const range = { from: this.next, to: Math.min(lastSequence, this.next + LIMITS.appendEntriesMax - 1) };
+    this.inFlight.push(range.to);
+    this.next = range.to + 1;
+    return range;
+  }
+}
+
+/** Where to go on after a peer said that `hint` is the last entry that may be common. */
+export type Continuation = { type: 'probe'; next: number } | { type: 'snapshot' };
+
+/** `log` is the primary's; see LogIndex.latestAt. */
+export function continuationAfter(
+  hint: LogPosition,
+  log: { firstSequence: number; latestAt(sequence: number, epoch: number): LogPosition },
+): Continuation {
+  if (hint.sequence < log.firstSequence - 1) return { type: 'snapshot' };
+  const common = log.latestAt(hint.sequence, hint.epoch);
+  return common.epoch > hint.epoch ? { type: 'snapshot' } : { type: 'probe', next: common.sequence + 1 };
+}

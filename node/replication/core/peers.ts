@@ -1,0 +1,144 @@
+import type { Replica } from '../../../shared/cluster/shard-assignment';
+import type { CommitProgress } from './commit-progress';
+import type { ReplicaEffect } from './effects';
+import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
+import { continuationAfter, Peer } from './peer';
+import type { StableLog } from './stable-log';
+import { TIMINGS } from './timings';
+
+/** A primary's peers: everyone who is to hold the shard, in sync or not. Brings the log to each of them. */
+export class Peers {
+  readonly byNode = new Map<string, Peer>();
+  nextHeartbeatAt: number;
+  /** Set for good when the primary serves no more reads in its epoch. */
+  releasesLease = false;
+  private readonly self: Replica;
+  private readonly epoch: number;
+  private readonly log: StableLog;
+  private readonly progress: CommitProgress;
+  /** What other primaries had recorded, for stores that have not answered this one. */
+  private readonly inherited: RecordedMatch[];
+  private readonly mustBeComplete: (replica: Replica) => boolean;
+  private readonly emit: (effect: ReplicaEffect) => void;
+
+  constructor(options: {
+    self: Replica;
+    epoch: number;
+    log: StableLog;
+    progress: CommitProgress;
+    inherited: RecordedMatch[];
+    /** Whether a replica counts as complete, in sync or eligible. */
+    mustBeComplete: (replica: Replica) => boolean;
+    nowMs: number;
+    emit: (effect: ReplicaEffect) => void;
+  }) {
+    this.self = options.self;
+    this.epoch = options.epoch;
+    this.log = options.log;
+    this.progress = options.progress;
+    this.inherited = options.inherited;
+    this.mustBeComplete = options.mustBeComplete;
+    this.nextHeartbeatAt = options.nowMs;
+    this.emit = options.emit;
+  }
+
+  /** Makes the peers those of `nodes`. */
+  reconcile(nodes: Iterable<string>, nowMs: number): void {
+    const wanted = new Set(nodes);
+    for (const node of this.byNode.keys()) if (!wanted.has(node)) this.byNode.delete(node);
+    for (const node of wanted) {
+      if (node === this.self.node || this.byNode.has(node)) continue;
+      const peer = new Peer({ node, next: this.log.lastSequence + 1, nowMs });
+      this.byNode.set(node, peer);
+      this.send(peer, null, nowMs);
+    }
+  }
+
+  /** Sends every peer the entries that its window has room for. */
+  pump(nowMs: number): void {
+    for (const peer of this.byNode.values()) this.pumpOne(peer, nowMs);
+  }
+
+  heartbeat(nowMs: number): void {
+    if (nowMs < this.nextHeartbeatAt) return;
+    this.nextHeartbeatAt = nowMs + TIMINGS.heartbeatMs;
+    const recorded = this.recorded();
+    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, recorded);
+  }
+
+  /** Takes in an answer of this epoch that is not `fenced`. */
+  answered(ack: AppendAck, nowMs: number): void {
+    const peer = this.byNode.get(ack.replica.node);
+    if (peer === undefined) return;
+    peer.heard(ack, nowMs);
+    if (ack.result.type === 'match') {
+      peer.matched(ack.result, ack.sentAt, { nowMs, lastSequence: this.log.lastSequence });
+    } else if (ack.result.type === 'mismatch' && peer.isNewMismatch(ack.result.prev)) {
+      const next = continuationAfter(ack.result.hint, this.log.index);
+      if (next.type === 'snapshot') this.askForSnapshot(peer);
+      else {
+        peer.probe(next.next);
+        this.send(peer, null, nowMs);
+      }
+    }
+    this.pumpOne(peer, nowMs);
+  }
+
+  streamStarted(node: string, nowMs: number): void {
+    const peer = this.byNode.get(node);
+    if (peer === undefined || peer.state === 'snapshot') return;
+    peer.probe(peer.match + 1);
+    this.send(peer, null, nowMs);
+  }
+
+  snapshotEnded(node: string, nowMs: number): void {
+    const peer = this.byNode.get(node);
+    if (peer?.state !== 'snapshot') return;
+    peer.probe(this.log.lastSequence + 1);
+    this.send(peer, null, nowMs);
+  }
+
+  /** A learner's matches are left out: it may have been emptied and taken in again under the same store. */
+  recorded(): RecordedMatch[] {
+    const recorded = this.inherited.filter((one) => !this.byNode.get(one.replica.node)?.store);
+    for (const peer of this.byNode.values()) {
+      if (peer.store !== null) recorded.push({ replica: { node: peer.node, store: peer.store }, epoch: this.epoch, match: peer.match });
+    }
+    return recorded.filter((one) => this.mustBeComplete(one.replica));
+  }
+
+  private pumpOne(peer: Peer, nowMs: number): void {
+    for (let range = peer.takeRange(this.log.lastSequence); range !== null; range = peer.takeRange(this.log.lastSequence)) {
+      this.send(peer, range, nowMs);
+    }
+  }
+
+  private askForSnapshot(peer: Peer): void {
+    peer.state = 'snapshot';
+    if (peer.snapshotAsked) return;
+    peer.snapshotAsked = true;
+    this.emit({ type: 'snapshot', to: peer.node, epoch: this.epoch });
+  }
+
+  private send(peer: Peer, range: OutgoingAppend['range'], nowMs: number, recorded: RecordedMatch[] = []): void {
+    let prev = (range?.from ?? peer.next) - 1;
+    if (!this.log.index.covers(prev)) {
+      if (range !== null || peer.state !== 'snapshot') {
+        this.askForSnapshot(peer);
+        range = null;
+      }
+      prev = this.log.lastSequence;
+    }
+    const message: OutgoingAppend = {
+      epoch: this.epoch,
+      from: this.self.node,
+      prev: { epoch: this.log.index.epochAt(prev), sequence: prev },
+      commit: this.progress.committed,
+      sentAt: nowMs,
+      releasesLease: this.releasesLease,
+      recorded,
+      range,
+    };
+    this.emit({ type: 'sendAppend', to: peer.node, message });
+  }
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert';
+import { isSameReplica, type Replica } from '../../../shared/cluster/shard-assignment';
+import type { LogEntry } from '../replica-storage';
+import type { CommitProgress } from './commit-progress';
+import type { ReplicaEffect } from './effects';
+import { decideMembership, wantsHandover, type MembershipView } from './membership-decision';
+import { minInSyncOf, type Membership } from './membership';
+import type { AppendAck, RecordedMatch } from './messages';
+import { Peers } from './peers';
+import type { ReadGrant } from './read-grant';
+import type { StableLog } from './stable-log';
+
+/**
+ * A primary's way to serve:
+ *
+ *   promising ──promise stored──▶ waiting ──own lease grant over──▶ active ──barrier applied──▶ serving
+ *
+ * promising: tells nobody. waiting: brings its log to the others and counts their answers, commits nothing.
+ * active: takes writes, commits, changes the in-sync set. serving: reads too. Before its barrier is committed it may not
+ * know all that its predecessors committed.
+ */
+export type PrimaryPhase = 'promising' | 'waiting' | 'active' | 'serving';
+
+/** Whether something may be done now; `wait`: ask again after the next step. */
+export type Verdict = 'yes' | 'wait' | 'misrouted' | 'unavailable';
+
+/** The leading half of a replica, for one epoch. */
+export class Primary {
+  readonly epoch: number;
+  readonly peers: Peers;
+  phase: PrimaryPhase = 'promising';
+  /** Sequence of the epoch's first entry; Infinity before there is one. */
+  barrier = Infinity;
+  /** See MembershipView.handoverTo. */
+  handoverTo: string | null | undefined = undefined;
+  private readonly promiseToken: number;
+  private readonly self: Replica;
+  private readonly log: StableLog;
+  private readonly progress: CommitProgress;
+  private readonly membership: Membership;
+  private readonly grant: ReadGrant;
+
+  constructor(options: {
+    self: Replica;
+    epoch: number;
+    log: StableLog;
+    progress: CommitProgress;
+    membership: Membership;
+    grant: ReadGrant;
+    inherited: RecordedMatch[];
+    nowMs: number;
+    emit: (effect: ReplicaEffect) => void;
+  }) {
+    assert(options.epoch >= options.log.promisedEpoch, 'leads under an epoch that it promised away');
+    assert(options.epoch > options.log.lastLedEpoch, 'leads an epoch a second time');
+    this.self = options.self;
+    this.epoch = options.epoch;
+    this.log = options.log;
+    this.progress = options.progress;
+    this.membership = options.membership;
+    this.grant = options.grant;
+    this.peers = new Peers({ ...options, mustBeComplete: (replica) => this.membership.mustBeComplete(replica) });
+    // Nobody hears of this epoch before it is promised: once another primary may have committed under a later one, this
+    // replica would take part in two epochs at once.
+    this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
+  }
+
+  /** Does what is due. */
+  advance(nowMs: number): void {
+    if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
+    if (this.phase === 'promising') return;
+    this.reconcilePeers(nowMs);
+    if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
+    this.commit();
+    if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
+    this.changeMembership(nowMs);
+    this.peers.pump(nowMs);
+    this.peers.heartbeat(nowMs);
+  }
+
+  /** Takes a write in as the log's next entry; answers its sequence. Only when mayWrite says yes. */
+  append(write: LogEntry['write']): number {
+    assert(this.phase === 'active' || this.phase === 'serving');
+    const sequence = this.log.lastSequence + 1;
+    this.log.append({ entries: [{ epoch: this.epoch, sequence, write }] });
+    return sequence;
+  }
+
+  answered(ack: AppendAck, nowMs: number): void {
+    if (this.phase !== 'promising') this.peers.answered(ack, nowMs);
+  }
+
+  mayWrite(nowMs: number): Verdict {
+    if (this.phase === 'promising' || this.phase === 'waiting') return 'wait';
+    if (this.handsOver(nowMs)) return 'wait';
+    return this.membership.hasEnough() ? 'yes' : 'unavailable';
+  }
+
+  mayServe(nowMs: number): Verdict {
+    if (this.phase !== 'serving') return 'wait';
+    if (this.isAlone()) return this.mayServeAlone() ? 'yes' : 'unavailable';
+    return this.hasLease(nowMs) ? 'yes' : 'wait';
+  }
+
+  /**
+   * Whether no other replica can have become an active primary by now: each that could is a member of the maximal set,
+   * granted a lease to this one after `sentAt` of what it answered, and waits its grant out.
+   */
+  hasLease(nowMs: number): boolean {
+    if (this.phase !== 'serving' || this.peers.releasesLease) return false;
+    if (this.isAlone()) return this.mayServeAlone();
+    return this.membership.maximal().every((member) => {
+      if (isSameReplica(member, this.self)) return true;
+      const peer = this.peers.byNode.get(member.node);
+      return peer !== undefined && peer.is(member) && peer.leaseUntil > nowMs;
+    });
+  }
+
+  handsOver(nowMs: number): boolean {
+    return this.peers.releasesLease || wantsHandover(this.view(nowMs));
+  }
+
+  isGrantOver(nowMs: number): boolean {
+    return nowMs > this.grant.until;
+  }
+
+  isBarrierApplied(): boolean {
+    return this.progress.applied >= this.barrier;
+  }
+
+  /** How much of the log a member is known to have on stable storage. */
+  matchOf(member: Replica): number {
+    if (member.node === this.self.node) return member.store === this.self.store ? this.log.storedSequence : 0;
+    const peer = this.peers.byNode.get(member.node);
+    return peer?.is(member) ? peer.match : 0;
+  }
+
+  nextTickAt(): number {
+    if (this.phase === 'promising') return Infinity;
+    const wait = this.phase === 'waiting' ? this.grant.until + 1 : Infinity;
+    return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
+  }
+
+  private isAlone(): boolean {
+    const maximal = this.membership.maximal();
+    return maximal.length === 1 && isSameReplica(maximal[0], this.self);
+  }
+
+  /** Nobody else is in sync or eligible, so nobody else can be promoted; with a larger minimum someone eligible can. */
+  private mayServeAlone(): boolean {
+    return this.membership.confirmed !== null && minInSyncOf(this.membership.confirmed) === 1;
+  }
+
+  private reconcilePeers(nowMs: number): void {
+    const assignment = this.membership.confirmed!;
+    this.peers.reconcile([...assignment.replicas, ...this.membership.maximal().map((member) => member.node)], nowMs);
+  }
+
+  /** Reads by earlier primaries are over now: none of them has this replica's lease. */
+  private writeBarrier(): void {
+    this.phase = 'active';
+    this.barrier = this.append(null);
+  }
+
+  /**
+   * An entry is committed when every member of the maximal set has it, in this epoch, on stable storage: whoever is promoted
+   * next is one of them, and promised a later epoch before it led. Under the minimum nothing is committed, so that the
+   * eligible replicas stay complete.
+   */
+  private commit(): void {
+    if (this.phase !== 'active' && this.phase !== 'serving') return;
+    if (!this.membership.hasEnough()) return;
+    let sequence = this.log.storedSequence;
+    for (const member of this.membership.maximal()) sequence = Math.min(sequence, this.matchOf(member));
+    this.progress.advance(sequence, this.log.storedSequence);
+  }
+
+  private changeMembership(nowMs: number): void {
+    this.membership.tick(nowMs);
+    if (this.membership.pending !== null || (this.phase !== 'active' && this.phase !== 'serving')) return;
+    const proposal = decideMembership(this.view(nowMs)) ?? this.resumption(nowMs);
+    if (proposal === null) return;
+    this.membership.propose(proposal, nowMs);
+    if (proposal.kind !== 'handover') return;
+    // Reads end here, and the successor need not wait for leases that nobody uses.
+    this.peers.releasesLease = true;
+    this.peers.nextHeartbeatAt = nowMs;
+  }
+
+  /** A primary that gave up its leases for a handover that came to nothing goes on under a new epoch only. */
+  private resumption(nowMs: number): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: Replica[] } | null {
+    if (!this.peers.releasesLease || wantsHandover(this.view(nowMs))) return null;
+    const assignment = this.membership.confirmed!;
+    return { kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] };
+  }
+
+  private view(nowMs: number): MembershipView {
+    return {
+      self: this.self,
+      assignment: this.membership.confirmed!,
+      leftovers: this.membership.leftovers(),
+      peers: this.peers.byNode,
+      lastSequence: this.log.lastSequence,
+      committed: this.progress.committed,
+      barrier: this.barrier,
+      serving: this.phase === 'serving',
+      handoverTo: this.handoverTo,
+      nowMs,
+    };
+  }
+}

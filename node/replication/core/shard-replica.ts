@@ -1,0 +1,340 @@
+import assert from 'node:assert';
+import { isSameReplica, type Replica, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaState } from '../replica-storage';
+import { CommitProgress } from './commit-progress';
+import type { ReplicaEffect, ReplicaRole, WriteAnswer } from './effects';
+import type { ReplicaEvent } from './events';
+import { Follower } from './follower';
+import { Membership } from './membership';
+import type { AppendAck, AppendMessage } from './messages';
+import type { PeerState } from './peer';
+import { Primary, type PrimaryPhase, type Verdict } from './primary';
+import { ReadGrant } from './read-grant';
+import { StableLog } from './stable-log';
+import { LIMITS } from './timings';
+import { PendingWrites } from './pending-writes';
+import { WriteLedger, type UnappliedWrite } from './write-ledger';
+
+export interface ShardReplicaOptions {
+  self: Replica;
+  /** Of this process and no other: random, made at its start. */
+  changeIdPrefix: string;
+  /**
+   * What the storage found. A replica made for an assignment must have stored that assignment's epoch as `promisedEpoch`
+   * before it hears of any primary: the same store may have held the shard, and promised, before it was taken away.
+   */
+  state: Readonly<ReplicaState>;
+  /** Sources of the log's entries after `state.appliedSequence`. */
+  unapplied: UnappliedWrite[];
+  /** The process's monotonic clock, which every later `nowMs` is of. */
+  nowMs: number;
+}
+
+/** A replica as operators see it. */
+export interface ReplicaStatus {
+  role: ReplicaRole;
+  /** Epoch that it leads, or that it promised to follow. */
+  epoch: number;
+  phase: PrimaryPhase | null;
+  lastSequence: number;
+  storedSequence: number;
+  committed: number;
+  applied: number;
+  /** Empty unless it is the primary. */
+  peers: PeerStatus[];
+}
+
+export interface PeerStatus {
+  node: string;
+  store: string | null;
+  state: PeerState;
+  inSync: boolean;
+  match: number;
+  /** Entries of the primary's log that it has not stored. */
+  lag: number;
+  /** Monotonic milliseconds since its last answer. */
+  silentMs: number;
+}
+
+/**
+ * One replica of one shard: the replication protocol (primary–backup with an in-sync set; Lin et al., PacificA, MSR-TR-2008-25)
+ * as a state machine without I/O, clock, timers or randomness. `step` takes one event and answers what is to be done, in order.
+ *
+ * Why it is safe. Writes: a deposed primary needs an acknowledgement of every member of the maximal set; whoever is promoted
+ * is one of them (or, while too few are in sync, nothing commits) and promised the later epoch first; and the deposed one
+ * can't take it out of the set, for its compare-and-swap fails. No clock is involved. Reads: the primary needs unexpired
+ * leases of the whole maximal set, and the promoted member waits out its own; that needs two machines' monotonic clocks to
+ * advance at nearly the same rate, and nothing else. Storage: nothing is told before it is on stable storage; another store
+ * id is another replica.
+ */
+export class ShardReplica {
+  readonly self: Replica;
+  private effects: ReplicaEffect[] = [];
+  private primary: Primary | null = null;
+  private readonly log: StableLog;
+  private readonly progress: CommitProgress;
+  private readonly ledger: WriteLedger;
+  private readonly pendingWrites: PendingWrites;
+  private readonly membership: Membership;
+  private readonly grant: ReadGrant;
+  private readonly follower: Follower;
+
+  constructor(options: ShardReplicaOptions) {
+    const emit = (effect: ReplicaEffect): void => {
+      this.effects.push(effect);
+    };
+    this.self = options.self;
+    this.log = new StableLog({ state: options.state, emit });
+    this.progress = new CommitProgress({ applied: options.state.appliedSequence, emit });
+    this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
+    this.pendingWrites = new PendingWrites({ emit });
+    this.membership = new Membership({ changeIdPrefix: options.changeIdPrefix, emit });
+    this.grant = new ReadGrant(options.nowMs);
+    this.follower = new Follower({ self: this.self, log: this.log, progress: this.progress, ledger: this.ledger, grant: this.grant, emit });
+  }
+
+  get role(): ReplicaRole {
+    return this.primary === null ? 'follower' : 'primary';
+  }
+
+  /** Epoch that it leads, or that it promised to follow. */
+  get epoch(): number {
+    return this.primary?.epoch ?? this.log.promisedEpoch;
+  }
+
+  /** Everything up to here is known to be committed. */
+  get committed(): number {
+    return this.progress.committed;
+  }
+
+  /** Everything up to here is in the records. */
+  get applied(): number {
+    return this.progress.applied;
+  }
+
+  /** The assignment as last known, null before the first. */
+  get assignment(): ShardAssignment | null {
+    return this.membership.confirmed;
+  }
+
+  /** `nowMs` never falls from call to call. */
+  step(event: ReplicaEvent, nowMs: number): ReplicaEffect[] {
+    this.take(event, nowMs);
+    this.considerLeading(nowMs);
+    this.primary?.advance(nowMs);
+    const effects = this.effects;
+    this.effects = [];
+    return effects;
+  }
+
+  /** When the next `tick` is due, Infinity when none is. Changes with every step. */
+  nextTickAt(): number {
+    return this.primary?.nextTickAt() ?? this.membership.nextTickAt();
+  }
+
+  /**
+   * Whether a linearizable read may begin: then read, and give the answer only if `leaseValid` of the same epoch says so
+   * afterwards. Every write answered before is applied by then; entries that are committed and not applied yet were answered
+   * to nobody. `wait`: not yet, ask again after the next step. `unavailable`: too few replicas are in sync.
+   */
+  mayServe(nowMs: number): Verdict {
+    return this.primary?.mayServe(nowMs) ?? 'misrouted';
+  }
+
+  /** Whether what was read since `mayServe` said yes in `epoch` was current. Compared with the clock at the call. */
+  leaseValid(epoch: number, nowMs: number): boolean {
+    return this.primary !== null && this.primary.epoch === epoch && this.primary.hasLease(nowMs);
+  }
+
+  /** Whether a `write` event would be taken in now, apart from limits. */
+  mayWrite(nowMs: number): Verdict {
+    return this.primary?.mayWrite(nowMs) ?? 'misrouted';
+  }
+
+  /**
+   * Whether a snapshot that the primary of `epoch` made at `sequence` may replace this replica's data. To be asked right
+   * before the data is replaced, with no step in between and an `installed` event right after.
+   */
+  mayInstall(epoch: number, sequence: number): boolean {
+    return this.primary === null && this.follower.mayInstall(epoch, sequence);
+  }
+
+  /** Entries below this one are applied here and stored by everyone who answers: they may be trimmed. */
+  trimmableBelow(): number {
+    let below = this.progress.applied + 1;
+    for (const peer of this.primary?.peers.byNode.values() ?? []) if (peer.state !== 'snapshot') below = Math.min(below, peer.match + 1);
+    return below;
+  }
+
+  status(nowMs: number): ReplicaStatus {
+    const inSync = this.membership.confirmed?.inSync ?? [];
+    const peers = [...(this.primary?.peers.byNode.values() ?? [])].map((peer) => ({
+      node: peer.node,
+      store: peer.store,
+      state: peer.state,
+      inSync: inSync.some((member) => peer.is(member)),
+      match: peer.match,
+      lag: this.log.lastSequence - peer.match,
+      silentMs: nowMs - peer.lastAckAt,
+    }));
+    return {
+      role: this.role,
+      epoch: this.epoch,
+      phase: this.primary?.phase ?? null,
+      lastSequence: this.log.lastSequence,
+      storedSequence: this.log.storedSequence,
+      committed: this.progress.committed,
+      applied: this.progress.applied,
+      peers,
+    };
+  }
+
+  private take(event: ReplicaEvent, nowMs: number): void {
+    switch (event.type) {
+      case 'tick':
+        if (this.primary === null) this.membership.tick(nowMs);
+        return;
+      case 'assignment':
+        return this.learn(event.assignment, event.revision, nowMs);
+      case 'changeAnswer':
+        return this.learnAnswer(event, nowMs);
+      case 'stored':
+        this.log.stored(event.token);
+        return this.follower.stored();
+      case 'applied':
+        return this.noteApplied(event);
+      case 'write':
+        return this.write(event, nowMs);
+      case 'append':
+        return this.append(event.message, nowMs);
+      case 'appendAck':
+        return this.appendAck(event.ack, nowMs);
+      case 'streamStarted':
+        return this.primary?.peers.streamStarted(event.node, nowMs);
+      case 'snapshotEnded':
+        return this.primary?.peers.snapshotEnded(event.node, nowMs);
+      case 'installed':
+        return this.installed(event.state);
+      case 'trimmed':
+        return this.log.index.trim(event.firstSequence, event.precedingEpoch);
+      case 'handover':
+        if (this.primary !== null) this.primary.handoverTo = event.to;
+        return;
+      case 'cancelHandover':
+        if (this.primary !== null) this.primary.handoverTo = undefined;
+    }
+  }
+
+  private learn(assignment: ShardAssignment, revision: number, nowMs: number): void {
+    if (!this.membership.adopt(assignment, revision)) return;
+    if (this.primary === null || assignment.epoch <= this.primary.epoch) return;
+    // Its own new epoch: the writes under way are committed under the barrier.
+    if (this.isMine(assignment)) this.lead(assignment.epoch, nowMs);
+    else this.stepDown();
+  }
+
+  private learnAnswer(event: Extract<ReplicaEvent, { type: 'changeAnswer' }>, nowMs: number): void {
+    this.membership.answered(event.changeId, event.revision);
+    if (event.current !== null) this.learn(event.current, event.revision, nowMs);
+    else if (this.primary !== null) this.stepDown();
+  }
+
+  private isMine(assignment: ShardAssignment): boolean {
+    return assignment.primary !== null && isSameReplica(assignment.primary, this.self);
+  }
+
+  /**
+   * Leads when the assignment says so. An epoch that it led before, in another process or until it was fenced by mistake, is
+   * never resumed: what it did in it is unknown. It asks for a new one.
+   */
+  private considerLeading(nowMs: number): void {
+    const assignment = this.membership.confirmed;
+    if (this.primary !== null || assignment === null || this.membership.pending !== null) return;
+    if (!this.isMine(assignment) || assignment.epoch < this.log.promisedEpoch) return;
+    if (assignment.epoch > this.log.lastLedEpoch) this.lead(assignment.epoch, nowMs);
+    else this.resume(assignment, nowMs);
+  }
+
+  private resume(assignment: ShardAssignment, nowMs: number): void {
+    this.membership.propose({ kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] }, nowMs);
+  }
+
+  private lead(epoch: number, nowMs: number): void {
+    this.follower.reset();
+    const inherited = this.primary?.peers.recorded() ?? [...this.follower.recorded.values()];
+    this.primary = new Primary({
+      self: this.self,
+      epoch,
+      log: this.log,
+      progress: this.progress,
+      membership: this.membership,
+      grant: this.grant,
+      inherited,
+      nowMs,
+      emit: (effect) => this.effects.push(effect),
+    });
+    this.effects.push({ type: 'role', role: 'primary', epoch });
+  }
+
+  private stepDown(): void {
+    if (this.primary === null) return;
+    this.primary = null;
+    this.pendingWrites.abandon();
+    this.effects.push({ type: 'role', role: 'follower', epoch: this.log.promisedEpoch });
+  }
+
+  private append(message: AppendMessage, nowMs: number): void {
+    if (this.primary !== null && !this.follower.isFenced(message.epoch)) {
+      assert.notEqual(message.epoch, this.primary.epoch, 'two primaries in one epoch');
+      this.stepDown();
+    }
+    this.follower.append(message, nowMs);
+  }
+
+  private appendAck(ack: AppendAck, nowMs: number): void {
+    if (this.primary === null || ack.epoch !== this.primary.epoch) return;
+    if (ack.result.type === 'fenced') {
+      if (ack.result.promisedEpoch > this.primary.epoch) this.stepDown();
+      return;
+    }
+    this.primary.answered(ack, nowMs);
+  }
+
+  private noteApplied(event: Extract<ReplicaEvent, { type: 'applied' }>): void {
+    if (!this.progress.finished(event.upTo)) return;
+    for (const entry of event.results) this.pendingWrites.applied(entry.sequence, this.ledger.applied(entry));
+    this.progress.applyNext(this.log.storedSequence);
+  }
+
+  private installed(state: Readonly<ReplicaState>): void {
+    assert(this.primary === null, 'a primary takes no snapshot');
+    this.log.reset(state);
+    this.progress.reset(state.appliedSequence);
+    this.ledger.reset({ settled: state.settled, unapplied: [] });
+    this.follower.reset();
+  }
+
+  private write(event: Extract<ReplicaEvent, { type: 'write' }>, nowMs: number): void {
+    const { writeId, source } = event;
+    const answer = (given: WriteAnswer): void => {
+      this.effects.push({ type: 'answer', writeId, answer: given });
+    };
+    if (this.primary === null) return answer({ ok: false, kind: 'misrouted', reason: 'this node does not lead the shard' });
+    const known = this.ledger.find(source);
+    if (known !== undefined) {
+      if (known.outcomes !== null) return answer({ ok: true, outcomes: known.outcomes });
+      return this.pendingWrites.wait(writeId, known.sequence);
+    }
+    if (this.ledger.isGivenUp(source)) return answer({ ok: false, kind: 'unavailable', reason: 'the write was given up by its session' });
+    const verdict = this.primary.mayWrite(nowMs);
+    if (verdict === 'unavailable') return answer({ ok: false, kind: 'unavailable', reason: 'too few replicas of the shard are in sync' });
+    if (verdict !== 'yes') return answer({ ok: false, kind: 'unavailable', reason: 'the shard is changing its primary' });
+    const entries = this.log.lastSequence - this.progress.committed;
+    if (entries >= LIMITS.uncommittedEntriesMax || this.pendingWrites.bytes + event.payload.length > LIMITS.uncommittedBytesMax) {
+      return answer({ ok: false, kind: 'overloaded', reason: 'too many writes of the shard wait for its replicas' });
+    }
+    const sequence = this.primary.append({ source, payload: event.payload });
+    this.ledger.appended(sequence, source);
+    this.pendingWrites.added(writeId, sequence, event.payload.length);
+  }
+}

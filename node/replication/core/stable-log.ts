@@ -1,0 +1,100 @@
+import assert from 'node:assert';
+import type { LogEntry, ReplicaState } from '../replica-storage';
+import type { ReplicaEffect } from './effects';
+import { LogIndex } from './log-index';
+
+interface Underway {
+  token: number;
+  lastSequence: number;
+  truncateAfter: number | undefined;
+  promisedEpoch: number;
+}
+
+export interface LogChange {
+  truncateAfter?: number;
+  entries?: LogEntry[];
+  promisedEpoch?: number;
+  lastLedEpoch?: number;
+}
+
+/**
+ * The replica's own log and promises: as they are meant to be (asked of the storage) and as they are on stable storage.
+ * Nothing is told to anyone before it is on stable storage.
+ */
+export class StableLog {
+  index: LogIndex;
+  /** As asked for. */
+  promisedEpoch: number;
+  lastLedEpoch: number;
+  /** On stable storage. */
+  storedSequence: number;
+  storedPromise: number;
+  private underway: Underway[] = [];
+  private token = 0;
+  private readonly emit: (effect: ReplicaEffect) => void;
+
+  constructor(options: { state: Readonly<ReplicaState>; emit: (effect: ReplicaEffect) => void }) {
+    this.emit = options.emit;
+    this.index = new LogIndex(options.state);
+    this.promisedEpoch = options.state.promisedEpoch;
+    this.lastLedEpoch = options.state.lastLedEpoch;
+    this.storedSequence = options.state.lastSequence;
+    this.storedPromise = options.state.promisedEpoch;
+  }
+
+  get lastSequence(): number {
+    return this.index.lastSequence;
+  }
+
+  /** The token of the latest change asked for. */
+  get lastToken(): number {
+    return this.token;
+  }
+
+  /** Asks for a change; its token comes back by `stored`. */
+  append(change: LogChange): number {
+    const promisedEpoch = change.promisedEpoch ?? this.promisedEpoch;
+    assert(promisedEpoch >= this.promisedEpoch, 'a promise is never taken back');
+    this.promisedEpoch = promisedEpoch;
+    this.lastLedEpoch = change.lastLedEpoch ?? this.lastLedEpoch;
+    if (change.truncateAfter !== undefined) {
+      this.index.truncateAfter(change.truncateAfter);
+      this.storedSequence = Math.min(this.storedSequence, change.truncateAfter);
+    }
+    for (const entry of change.entries ?? []) this.index.append(entry);
+    const token = ++this.token;
+    this.underway.push({ token, lastSequence: this.lastSequence, truncateAfter: change.truncateAfter, promisedEpoch });
+    this.emit({ type: 'append', token, ...change });
+    return token;
+  }
+
+  /** Whether the change of this token is on stable storage. */
+  isStored(token: number): boolean {
+    return this.underway.length === 0 || this.underway[0].token > token;
+  }
+
+  /** Answers of changes from before a `reset` are ignored. */
+  stored(token: number): void {
+    const change = this.underway[0];
+    if (change === undefined || token < change.token) return;
+    assert.equal(token, change.token, 'the storage answers in order');
+    this.underway.shift();
+    this.storedPromise = change.promisedEpoch;
+    // An entry that a later change takes away again must not be counted as held.
+    let sequence = change.lastSequence;
+    for (const later of this.underway) sequence = Math.min(sequence, later.truncateAfter ?? sequence);
+    this.storedSequence = Math.max(this.storedSequence, sequence);
+  }
+
+  /** The storage's content was replaced; everything in `state` is on stable storage. Promises under way are kept. */
+  reset(state: Readonly<ReplicaState>): void {
+    this.index = new LogIndex(state);
+    this.storedSequence = state.lastSequence;
+    this.storedPromise = state.promisedEpoch;
+    this.underway = [];
+    this.lastLedEpoch = Math.max(this.lastLedEpoch, state.lastLedEpoch);
+    const promised = this.promisedEpoch;
+    this.promisedEpoch = state.promisedEpoch;
+    if (promised > state.promisedEpoch) this.append({ promisedEpoch: promised });
+  }
+}

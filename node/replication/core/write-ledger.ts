@@ -1,0 +1,105 @@
+import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteSource } from '../../rpc/node-shards';
+import type { AppliedEntry, SettledWrite } from '../replica-storage';
+import { LIMITS } from './timings';
+
+/** A write that is in the log; `outcomes` is null until it is applied. */
+export interface KnownWrite {
+  sequence: number;
+  outcomes: WriteOutcome[] | null;
+}
+
+interface Session {
+  settledBelow: number;
+  writes: Map<number, KnownWrite>;
+}
+
+/** What a replica knows of a log entry that is not applied yet, at its start. */
+export interface UnappliedWrite {
+  sequence: number;
+  /** null: a barrier. */
+  source: WriteSource | null;
+}
+
+/**
+ * Which writes are in the log, by the names that their sessions gave them: a write sent again is not appended again.
+ * Kept by followers too, so that each can lead at once.
+ */
+export class WriteLedger {
+  /** In the order of their latest write. */
+  private readonly sessions = new Map<string, Session>();
+  /** Sources of entries not yet applied, by sequence, rising. */
+  private readonly unapplied = new Map<number, WriteSource>();
+
+  constructor(known: { settled: SettledWrite[]; unapplied: UnappliedWrite[] }) {
+    this.reset(known);
+  }
+
+  reset(known: { settled: SettledWrite[]; unapplied: UnappliedWrite[] }): void {
+    this.sessions.clear();
+    this.unapplied.clear();
+    for (const write of known.settled) {
+      this.session(write.session).writes.set(write.requestNumber, { sequence: write.sequence, outcomes: write.outcomes });
+    }
+    for (const { sequence, source } of known.unapplied) if (source !== null) this.appended(sequence, source);
+  }
+
+  find(source: WriteSource): KnownWrite | undefined {
+    return this.sessions.get(source.session)?.writes.get(source.requestNumber);
+  }
+
+  /** Whether the session has said that this write must not be applied any more. */
+  isGivenUp(source: WriteSource): boolean {
+    const session = this.sessions.get(source.session);
+    return session !== undefined && source.requestNumber < session.settledBelow;
+  }
+
+  appended(sequence: number, source: WriteSource): void {
+    const session = this.session(source.session);
+    session.writes.set(source.requestNumber, { sequence, outcomes: null });
+    this.unapplied.set(sequence, source);
+    if (source.settledBelow > session.settledBelow) {
+      session.settledBelow = source.settledBelow;
+      for (const [number, write] of session.writes) if (number < session.settledBelow && write.outcomes !== null) session.writes.delete(number);
+    }
+  }
+
+  /** Entries after `sequence` are gone; what their sessions said of finished writes stays true. */
+  truncateAfter(sequence: number): void {
+    for (const [at, source] of this.unapplied) {
+      if (at <= sequence) continue;
+      this.unapplied.delete(at);
+      const writes = this.sessions.get(source.session)?.writes;
+      if (writes?.get(source.requestNumber)?.sequence === at) writes.delete(source.requestNumber);
+    }
+  }
+
+  /** Remembers an entry's outcomes and answers them: null when the write was given up and not applied. */
+  applied(entry: AppliedEntry): WriteOutcome[] | null {
+    const source = this.unapplied.get(entry.sequence);
+    if (source === undefined) return entry.outcomes;
+    this.unapplied.delete(entry.sequence);
+    const session = this.session(source.session);
+    const write = session.writes.get(source.requestNumber);
+    const outcomes = entry.outcomes ?? (entry.duplicateOf === undefined ? null : (write?.outcomes ?? null));
+    if (source.requestNumber < session.settledBelow || outcomes === null) session.writes.delete(source.requestNumber);
+    else session.writes.set(source.requestNumber, { sequence: entry.duplicateOf ?? entry.sequence, outcomes });
+    return outcomes;
+  }
+
+  private session(name: string): Session {
+    const session = this.sessions.get(name) ?? { settledBelow: 0, writes: new Map<number, KnownWrite>() };
+    this.sessions.delete(name);
+    this.sessions.set(name, session);
+    if (this.sessions.size > LIMITS.sessionsMax) this.forgetOldest();
+    return session;
+  }
+
+  private forgetOldest(): void {
+    for (const [name, session] of this.sessions) {
+      if ([...session.writes.values()].some((write) => write.outcomes === null)) continue;
+      this.sessions.delete(name);
+      return;
+    }
+  }
+}

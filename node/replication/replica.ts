@@ -1,0 +1,352 @@
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { NodeCall, WriteSource } from '../rpc/node-shards';
+import type { ReplicaEffect, WriteAnswer } from './core/effects';
+import type { ReplicaEvent } from './core/events';
+import type { AppendAck, AppendMessage, OutgoingAppend } from './core/messages';
+import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
+import type { UnappliedWrite } from './core/write-ledger';
+import { bytesOf, EntryCache } from './entry-cache';
+import type { LogEntry, ReplicaStorage } from './replica-storage';
+import type { ReplicationLinks } from './replication-links';
+
+/** The longest that a timer can wait: beyond it Node fires at once. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
+/** Payload of one append message; a larger entry travels alone. */
+const APPEND_BYTES_MAX = 1024 * 1024;
+/** The log is trimmed when this many entries can go: each trim is a write. */
+const TRIM_ENTRIES = 1024;
+/** Applied entries that are kept for followers that were away for a moment: cheaper to send than a snapshot. */
+const KEPT_ENTRIES = 4096;
+
+/** What became of a change of the assignment; `current` null: the shard is gone. */
+export interface ChangeResult {
+  applied: boolean;
+  current: ShardAssignment | null;
+  revision: number;
+}
+
+export interface ReplicaSurroundings {
+  links: ReplicationLinks;
+  /** Compare-and-swap of the assignment. Rejects when the outcome is unknown: it is asked for again. */
+  changeAssignment(change: Extract<ReplicaEffect, { type: 'change' }>): Promise<ChangeResult>;
+  /** Copies the shard to the node; resolves when it is there. */
+  sendSnapshot(to: string): Promise<void>;
+  /** The storage has failed or holds less than it once acknowledged: the replica must not go on as it is. */
+  onFailed(error: Error, kind: 'storage' | 'lossy'): void;
+}
+
+/**
+ * One replica of one shard at work: carries out what the protocol (ShardReplica) decides, on the storage, the links and
+ * the cluster store, and lets clients' calls through as far as the protocol allows.
+ */
+export class Replica {
+  private readonly id: ShardId;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly surroundings: ReplicaSurroundings;
+  private readonly core: ShardReplica;
+  private storage: ReplicaStorage;
+  private readonly cache = new EntryCache();
+  private readonly writes = new Map<number, (answer: WriteAnswer) => void>();
+  private nextWriteId = 1;
+  /** Appends to one node go out in order, whether their entries come from memory or from the disk. */
+  private readonly outgoing = new Map<string, Promise<void>>();
+  /** Calls that wait for the next step. */
+  private waiting: (() => void)[] = [];
+  private timer: NodeJS.Timeout | null = null;
+  private timerAtMs = Infinity;
+  private trimming = false;
+  private closed = false;
+
+  constructor(options: {
+    id: ShardId;
+    self: { node: string; store: string };
+    storage: ReplicaStorage;
+    unapplied: UnappliedWrite[];
+    changeIdPrefix: string;
+    clock: Clock;
+    log: Logger;
+    surroundings: ReplicaSurroundings;
+  }) {
+    this.id = options.id;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.storage = options.storage;
+    this.surroundings = options.surroundings;
+    this.core = new ShardReplica({
+      self: options.self,
+      changeIdPrefix: options.changeIdPrefix,
+      state: options.storage.state,
+      unapplied: options.unapplied,
+      nowMs: this.clock.monotonicMs(),
+    });
+    this.handle({ type: 'tick' });
+  }
+
+  status(): ReplicaStatus {
+    return this.core.status(this.clock.monotonicMs());
+  }
+
+  get assignment(): ShardAssignment | null {
+    return this.core.assignment;
+  }
+
+  assigned(assignment: ShardAssignment, revision: number): void {
+    this.handle({ type: 'assignment', assignment, revision });
+  }
+
+  received(message: AppendMessage): void {
+    this.handle({ type: 'append', message });
+  }
+
+  acknowledged(ack: AppendAck): void {
+    this.handle({ type: 'appendAck', ack });
+  }
+
+  streamStarted(node: string): void {
+    this.handle({ type: 'streamStarted', node });
+  }
+
+  /** Gives the lead to another replica (`to`, or the one that is furthest) as soon as that has everything. */
+  handOver(to: string | null): void {
+    this.handle({ type: 'handover', to });
+  }
+
+  /**
+   * Appends the write and answers when it is applied here and stored by every in-sync replica. Errors: misrouted,
+   * unavailable, overloaded (all three: it will not appear), commit_unknown.
+   */
+  async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+    await this.until(call, () => this.core.mayWrite(this.clock.monotonicMs()));
+    return new Promise<WriteOutcome[]>((done, fail) => {
+      const writeId = this.nextWriteId++;
+      const timer = setTimeout(
+        () => {
+          this.writes.delete(writeId);
+          fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
+        },
+        Math.min(Math.max(0, call.deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
+      );
+      this.writes.set(writeId, (answer) => {
+        clearTimeout(timer);
+        if (answer.ok) done(answer.outcomes);
+        else fail(new QuiverError(answer.kind, `shard ${this.id.shard}: ${answer.reason}`));
+      });
+      this.handle({ type: 'write', writeId, ...request });
+    });
+  }
+
+  /**
+   * Reads what this replica holds when it leads the shard: everything acknowledged before the call began is seen.
+   * Errors: misrouted, unavailable.
+   */
+  async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
+    for (;;) {
+      await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
+      const { epoch } = this.core;
+      const result = await look();
+      // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
+      if (this.core.leaseValid(epoch, this.clock.monotonicMs())) return result;
+    }
+  }
+
+  /** Closes the storage for a snapshot's installation, and goes on with the one that `install` answers. */
+  async replaceStorage(install: () => Promise<ReplicaStorage>): Promise<void> {
+    this.storage = await install();
+    this.cache.clear();
+    this.handle({ type: 'installed', state: this.storage.state });
+  }
+
+  /** Stops taking part; calls that wait fail. The storage stays open: it is the caller's. */
+  close(): void {
+    this.closed = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    for (const answer of this.writes.values()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
+    this.writes.clear();
+    this.wake();
+  }
+
+  private handle(event: ReplicaEvent): void {
+    if (this.closed) return;
+    for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
+    this.arm();
+    this.wake();
+  }
+
+  private carryOut(effect: ReplicaEffect): void {
+    switch (effect.type) {
+      case 'append': {
+        const { type: _type, token, ...change } = effect;
+        this.cache.append(change);
+        const { storage } = this;
+        storage.append(change).then(() => storage === this.storage && this.handle({ type: 'stored', token }), (error: Error) => this.fail(error));
+        return;
+      }
+      case 'apply': {
+        const { storage } = this;
+        storage.apply(effect.upTo).then(
+          (results) => {
+            if (storage !== this.storage) return;
+            this.handle({ type: 'applied', upTo: effect.upTo, results });
+            this.trim();
+          },
+          (error: Error) => this.fail(error),
+        );
+        return;
+      }
+      case 'sendAppend':
+        return this.sendAppend(effect.to, effect.message);
+      case 'sendAck':
+        return this.surroundings.links.sendAck(effect.to, this.id, effect.ack);
+      case 'answer': {
+        const answer = this.writes.get(effect.writeId);
+        this.writes.delete(effect.writeId);
+        answer?.(effect.answer);
+        return;
+      }
+      case 'change':
+        this.surroundings.changeAssignment(effect).then(
+          (result) => this.handle({ type: 'changeAnswer', changeId: effect.assignment.changeId, ...result }),
+          (error: unknown) => this.log.debug({ error, ...this.id }, 'a change of the assignment was not confirmed; it is asked for again'),
+        );
+        return;
+      case 'snapshot':
+        this.surroundings
+          .sendSnapshot(effect.to)
+          .catch((error: unknown) => this.log.warn({ error, ...this.id, to: effect.to }, 'copying a shard failed; it is tried again'))
+          .finally(() => this.handle({ type: 'snapshotEnded', node: effect.to }));
+        return;
+      case 'lossy':
+        this.surroundings.onFailed(new Error(`the store ends at ${effect.last} and once acknowledged ${effect.recorded}`), 'lossy');
+        return;
+      case 'role':
+        this.log.info({ ...this.id, role: effect.role, epoch: effect.epoch }, 'replica changed its role');
+    }
+  }
+
+  private sendAppend(to: string, message: OutgoingAppend): void {
+    const { range, ...header } = message;
+    const before = this.outgoing.get(to);
+    if (before === undefined) {
+      const entries = range === null ? [] : this.cache.read(range.from, range.to, Infinity);
+      if (entries !== null && (range === null || entries[entries.length - 1].sequence === range.to)) {
+        for (const part of parts(header, entries)) this.surroundings.links.sendAppend(to, this.id, part);
+        return;
+      }
+    }
+    const sending = (before ?? Promise.resolve())
+      .then(() => this.sendFromStorage(to, header, range))
+      .catch((error: unknown) => this.log.debug({ error, ...this.id, to }, 'entries for a follower could not be read'))
+      .finally(() => {
+        if (this.outgoing.get(to) === sending) this.outgoing.delete(to);
+      });
+    this.outgoing.set(to, sending);
+  }
+
+  private async sendFromStorage(to: string, header: Omit<AppendMessage, 'entries'>, range: OutgoingAppend['range']): Promise<void> {
+    if (range === null) return this.surroundings.links.sendAppend(to, this.id, { ...header, entries: [] });
+    let prev = header.prev;
+    for (let from = range.from; from <= range.to && !this.closed; ) {
+      const read = this.cache.read(from, range.to, APPEND_BYTES_MAX) ?? (await this.storage.read(from, APPEND_BYTES_MAX));
+      const entries = read.filter(({ sequence }) => sequence <= range.to);
+      if (entries.length === 0) return;
+      this.surroundings.links.sendAppend(to, this.id, { ...header, prev, entries });
+      const last = entries[entries.length - 1];
+      prev = { epoch: last.epoch, sequence: last.sequence };
+      from = last.sequence + 1;
+    }
+  }
+
+  private trim(): void {
+    const below = this.core.trimmableBelow() - KEPT_ENTRIES;
+    const { storage } = this;
+    if (this.trimming || below - storage.state.firstSequence < TRIM_ENTRIES) return;
+    this.trimming = true;
+    storage
+      .trim(below)
+      .then(
+        () => {
+          if (storage !== this.storage) return;
+          const { firstSequence, precedingEpoch } = storage.state;
+          this.handle({ type: 'trimmed', firstSequence, precedingEpoch });
+        },
+        (error: Error) => this.fail(error),
+      )
+      .finally(() => {
+        this.trimming = false;
+      });
+  }
+
+  private fail(error: Error): void {
+    if (this.closed) return;
+    this.close();
+    this.surroundings.onFailed(error, 'storage');
+  }
+
+  /** Waits until the protocol says yes. Errors: misrouted, unavailable. */
+  private async until(call: NodeCall, ask: () => 'yes' | 'wait' | 'misrouted' | 'unavailable'): Promise<void> {
+    for (;;) {
+      if (this.closed) throw new QuiverError('unavailable', `shard ${this.id.shard} is being closed; the call may be retried`);
+      const verdict = ask();
+      if (verdict === 'yes') return;
+      // The caller may know of this replica's lead before this node has heard of it.
+      const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
+      if (verdict === 'misrouted' && !isAhead) throw new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
+      if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
+      if (!(await this.nextStep(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
+    }
+  }
+
+  /** Resolves with true after the next step, with false at the deadline. */
+  private nextStep(deadlineMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), Math.min(Math.max(0, deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS));
+      this.waiting.push(() => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
+  }
+
+  private wake(): void {
+    if (this.waiting.length === 0) return;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  private arm(): void {
+    const atMs = this.core.nextTickAt();
+    if (atMs === this.timerAtMs && this.timer !== null) return;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timerAtMs = atMs;
+    this.timer = null;
+    if (atMs === Infinity) return;
+    this.timer = setTimeout(
+      () => {
+        this.timer = null;
+        this.handle({ type: 'tick' });
+      },
+      Math.min(Math.max(0, atMs - this.clock.monotonicMs()), TIMER_MAX_MS),
+    );
+  }
+}
+
+/** One append in messages of bounded size, each with the entry before it. */
+function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Generator<AppendMessage> {
+  if (entries.length === 0) return yield { ...header, entries };
+  let prev = header.prev;
+  for (let start = 0; start < entries.length; ) {
+    let end = start + 1;
+    for (let bytes = bytesOf(entries[start]); end < entries.length && bytes + bytesOf(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += bytesOf(entries[end]);
+    const part = entries.slice(start, end);
+    yield { ...header, prev, entries: part };
+    const last = part[part.length - 1];
+    prev = { epoch: last.epoch, sequence: last.sequence };
+    start = end;
+  }
+}

@@ -1,0 +1,91 @@
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { AppendAck, AppendMessage, AppendResult, LogPosition } from './core/messages';
+import type { LogEntry } from './replica-storage';
+
+/**
+ * Messages between replicas as proto/quiver/v1/replication.proto has them, loaded with numbers for 64-bit integers (every
+ * counter stays below 2^53), camel case and absent submessages as null.
+ */
+export interface WireAppend {
+  collectionUid: string;
+  shard: number;
+  epoch: number;
+  prev: LogPosition | null;
+  commit: number;
+  sentAt: number;
+  releasesLease: boolean;
+  recorded: { replica: { node: string; store: string } | null; epoch: number; match: number }[];
+  entries: WireEntry[];
+}
+
+export interface WireEntry {
+  epoch: number;
+  sequence: number;
+  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer } | null;
+}
+
+export interface WireAck {
+  collectionUid: string;
+  shard: number;
+  epoch: number;
+  replica: { node: string; store: string } | null;
+  sentAt: number;
+  match?: { match: number; agreed: number } | null;
+  mismatch?: { prev: number; hint: LogPosition | null } | null;
+  fenced?: { promisedEpoch: number } | null;
+}
+
+const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
+
+export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage): WireAppend {
+  const { epoch, prev, commit, sentAt, releasesLease, recorded } = message;
+  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries: message.entries.map(entryToWire) };
+}
+
+/** `from`: the node at the other end of the stream. */
+export function appendFromWire(wire: WireAppend, from: string): { shard: ShardId; message: AppendMessage } {
+  const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease } = wire;
+  const recorded = wire.recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }]));
+  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, recorded, entries: wire.entries.map(entryFromWire) };
+  return { shard: { collectionUid, shard }, message };
+}
+
+export function ackToWire({ collectionUid, shard }: ShardId, ack: AppendAck): WireAck {
+  const { epoch, replica, sentAt, result } = ack;
+  const wire: WireAck = { collectionUid, shard, epoch, replica, sentAt };
+  switch (result.type) {
+    case 'match':
+      return { ...wire, match: { match: result.match, agreed: result.agreed } };
+    case 'mismatch':
+      return { ...wire, mismatch: { prev: result.prev, hint: result.hint } };
+    case 'fenced':
+      return { ...wire, fenced: { promisedEpoch: result.promisedEpoch } };
+  }
+}
+
+/** null for an acknowledgement that is none: one of a later version, say. */
+export function ackFromWire(wire: WireAck): { shard: ShardId; ack: AppendAck } | null {
+  const { collectionUid, shard, epoch, replica, sentAt } = wire;
+  const result = resultFromWire(wire);
+  if (replica === null || result === null) return null;
+  return { shard: { collectionUid, shard }, ack: { epoch, replica, sentAt, result } };
+}
+
+function resultFromWire({ match, mismatch, fenced }: WireAck): AppendResult | null {
+  if (match) return { type: 'match', match: match.match, agreed: match.agreed };
+  if (mismatch) return { type: 'mismatch', prev: mismatch.prev, hint: mismatch.hint ?? NOWHERE };
+  if (fenced) return { type: 'fenced', promisedEpoch: fenced.promisedEpoch };
+  return null;
+}
+
+function entryToWire({ epoch, sequence, write }: LogEntry): WireEntry {
+  if (write === null) return { epoch, sequence, write: null };
+  const { session, requestNumber, settledBelow } = write.source;
+  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: write.payload } };
+}
+
+function entryFromWire({ epoch, sequence, write }: WireEntry): LogEntry {
+  if (write === null) return { epoch, sequence, write: null };
+  const { session, requestNumber, settledBelow, payload } = write;
+  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload } };
+}

@@ -1,0 +1,199 @@
+import { ETCD } from './simulated-etcd';
+import type { SimulatedController } from './simulated-controller';
+import type { NodeSurroundings, SimulatedNode } from './simulated-node';
+
+/** Which faults a run has and how strong: each run draws some of them, so that all combinations come up. */
+export interface FaultMix {
+  loss: number;
+  duplicates: number;
+  longDelays: number;
+  ordered: boolean;
+  staleReads: number;
+  partitions: boolean;
+  oneWay: boolean;
+  crashes: boolean;
+  wipes: boolean;
+  pauses: boolean;
+  leases: boolean;
+  outages: boolean;
+  zombies: boolean;
+  moves: boolean;
+  handovers: boolean;
+  trims: boolean;
+  slowDisks: boolean;
+}
+
+export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
+  return {
+    loss: chance.happens(0.6) ? chance.unit() * 0.25 : 0,
+    duplicates: chance.happens(0.5) ? chance.unit() * 0.3 : 0,
+    longDelays: chance.happens(0.5) ? chance.unit() * 0.08 : 0,
+    ordered: chance.happens(0.4),
+    staleReads: chance.happens(0.4) ? chance.unit() * 0.3 : 0,
+    partitions: chance.happens(0.8),
+    oneWay: chance.happens(0.5),
+    crashes: chance.happens(0.8),
+    wipes: chance.happens(0.3),
+    pauses: chance.happens(0.7),
+    leases: chance.happens(0.4),
+    outages: chance.happens(0.3),
+    zombies: chance.happens(0.6),
+    moves: chance.happens(0.3),
+    handovers: chance.happens(0.4),
+    trims: chance.happens(0.4),
+    slowDisks: chance.happens(0.3),
+  };
+}
+
+/** At most one store is lost within this time: more at once is beyond what the protocol promises. */
+const WIPE_INTERVAL_MS = 9000;
+
+/** Brings faults upon a run until its end. */
+export class Faults {
+  private wipedAt = -Infinity;
+  private readonly mix: FaultMix;
+  private readonly around: NodeSurroundings;
+  private readonly controllers: SimulatedController[];
+  private readonly bystanders: string[];
+  private readonly until: number;
+
+  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; until: number }) {
+    this.mix = options.mix;
+    this.around = options.around;
+    this.controllers = options.controllers;
+    this.bystanders = options.bystanders;
+    this.until = options.until;
+  }
+
+  begin(): void {
+    const { network, etcd, chance, nodes } = this.around;
+    const { mix } = this;
+    network.loss = mix.loss;
+    network.duplicates = mix.duplicates;
+    network.longDelays = mix.longDelays;
+    etcd.staleReads = mix.staleReads;
+    if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
+    this.strike();
+  }
+
+  /** Ends all faults. */
+  heal(): void {
+    this.around.network.heal();
+    this.around.etcd.staleReads = 0;
+    for (const node of this.around.nodes.values()) {
+      node.syncMs = 1;
+      if (node.paused) node.resume();
+      if (!node.up) node.start();
+    }
+  }
+
+  private strike(): void {
+    const { schedule, chance, nodes, etcd } = this.around;
+    if (schedule.now > this.until) return;
+    const node = chance.pick([...nodes.values()]);
+    const duration = 200 + chance.around(2000);
+    const { mix } = this;
+    const kind = chance.below(11);
+    if (kind < 2 && mix.partitions) this.partition(node, duration);
+    else if (kind < 4 && mix.crashes && node.up) this.crash(node, duration);
+    else if (kind === 4 && mix.pauses && node.up && !node.paused) this.pause(node, duration);
+    else if (kind === 5 && mix.leases) this.endLeases(node);
+    else if (kind === 6 && mix.outages) this.block([...this.everyone()].flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]), duration * 2);
+    else if (kind === 7 && mix.zombies && etcd.current.assignment.primary !== null) this.makeZombie(nodes.get(etcd.current.assignment.primary.node)!);
+    else if (kind === 8 && mix.moves) chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: node.id };
+    else if (kind === 9 && mix.handovers) this.handOver();
+    else if (kind === 10 && mix.trims) this.trim(node);
+    schedule.after(chance.around(600) + 30, () => this.strike());
+  }
+
+  private everyone(): string[] {
+    return [...this.around.nodes.keys(), ...this.bystanders];
+  }
+
+  private partition(node: SimulatedNode, duration: number): void {
+    const { chance } = this.around;
+    const all = [...this.everyone(), ETCD];
+    const side = new Set([chance.happens(0.6) ? node.id : chance.pick(all)]);
+    if (chance.happens(0.3)) side.add(chance.pick(all));
+    const oneWay = this.mix.oneWay && chance.happens(0.5);
+    const links: string[] = [];
+    for (const one of side) {
+      for (const other of all) {
+        if (side.has(other) || chance.happens(0.15)) continue;
+        if (!oneWay || chance.happens(0.5)) links.push(`${one}>${other}`);
+        if (!oneWay || chance.happens(0.5)) links.push(`${other}>${one}`);
+      }
+    }
+    this.block(links, duration);
+  }
+
+  private block(links: string[], duration: number): void {
+    const { blocked } = this.around.network;
+    for (const link of links) blocked.add(link);
+    this.around.schedule.after(duration, () => {
+      for (const link of links) blocked.delete(link);
+    });
+  }
+
+  private crash(node: SimulatedNode, duration: number): void {
+    const { schedule, chance, counts } = this.around;
+    const wipes = this.mix.wipes && chance.happens(0.4) && this.mayLose(node);
+    node.crash();
+    counts.crashes++;
+    if (wipes) {
+      this.wipedAt = schedule.now;
+      node.storage.wipe();
+      counts.wipes++;
+    }
+    schedule.after(chance.happens(0.4) ? 50 + chance.unit() * 300 : duration, () => {
+      if (!node.up) node.start();
+    });
+  }
+
+  /** Whether another complete replica is left when this node's store is lost. */
+  private mayLose(node: SimulatedNode): boolean {
+    const { etcd, nodes, schedule } = this.around;
+    const { inSync, eligible, minInSync } = etcd.current.assignment;
+    const complete = [...inSync, ...eligible].filter((member) => member.node !== node.id && nodes.get(member.node)!.storage.store === member.store);
+    return complete.length >= 1 && inSync.length >= minInSync && schedule.now - this.wipedAt > WIPE_INTERVAL_MS;
+  }
+
+  private pause(node: SimulatedNode, duration: number): void {
+    node.pause();
+    this.around.schedule.after(duration, () => node.resume());
+  }
+
+  private endLeases(node: SimulatedNode): void {
+    if (this.around.chance.happens(0.5)) this.around.etcd.registered.delete(node.id);
+    else this.around.etcd.registered.clear();
+  }
+
+  /** The primary is taken for dead while it stands still or is cut off from all but clients. */
+  private makeZombie(primary: SimulatedNode): void {
+    const { chance, etcd } = this.around;
+    if (!primary.up || primary.paused) return;
+    etcd.registered.delete(primary.id);
+    const duration = 500 + chance.around(2000);
+    if (chance.happens(0.35)) return this.pause(primary, duration);
+    const others = [...this.around.nodes.keys(), ETCD].filter((name) => name !== primary.id);
+    this.block(others.flatMap((name) => [`${primary.id}>${name}`, `${name}>${primary.id}`]), duration);
+  }
+
+  private handOver(): void {
+    const { etcd, nodes, chance, schedule, counts } = this.around;
+    const { primary, replicas } = etcd.current.assignment;
+    const node = primary === null ? undefined : nodes.get(primary.node);
+    if (node === undefined || !node.up || node.paused) return;
+    counts.handovers++;
+    node.step({ type: 'handover', to: chance.happens(0.5) ? null : chance.pick(replicas) });
+    schedule.after(1000 + chance.unit() * 1000, () => node.receive(() => node.step({ type: 'cancelHandover' })));
+  }
+
+  private trim(node: SimulatedNode): void {
+    if (!node.up || node.paused || node.replica === null) return;
+    const { chance } = this.around;
+    const below = chance.happens(0.5) ? node.replica.trimmableBelow() : node.replica.applied + 1;
+    const firstSequence = node.storage.trim(below);
+    node.step({ type: 'trimmed', firstSequence, precedingEpoch: node.storage.entries[firstSequence - 2]?.epoch ?? 0 });
+  }
+}

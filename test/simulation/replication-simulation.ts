@@ -1,0 +1,103 @@
+import { Chance } from './chance';
+import { drawFaults, Faults, type FaultMix } from './faults';
+import type { Mutant } from './mutants';
+import { Network } from './network';
+import { Oracle } from './oracle';
+import { Schedule } from './schedule';
+import { SimulatedClient } from './simulated-client';
+import { SimulatedController } from './simulated-controller';
+import { SimulatedEtcd } from './simulated-etcd';
+import { SimulatedNode, type NodeSurroundings } from './simulated-node';
+import { Violation } from './violation';
+
+export interface SimulationOptions {
+  seed: number;
+  minInSync: number;
+  mutant?: Mutant;
+}
+
+const NODES = ['A', 'B', 'C', 'D'];
+const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
+const CONTROLLERS = ['k1', 'k2'];
+/** Long enough after the faults for every time-out, lease and grace time to run out, and a move to end. */
+const HEALING_MS = 12_000;
+
+/**
+ * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a Violation
+ * when anything promised is broken. The same options give the same run. Answers how often what happened.
+ */
+export function simulate(options: SimulationOptions): Record<string, number> {
+  const chance = new Chance(options.seed);
+  const mix: FaultMix = { ...drawFaults(chance), ...options.mutant?.faults };
+  const schedule = new Schedule();
+  const network = new Network({ schedule, chance });
+  network.ordered = mix.ordered;
+  const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
+  const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
+  const counts = Object.fromEntries(
+    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'wipes', 'moves', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [name, 0]),
+  );
+  const nodes = new Map<string, SimulatedNode>();
+  const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
+  for (const id of NODES) nodes.set(id, new SimulatedNode(id, around));
+  for (const node of nodes.values()) node.start();
+  const controllers = CONTROLLERS.map((name) => new SimulatedController(name, around));
+  const end = 9000 + chance.below(9000);
+  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], until: end });
+  let values = 0;
+  const clientOptions = { around, nextValue: () => ++values };
+  for (const name of CLIENTS) {
+    const client = new SimulatedClient({ name, until: end, ...clientOptions });
+    schedule.after(800 + chance.unit() * 200, () => client.run());
+  }
+  schedule.after(2500, () => faults.begin());
+  schedule.runUntil(end);
+
+  faults.heal();
+  for (const controller of controllers) controller.wantedMove = null;
+  schedule.runUntil(end + HEALING_MS);
+  const late = new SimulatedClient({ name: CLIENTS[0] + "'", until: schedule.now + 1000, ...clientOptions });
+  late.run();
+  schedule.runUntil(schedule.now + 2000);
+  if (late.acknowledged === 0) throw new Violation(`liveness: nothing is served after healing; ${JSON.stringify(etcd.current.assignment)}`);
+  checkHealed(around);
+  around.oracle.checkHistory();
+  counts.commits = around.oracle.committed.length;
+  return counts;
+}
+
+function drawReplicas(chance: Chance, minInSync: number): number {
+  return minInSync >= 2 ? chance.pick([3, 3, 3, 2]) : chance.pick([2, 2, 3, 1]);
+}
+
+function firstAssignment(replicas: string[], minInSync: number): SimulatedEtcd['current']['assignment'] {
+  return {
+    spec: { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' },
+    minInSync,
+    epoch: 0,
+    primary: null,
+    inSync: [],
+    eligible: [],
+    replicas,
+    adding: [],
+    removing: [],
+    changeId: '',
+  };
+}
+
+/** Once healed, a primary serves, everyone is in sync, moves have ended, and all have the same log and know it committed. */
+function checkHealed({ etcd, nodes, oracle }: NodeSurroundings): void {
+  const { assignment } = etcd.current;
+  const primary = assignment.primary === null ? undefined : nodes.get(assignment.primary.node);
+  const status = primary?.replica?.status(primary.clock());
+  if (status?.phase !== 'serving' || assignment.inSync.length < assignment.replicas.length || assignment.removing.length > 0) {
+    throw new Violation(`liveness: not healed; ${JSON.stringify(assignment)} ${JSON.stringify(status)}`);
+  }
+  for (const member of assignment.inSync) {
+    const { storage } = nodes.get(member.node)!;
+    for (let at = 0; at < oracle.committed.length; at++) {
+      if (storage.entries[at]?.write?.payload !== oracle.committed[at].write?.payload) throw new Violation(`log mismatch: ${member.node} at ${at + 1}`);
+    }
+    if (storage.applied < oracle.committed.length) throw new Violation(`${member.node} has applied ${storage.applied} of ${oracle.committed.length}`);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Replica, ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { Chance } from './chance';
+import type { Network } from './network';
+import type { Schedule } from './schedule';
+
+export const ETCD = 'etcd';
+
+export interface Versioned {
+  assignment: ShardAssignment;
+  revision: number;
+}
+
+export interface ChangeAnswer extends Versioned {
+  applied: boolean;
+}
+
+/** Leases last this long, in simulated milliseconds. */
+const REGISTRATION_MS = 2000;
+
+/**
+ * The cluster store: linearizable changes of one shard's assignment and node entries under leases. Answers get lost, plain
+ * reads may be stale (etcd #20418), and leases may end early (etcd #15247).
+ */
+export class SimulatedEtcd {
+  current: Versioned;
+  /** Store and time of the last keep-alive, by node. */
+  readonly registered = new Map<string, { store: string; at: number }>();
+  staleReads = 0;
+  private readonly history: Versioned[];
+  private readonly watchers: { name: string; see: (current: Versioned) => void }[] = [];
+  private readonly schedule: Schedule;
+  private readonly chance: Chance;
+  private readonly network: Network;
+
+  constructor(options: { schedule: Schedule; chance: Chance; network: Network; assignment: ShardAssignment }) {
+    this.schedule = options.schedule;
+    this.chance = options.chance;
+    this.network = options.network;
+    this.current = { assignment: options.assignment, revision: 1 };
+    this.history = [this.current];
+  }
+
+  register(node: string, store: string): void {
+    this.network.send(node, ETCD, () => void this.registered.set(node, { store, at: this.schedule.now }));
+  }
+
+  watch(name: string, see: (current: Versioned) => void): void {
+    this.watchers.push({ name, see });
+  }
+
+  read(from: string, see: (current: Versioned, members: Map<string, string>) => void): void {
+    this.network.send(from, ETCD, () => {
+      const current = this.chance.happens(this.staleReads) ? this.chance.pick(this.history.slice(-4)) : this.current;
+      const members = this.members();
+      this.network.send(ETCD, from, () => see(current, members));
+    });
+  }
+
+  change(from: string, change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }, see: (answer: ChangeAnswer) => void): void {
+    this.network.send(from, ETCD, () => {
+      const answer = this.compareAndSwap(change);
+      this.network.send(ETCD, from, () => see(answer));
+    });
+  }
+
+  private compareAndSwap(change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }): ChangeAnswer {
+    const members = this.members();
+    const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
+    if (!holds) return { applied: false, ...this.current };
+    this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
+    this.history.push(this.current);
+    const seen = this.current;
+    for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
+    return { applied: true, ...this.current };
+  }
+
+  private members(): Map<string, string> {
+    const members = new Map<string, string>();
+    for (const [node, entry] of this.registered) if (this.schedule.now - entry.at <= REGISTRATION_MS) members.set(node, entry.store);
+    return members;
+  }
+}

@@ -1,0 +1,318 @@
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
+import type { ReplicaEvent } from '../../node/replication/core/events';
+import type { OutgoingAppend } from '../../node/replication/core/messages';
+import { ShardReplica } from '../../node/replication/core/shard-replica';
+import type { LogEntry } from '../../node/replication/replica-storage';
+import type { WriteSource } from '../../node/rpc/node-shards';
+import type { Chance } from './chance';
+import type { Mutant } from './mutants';
+import type { Network } from './network';
+import type { Oracle } from './oracle';
+import type { Schedule } from './schedule';
+import type { SimulatedEtcd, Versioned } from './simulated-etcd';
+import { SimulatedStorage } from './simulated-storage';
+
+export interface NodeSurroundings {
+  schedule: Schedule;
+  chance: Chance;
+  network: Network;
+  etcd: SimulatedEtcd;
+  oracle: Oracle;
+  nodes: Map<string, SimulatedNode>;
+  counts: Record<string, number>;
+  mutant: Mutant | null;
+}
+
+/** Clocks run up to this much too fast or too slow. */
+const CLOCK_ERROR = 0.05;
+const REMOVAL_GRACE_MS = 1500;
+
+/** A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store. */
+export class SimulatedNode {
+  readonly id: string;
+  readonly storage: SimulatedStorage;
+  replica: ShardReplica | null = null;
+  up = false;
+  paused = false;
+  /** Mean time of a disk's sync. */
+  syncMs = 1;
+  private generation = 0;
+  private deferred: (() => void)[] = [];
+  private readonly rate: number;
+  private readonly offset: number;
+  private readonly around: NodeSurroundings;
+  private ticksAt = Infinity;
+  private diskFreeAt = 0;
+  private committed = 0;
+  private answers = new Map<number, (answer: WriteAnswer) => void>();
+  private writes = 0;
+  private latest: Versioned | null = null;
+  private goneSince: number | null = null;
+
+  constructor(id: string, around: NodeSurroundings) {
+    this.id = id;
+    this.around = around;
+    this.rate = 1 + (around.chance.unit() * 2 - 1) * CLOCK_ERROR;
+    this.offset = around.chance.unit() * 1e6;
+    this.storage = new SimulatedStorage({ node: id, chance: around.chance });
+    around.etcd.watch(id, (current) => {
+      if (this.up) this.alive(() => this.learn(current))();
+    });
+  }
+
+  clock(): number {
+    return this.offset + this.around.schedule.now * this.rate;
+  }
+
+  start(): void {
+    this.up = true;
+    this.generation++;
+    this.paused = false;
+    this.deferred = [];
+    this.latest = null;
+    this.goneSince = null;
+    this.around.mutant?.restart?.(this.storage);
+    if (this.storage.disk.promisedEpoch > 0 || this.storage.disk.entries.length > 0) this.open();
+    this.keepRegistered();
+    this.keepReading();
+  }
+
+  crash(): void {
+    this.up = false;
+    this.generation++;
+    this.close();
+    this.storage.crash();
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    const deferred = this.deferred;
+    this.deferred = [];
+    for (const act of deferred) this.around.schedule.after(this.around.chance.unit() * 5, this.alive(act));
+  }
+
+  /** What a message for this node does when it arrives: nothing if the process is gone, later if it is stopped. */
+  receive(act: () => void): void {
+    if (this.up) this.alive(act)();
+  }
+
+  step(event: ReplicaEvent): void {
+    const { replica } = this;
+    if (replica === null) return;
+    const effects = replica.step(event, this.clock());
+    for (const effect of effects) this.carryOut(effect, replica);
+    if (this.replica !== replica) return;
+    this.observe(replica);
+    this.scheduleTick(replica);
+  }
+
+  write(write: { source: WriteSource; payload: Buffer }, answer: (answer: WriteAnswer) => void): void {
+    if (this.replica === null) return answer({ ok: false, kind: 'misrouted', reason: '' });
+    const writeId = ++this.writes;
+    this.answers.set(writeId, answer);
+    this.step({ type: 'write', writeId, ...write });
+  }
+
+  /** A linearizable read as the shell does it; answers undefined when it may not. */
+  read(key: string, answer: (value: number | null | undefined) => void, patience = 20): void {
+    const { replica } = this;
+    const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
+    if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
+    if (verdict === 'wait') return this.after(20, () => this.read(key, answer, patience - 1));
+    const { epoch } = replica;
+    this.after(this.stall(), () => {
+      const value = this.storage.values.get(key) ?? null;
+      this.after(this.stall(), () => answer(this.replica === replica && replica.leaseValid(epoch, this.clock()) ? value : undefined));
+    });
+  }
+
+  /** A stall of the event loop, a garbage collection or a stopped process between two steps. */
+  private stall(): number {
+    const { chance } = this.around;
+    return chance.happens(0.05) ? chance.unit() * 1300 : chance.unit() * 3;
+  }
+
+  private alive(act: () => void): () => void {
+    const { generation } = this;
+    return () => {
+      if (generation !== this.generation || !this.up) return;
+      if (this.paused) this.deferred.push(act);
+      else act();
+    };
+  }
+
+  private after(delay: number, act: () => void): void {
+    this.around.schedule.after(delay, this.alive(act));
+  }
+
+  private keepRegistered(): void {
+    this.around.etcd.register(this.id, this.storage.store);
+    this.after(400, () => this.keepRegistered());
+  }
+
+  private keepReading(): void {
+    this.around.etcd.read(this.id, (current) => this.receive(() => this.learn(current)));
+    this.after(300 + this.around.chance.unit() * 200, () => this.keepReading());
+  }
+
+  private learn(current: Versioned): void {
+    if (this.latest !== null && current.revision < this.latest.revision) return;
+    this.latest = current;
+    const holds = current.assignment.replicas.includes(this.id);
+    if (holds) this.goneSince = null;
+    if (this.replica === null && holds) this.create(current.assignment);
+    this.step({ type: 'assignment', ...current });
+    if (!holds && this.replica !== null) this.noteGone();
+  }
+
+  /** A replica that was taken away goes after a while. */
+  private noteGone(): void {
+    this.goneSince ??= this.around.schedule.now;
+    if (this.around.schedule.now - this.goneSince < REMOVAL_GRACE_MS) return;
+    this.goneSince = null;
+    this.close();
+    this.storage.remove();
+    this.around.counts.removals++;
+  }
+
+  private create(assignment: ShardAssignment): void {
+    this.storage.disk.promisedEpoch = assignment.epoch;
+    this.open();
+    this.latest = null;
+  }
+
+  private open(): void {
+    const state = this.storage.state();
+    const unapplied = this.storage.entries.slice(state.appliedSequence).map((entry) => ({ sequence: entry.sequence, source: entry.write?.source ?? null }));
+    const changeIdPrefix = `${this.id}-${this.generation}-${this.around.chance.below(1e9)}`;
+    this.replica = new ShardReplica({ self: { node: this.id, store: this.storage.store }, changeIdPrefix, state, unapplied, nowMs: this.clock() });
+    this.committed = this.storage.applied;
+    this.ticksAt = Infinity;
+    this.around.mutant?.core?.(this.replica, () => this.clock());
+  }
+
+  private close(): void {
+    this.replica = null;
+    this.answers.clear();
+  }
+
+  private scheduleTick(replica: ShardReplica): void {
+    const at = replica.nextTickAt();
+    if (at >= this.ticksAt || at === Infinity) return;
+    this.ticksAt = at;
+    this.after((at - this.clock()) / this.rate + 0.01, () => {
+      if (this.ticksAt !== at || this.replica !== replica) return;
+      this.ticksAt = Infinity;
+      this.step({ type: 'tick' });
+    });
+  }
+
+  private observe(replica: ShardReplica): void {
+    const { committed } = replica;
+    if (committed <= this.committed) return;
+    this.around.oracle.commit(this.id, this.storage.entries, this.committed, committed);
+    this.committed = committed;
+  }
+
+  private carryOut(effect: ReplicaEffect, replica: ShardReplica): void {
+    const { around } = this;
+    switch (effect.type) {
+      case 'append':
+        this.storage.append(effect);
+        return this.onDisk(this.syncMs, replica, () => this.step({ type: 'stored', token: this.storage.finishAppend().token }));
+      case 'apply':
+        return this.later(around.chance.around(0.5), replica, () => {
+          this.step({ type: 'applied', upTo: effect.upTo, results: this.storage.apply(effect.upTo) });
+        });
+      case 'sendAppend':
+        return this.sendAppend(effect.to, effect.message);
+      case 'sendAck': {
+        const target = around.nodes.get(effect.to)!;
+        return around.network.stream(this.id, effect.to, () => target.receive(() => target.step({ type: 'appendAck', ack: effect.ack })), () => {});
+      }
+      case 'answer':
+        this.answers.get(effect.writeId)?.(effect.answer);
+        return void this.answers.delete(effect.writeId);
+      case 'change':
+        around.counts.changes++;
+        return (around.mutant?.change ?? askEtcd)(this, around, effect);
+      case 'snapshot':
+        return this.sendSnapshot(effect.to, effect.epoch, replica);
+      case 'lossy':
+        around.counts.lossy++;
+        this.crash();
+        this.storage.wipe();
+        return this.start();
+      case 'role':
+        if (effect.role === 'primary') this.leads(effect.epoch);
+    }
+  }
+
+  private leads(epoch: number): void {
+    const { around } = this;
+    around.counts.promotions++;
+    // A primary of a past epoch may lack what was committed since; it can neither commit nor read.
+    if (around.etcd.current.assignment.epoch === epoch) around.oracle.leads(this.id, epoch, this.storage.entries);
+  }
+
+  private onDisk(meanMs: number, replica: ShardReplica, act: () => void): void {
+    const { chance, schedule } = this.around;
+    const latency = chance.happens(0.002) ? chance.unit() * 800 : 0.1 + chance.around(meanMs);
+    this.diskFreeAt = Math.max(this.diskFreeAt, schedule.now + latency);
+    this.later(this.diskFreeAt - schedule.now, replica, act);
+  }
+
+  /** Like `after`, for as long as the replica is this one and its data was not replaced. */
+  private later(delay: number, replica: ShardReplica, act: () => void): void {
+    const data = this.storage.installed;
+    this.after(delay, () => {
+      if (this.replica === replica && this.storage.installed === data) act();
+    });
+  }
+
+  private sendAppend(to: string, outgoing: OutgoingAppend): void {
+    const { network, nodes } = this.around;
+    const { range, ...header } = outgoing;
+    const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
+    const target = nodes.get(to)!;
+    const message = { ...header, entries };
+    network.stream(this.id, to, () => target.receive(() => target.step({ type: 'append', message })), () => this.receive(() => this.step({ type: 'streamStarted', node: to })));
+  }
+
+  private sendSnapshot(to: string, epoch: number, replica: ShardReplica): void {
+    const { network, nodes, chance, counts } = this.around;
+    const entries = this.storage.copyApplied();
+    const target = nodes.get(to)!;
+    let ended = false;
+    const end = (): void => {
+      if (ended || this.replica !== replica) return;
+      ended = true;
+      this.step({ type: 'snapshotEnded', node: to });
+    };
+    this.after(1500, end);
+    this.after(50 + chance.around(200), () =>
+      network.send(this.id, to, () =>
+        target.receive(() => {
+          if (target.replica?.mayInstall(epoch, entries.length) !== true) return;
+          counts.snapshots++;
+          target.storage.install(entries);
+          target.step({ type: 'installed', state: target.storage.state() });
+          network.send(to, this.id, () => this.receive(end));
+        }),
+      ),
+    );
+  }
+}
+
+function askEtcd(node: SimulatedNode, around: NodeSurroundings, effect: Extract<ReplicaEffect, { type: 'change' }>): void {
+  around.etcd.change(node.id, effect, (answer) =>
+    node.receive(() =>
+      node.step({ type: 'changeAnswer', changeId: effect.assignment.changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision }),
+    ),
+  );
+}
