@@ -41,7 +41,8 @@ export interface Guard {
   revision: number;
 }
 
-export type StoreChange = { type: 'put'; key: string; value: string } | { type: 'delete'; key: string };
+/** `session`: the entry vanishes with this session of the store; only for stores that are SessionStores. */
+export type StoreChange = { type: 'put'; key: string; value: string; session?: string } | { type: 'delete'; key: string };
 
 export type TransactionResult = { applied: true; revision: number } | { applied: false; current: (StoreEntry | null)[] };
 

@@ -1,0 +1,139 @@
+import assert from 'node:assert';
+import { status } from '@grpc/grpc-js';
+import type { IRangeRequest, IRangeResponse, ITxnRequest, ITxnResponse } from 'etcd3';
+import { QuiverError } from '../errors/quiver-error';
+import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from './cluster-store';
+import { isEtcdCallError } from './etcd-call-error';
+import { currentFromMessage, entryFromKeyValue, keyToRange, prefixToRange, transactionToMessage } from './etcd-messages';
+import { EtcdSession } from './etcd-session';
+import { type EtcdOptions, EtcdTransport } from './etcd-transport';
+import { EtcdWatch } from './etcd-watch';
+import type { SessionStore, StoreSession } from './session-store';
+import { WatchedKeys } from './watched-keys';
+
+/** Prefixes whose last list is remembered for a watch that follows: each process watches a dozen or so. */
+const LISTS_KEPT = 32;
+
+interface RememberedList {
+  revision: number;
+  entries: readonly { key: string; revision: number }[];
+}
+
+/**
+ * The ClusterStore of the cluster form, over etcd (API 3.4 or later), with sessions. Reads are linearizable; a
+ * transaction is one of etcd's, sent at most once. Nothing is ever cached, and while etcd is away calls fail by their
+ * deadline and work again afterwards.
+ *
+ * A watch never throws for a past that is too old, and outlives every loss of etcd. What it can't replay it tells as a
+ * difference, in a single call whose events have several revisions: keys that changed, by revision, then those that
+ * vanished. That difference is complete when the prefix was listed through this store just before it was watched.
+ *
+ * Limits: no empty key, and at most 128 guards and 128 changes a transaction (assertions); etcd takes requests of up to
+ * 1.5 MiB.
+ */
+export class EtcdClusterStore implements ClusterStore, SessionStore {
+  private readonly transport: EtcdTransport;
+  private readonly watches = new Set<EtcdWatch>();
+  private readonly lists = new Map<string, RememberedList>();
+  private closed = false;
+
+  /** Connects when something is asked of it; etcd may be away. Reads the certificate files, and throws if it can't. */
+  constructor(options: EtcdOptions) {
+    this.transport = new EtcdTransport(options);
+  }
+
+  async get(key: string): Promise<StoreEntry | null> {
+    const { kvs } = await this.range(keyToRange(key));
+    return kvs.length === 0 ? null : entryFromKeyValue(kvs[0]);
+  }
+
+  async list(prefix: string): Promise<{ entries: StoreEntry[]; revision: number }> {
+    const { kvs, header } = await this.range(prefixToRange(prefix));
+    const entries = kvs.map(entryFromKeyValue);
+    const revision = Number(header.revision);
+    this.remember(prefix, { revision, entries: entries.map((entry) => ({ key: entry.key, revision: entry.revision })) });
+    return { entries, revision };
+  }
+
+  async transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult> {
+    this.mustBeOpen();
+    assert(new Set(changes.map((change) => change.key)).size === changes.length, 'a transaction changes a key once');
+    /* A transaction of nothing would be answered by any member from what it happens to know. */
+    if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range({ key: Buffer.of(0) })).header.revision) };
+    const request = transactionToMessage(guards, changes);
+    try {
+      const response = await this.transport.call<ITxnRequest, ITxnResponse>('KV.Txn', request, { repeatable: changes.length === 0 });
+      if (response.succeeded) return { applied: true, revision: Number(response.header.revision) };
+      return { applied: false, current: currentFromMessage(response.responses) };
+    } catch (error) {
+      throw transactionError(error, changes.length > 0);
+    }
+  }
+
+  watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void {
+    this.mustBeOpen();
+    const listed = this.lists.get(prefix);
+    const known = listed?.revision === afterRevision ? new WatchedKeys(listed.entries) : null;
+    const watch = new EtcdWatch({ transport: this.transport, prefix, afterRevision, known, listener });
+    this.watches.add(watch);
+    return () => {
+      watch.stop();
+      this.watches.delete(watch);
+    };
+  }
+
+  async openSession(options: { ttlSeconds: number }): Promise<StoreSession> {
+    this.mustBeOpen();
+    try {
+      return await EtcdSession.open(this.transport, options);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /** Calls under way fail; sessions that are still open run out by themselves. */
+  async close(): Promise<void> {
+    this.closed = true;
+    for (const watch of this.watches) watch.stop();
+    this.transport.close();
+  }
+
+  private async range(request: IRangeRequest): Promise<IRangeResponse> {
+    this.mustBeOpen();
+    try {
+      return await this.transport.call<IRangeRequest, IRangeResponse>('KV.Range', request, { repeatable: true });
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  private remember(prefix: string, list: RememberedList): void {
+    this.lists.delete(prefix);
+    this.lists.set(prefix, list);
+    for (const oldest of this.lists.keys()) {
+      if (this.lists.size <= LISTS_KEPT) break;
+      this.lists.delete(oldest);
+    }
+  }
+
+  private mustBeOpen(): void {
+    if (this.closed) throw new QuiverError('unavailable', 'the cluster store is closed');
+  }
+}
+
+function transactionError(error: unknown, changing: boolean): unknown {
+  if (!isEtcdCallError(error)) return error;
+  if (error.outcome === 'unknown' && changing) {
+    return new QuiverError('commit_unknown', 'the change may or may not have been stored', { cause: error, details: { status: error.code } });
+  }
+  if (error.code === status.NOT_FOUND) {
+    return new QuiverError('unavailable', 'the session that the change is bound to has ended', { cause: error, details: { status: error.code } });
+  }
+  return unavailable(error);
+}
+
+function unavailable(error: unknown): unknown {
+  if (!isEtcdCallError(error)) return error;
+  const message = error.outcome === 'refused' ? 'the cluster state refuses the request' : 'the cluster state can not be reached at present';
+  return new QuiverError('unavailable', message, { cause: error, details: { status: error.code } });
+}

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type MethodDefinition, type ServiceError } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { EtcdCallError } from './etcd-call-error';
+
+/** The services of etcd's v3 API that are called, by the names of its protocol. */
+export type EtcdMethod =
+  | 'KV.Range'
+  | 'KV.Txn'
+  | 'Watch.Watch'
+  | 'Lease.LeaseGrant'
+  | 'Lease.LeaseRevoke'
+  | 'Lease.LeaseKeepAlive'
+  | 'Auth.Authenticate';
+
+/** Certificate files (PEM) of connections to etcd. They are read once. */
+export interface EtcdCertificates {
+  caFile?: string;
+  certFile?: string;
+  keyFile?: string;
+}
+
+const protocol = loadSync(join(dirname(require.resolve('etcd3/package.json')), 'proto/rpc.proto'), {
+  keepCase: true,
+  longs: String,
+  enums: String,
+  defaults: true,
+  oneofs: true,
+});
+
+const CHANNEL_OPTIONS: ChannelOptions = {
+  /* etcd hangs up on clients that ping more than every 5 s; a silent connection is found out within 9 s. */
+  'grpc.keepalive_time_ms': 6000,
+  'grpc.keepalive_timeout_ms': 3000,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  /* Nothing is ever sent twice behind the back of the caller. */
+  'grpc.enable_retries': 0,
+  /* A list of all collections is one message. */
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  'grpc.enable_http_proxy': 0,
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+/**
+ * The connection to one member of etcd. It connects by itself when something is asked of it, and again after each loss.
+ * Calls speak etcd's own messages, as etcd3's protocol files and types describe them.
+ */
+export class EtcdEndpoint {
+  private readonly client: Client;
+
+  /** `url`: http://host:port, https://host:port, or host:port, which is secure when certificates are given. */
+  constructor(url: string, certificates: EtcdCertificates = {}) {
+    const given = Object.values(certificates).some((file) => file !== undefined);
+    const secure = url.startsWith('https://') || (given && !url.startsWith('http://'));
+    const target = url.replace(/^https?:\/\//, '').replace(/\/$/, '');
+    this.client = new Client(target, secure ? secureCredentials(certificates) : credentials.createInsecure(), CHANNEL_OPTIONS);
+  }
+
+  /** Whether there is a connection right now; if not, one is tried. */
+  get isConnected(): boolean {
+    return this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
+  }
+
+  /** @throws EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed */
+  async connected(deadlineMs: number): Promise<this> {
+    return new Promise((resolve, reject) => {
+      this.client.waitForReady(deadlineMs, (error) => {
+        if (error === undefined || error === null) resolve(this);
+        else reject(new EtcdCallError('no connection to etcd', 14, 'unreached', { cause: error }));
+      });
+    });
+  }
+
+  /**
+   * One request, one response, sent once.
+   * @throws EtcdCallError `refused` or `unknown`; `signal` cancels, as `unknown`
+   */
+  unary<Request, Response>(method: EtcdMethod, request: Request, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<Response> {
+    const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => call.cancel();
+      const done = (error: ServiceError | null, response?: Response): void => {
+        options.signal.removeEventListener('abort', cancel);
+        if (error === null) resolve(response as Response);
+        else reject(EtcdCallError.fromStatus(error));
+      };
+      const call = this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, options.metadata, { deadline: options.deadlineMs }, done);
+      options.signal.addEventListener('abort', cancel);
+    });
+  }
+
+  /** Requests and responses both ways; without a deadline it lasts until one side ends it. */
+  stream<Request, Response>(method: EtcdMethod, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<Request, Response> {
+    const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
+    return this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, options.metadata, { deadline: options.deadlineMs });
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}
+
+function definition<Request, Response>(method: EtcdMethod): MethodDefinition<Request, Response> {
+  const [service, name] = method.split('.');
+  return (protocol[`etcdserverpb.${service}`] as unknown as Record<string, MethodDefinition<Request, Response>>)[name];
+}
+
+function secureCredentials({ caFile, certFile, keyFile }: EtcdCertificates): ReturnType<typeof credentials.createSsl> {
+  const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file));
+  return credentials.createSsl(read(caFile), read(keyFile), read(certFile));
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert';
+import type { ICompare, IEvent, IKeyValue, IRangeRequest, IRequestOp, IResponseOp, ITxnRequest } from 'etcd3';
+import type { Guard, StoreChange, StoreEntry, StoreEvent } from './cluster-store';
+
+/** etcd's `--max-txn-ops`, which nothing here raises. */
+const TRANSACTION_OPERATIONS_MAX = 128;
+
+/** The range of keys that start with `prefix`, as etcd's requests name it. */
+export function prefixToRange(prefix: string): { key: Buffer; range_end: Buffer } {
+  /* To etcd, a range that ends at a zero byte has no end. */
+  const unbounded = Buffer.of(0);
+  if (prefix === '') return { key: unbounded, range_end: unbounded };
+  const key = Buffer.from(prefix);
+  /* The first key after all of them: UTF-8 has no byte 0xff, so the last byte has a successor. */
+  const end = Buffer.from(key);
+  end[end.length - 1]++;
+  return { key, range_end: end };
+}
+
+/** An empty key is an assertion: etcd has none. */
+export function keyToRange(key: string): IRangeRequest {
+  assert(key !== '', 'a key of etcd is not empty');
+  return { key: Buffer.from(key) };
+}
+
+export function entryFromKeyValue({ key, value, mod_revision }: IKeyValue): StoreEntry {
+  return { key: key.toString(), value: value.toString(), revision: Number(mod_revision) };
+}
+
+export function eventFromMessage({ type, kv }: IEvent): StoreEvent {
+  if (type === 'Delete') return { type: 'delete', key: kv.key.toString(), revision: Number(kv.mod_revision) };
+  return { type: 'put', ...entryFromKeyValue(kv) };
+}
+
+/** The changes if the guards hold, else a read of the guarded keys, in their order. At most 128 of each (an assertion). */
+export function transactionToMessage(guards: Guard[], changes: StoreChange[]): ITxnRequest {
+  assert(Math.max(guards.length, changes.length) <= TRANSACTION_OPERATIONS_MAX, 'a transaction of etcd has at most 128 guards and 128 changes');
+  return {
+    compare: guards.map(guardToMessage),
+    success: changes.map(changeToMessage),
+    failure: guards.map(({ key }) => ({ request_range: keyToRange(key) })),
+  };
+}
+
+export function currentFromMessage(responses: IResponseOp[]): (StoreEntry | null)[] {
+  return responses.map(({ response_range }) => {
+    const found = response_range?.kvs[0];
+    return found === undefined ? null : entryFromKeyValue(found);
+  });
+}
+
+/** Absent keys have the modification revision 0 in etcd, too. */
+function guardToMessage({ key, revision }: Guard): ICompare {
+  assert(key !== '', 'a key of etcd is not empty');
+  return { key: Buffer.from(key), target: 'Mod', result: 'Equal', mod_revision: revision };
+}
+
+function changeToMessage(change: StoreChange): IRequestOp {
+  assert(change.key !== '', 'a key of etcd is not empty');
+  const key = Buffer.from(change.key);
+  if (change.type === 'delete') return { request_delete_range: { key } } as IRequestOp;
+  return { request_put: { key, value: Buffer.from(change.value), lease: change.session ?? 0 } } as IRequestOp;
+}

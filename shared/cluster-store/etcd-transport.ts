@@ -1,0 +1,156 @@
+import assert from 'node:assert';
+import { setMaxListeners } from 'node:events';
+import { type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
+import { type EtcdCertificates, EtcdEndpoint, type EtcdMethod } from './etcd-endpoint';
+import { RetryBackoff } from './retry-backoff';
+
+/** Long enough for an election of etcd's own leader (about a second), short enough for whoever waits. */
+const CALL_TIMEOUT_MS = 3000;
+
+/** How to reach etcd. `endpoints`: at least one of http://host:port, https://host:port, host:port. */
+export interface EtcdOptions extends EtcdCertificates {
+  endpoints: string[];
+  username?: string;
+  password?: string;
+  /** Deadline of every call, connecting included. */
+  callTimeoutMs?: number;
+}
+
+/**
+ * Calls to an etcd of one or more members: uses one member until it fails, then another that answers. A call that may
+ * change something is sent at most once, unless etcd said itself that it did nothing. With a user name, a token is
+ * fetched when it is needed, and again when etcd knows it no more; while etcd has authentication switched off, calls go
+ * without.
+ *
+ * This stands in for etcd3's own client, whose pool picks a member at random for each call, hides the status of a failed
+ * call, and can't tell a request that was never sent from an answer that was lost.
+ */
+export class EtcdTransport {
+  readonly callTimeoutMs: number;
+  private readonly endpoints: EtcdEndpoint[];
+  private readonly credentials: { name: string; password: string } | null;
+  private preferred: EtcdEndpoint;
+  /** Null inside: authentication is off. */
+  private token: Promise<string | null> | null = null;
+  private readonly closing = new AbortController();
+
+  constructor(options: EtcdOptions) {
+    /* Every call under way listens to it, and there may be many. */
+    setMaxListeners(0, this.closing.signal);
+    assert(options.endpoints.length > 0, 'etcd has at least one endpoint');
+    const { caFile, certFile, keyFile } = options;
+    this.endpoints = options.endpoints.map((url) => new EtcdEndpoint(url, { caFile, certFile, keyFile }));
+    this.preferred = this.endpoints[Math.floor(Math.random() * this.endpoints.length)];
+    this.credentials = options.username === undefined ? null : { name: options.username, password: options.password ?? '' };
+    this.callTimeoutMs = options.callTimeoutMs ?? CALL_TIMEOUT_MS;
+  }
+
+  /**
+   * Calls a unary method. `repeatable`: the call may be sent again after its answer was lost, and is, until the deadline.
+   * @throws EtcdCallError
+   */
+  async call<Request, Response>(method: EtcdMethod, request: Request, options: { repeatable: boolean }): Promise<Response> {
+    const deadlineMs = Date.now() + this.callTimeoutMs;
+    const backoff = new RetryBackoff();
+    let reauthenticated = false;
+    for (;;) {
+      const endpoint = await this.connected(deadlineMs);
+      try {
+        const metadata = await this.metadata(endpoint, deadlineMs);
+        /* A member that hangs must leave time for another one. */
+        const share = options.repeatable && this.endpoints.length > 1 ? this.callTimeoutMs / 2 : this.callTimeoutMs;
+        const attemptDeadlineMs = Math.min(deadlineMs, Date.now() + share);
+        return await endpoint.unary<Request, Response>(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
+      } catch (error) {
+        if (!isEtcdCallError(error)) throw error;
+        if (this.mayBeToken(error) && !reauthenticated) {
+          reauthenticated = true;
+          this.token = null;
+          continue;
+        }
+        if (error.outcome === 'refused') throw error;
+        this.avoid(endpoint);
+        if (error.outcome === 'unknown' && !options.repeatable) throw error;
+        await backoff.pause(this.closing.signal);
+        if (this.closing.signal.aborted || Date.now() >= deadlineMs) throw error;
+      }
+    }
+  }
+
+  /**
+   * Opens a stream to a member that has a leader. Its `error` event says why it ended, after which another may be opened.
+   * @throws EtcdCallError `unreached` when no member can be reached before the call deadline
+   */
+  async stream<Request, Response>(method: EtcdMethod, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<Request, Response>> {
+    const deadlineMs = options.deadlineMs ?? Date.now() + this.callTimeoutMs;
+    const endpoint = await this.connected(deadlineMs);
+    const metadata = await this.metadata(endpoint, deadlineMs);
+    /* A member cut off from the others ends the stream instead of keeping silent. */
+    metadata.set('hasleader', 'true');
+    const stream = endpoint.stream<Request, Response>(method, { metadata, deadlineMs: options.deadlineMs });
+    stream.on('error', (error: ServiceError) => {
+      if (error.code === status.UNAUTHENTICATED) this.forgetToken();
+      if (error.code !== status.CANCELLED) this.avoid(endpoint);
+    });
+    return stream;
+  }
+
+  /** The next call fetches a new token: for streams, which may be refused in a message instead of by a status. */
+  forgetToken(): void {
+    this.token = null;
+  }
+
+  /** Aborted when the transport is closed. */
+  get closed(): AbortSignal {
+    return this.closing.signal;
+  }
+
+  /** Cuts everything under way short. */
+  close(): void {
+    this.closing.abort();
+    for (const endpoint of this.endpoints) endpoint.close();
+  }
+
+  private async connected(deadlineMs: number): Promise<EtcdEndpoint> {
+    if (this.closing.signal.aborted) throw new EtcdCallError('the client is closed', status.UNAVAILABLE, 'unreached');
+    if (this.preferred.isConnected) return this.preferred;
+    try {
+      this.preferred = await Promise.any(this.endpoints.map((endpoint) => endpoint.connected(deadlineMs)));
+      return this.preferred;
+    } catch (error) {
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    }
+  }
+
+  private avoid(endpoint: EtcdEndpoint): void {
+    if (this.preferred === endpoint) this.preferred = this.endpoints[(this.endpoints.indexOf(endpoint) + 1) % this.endpoints.length];
+  }
+
+  private async metadata(endpoint: EtcdEndpoint, deadlineMs: number): Promise<Metadata> {
+    const metadata = new Metadata();
+    if (this.credentials === null) return metadata;
+    this.token ??= this.authenticate(endpoint, deadlineMs);
+    const token = await this.token;
+    if (token !== null) metadata.set('token', token);
+    return metadata;
+  }
+
+  private async authenticate(endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
+    try {
+      const options = { metadata: new Metadata(), deadlineMs, signal: this.closing.signal };
+      return (await endpoint.unary<unknown, { token: string }>('Auth.Authenticate', this.credentials, options)).token;
+    } catch (error) {
+      if (isEtcdCallError(error) && error.code === status.FAILED_PRECONDITION) return null;
+      this.token = null;
+      /* Whatever became of the token, the call that wanted it was not sent. */
+      if (isEtcdCallError(error) && error.outcome === 'unknown') throw new EtcdCallError(error.message, error.code, 'unreached', { cause: error });
+      throw error;
+    }
+  }
+
+  /** etcd says "invalid argument" for a token of before a change of users, and for none when one is needed. */
+  private mayBeToken(error: EtcdCallError): boolean {
+    return this.credentials !== null && (error.code === status.UNAUTHENTICATED || error.code === status.INVALID_ARGUMENT);
+  }
+}

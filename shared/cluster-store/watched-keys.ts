@@ -1,0 +1,36 @@
+import type { StoreEntry, StoreEvent } from './cluster-store';
+
+/**
+ * What one watcher has been told: the keys under its prefix, each with the revision of its last change. From it follows
+ * what the watcher has missed when the store can't replay the past any more.
+ */
+export class WatchedKeys {
+  private readonly revisions = new Map<string, number>();
+
+  /** `entries`: what the watcher knew when it began. */
+  constructor(entries: Iterable<{ key: string; revision: number }> = []) {
+    for (const { key, revision } of entries) this.revisions.set(key, revision);
+  }
+
+  apply(events: readonly StoreEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'put') this.revisions.set(event.key, event.revision);
+      else this.revisions.delete(event.key);
+    }
+  }
+
+  /**
+   * The events that lead from what the watcher knows to `entries`, all there is at `revision`: by revision, the
+   * vanished keys last, as deleted at `revision` (when they were is not known). A key is compared by whether its
+   * revision is another, not a greater one: a store restored from a backup goes back.
+   */
+  missed(entries: readonly StoreEntry[], revision: number): StoreEvent[] {
+    const events: StoreEvent[] = entries
+      .filter((entry) => this.revisions.get(entry.key) !== entry.revision)
+      .sort((a, b) => a.revision - b.revision)
+      .map((entry) => ({ type: 'put', ...entry }));
+    const present = new Set(entries.map((entry) => entry.key));
+    for (const key of this.revisions.keys()) if (!present.has(key)) events.push({ type: 'delete', key, revision });
+    return events;
+  }
+}

@@ -1,0 +1,30 @@
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
+import { clusterStoreContract } from './cluster-store.contract';
+
+let single: EtcdProcess;
+let cluster: EtcdCluster;
+
+beforeAll(async () => {
+  [single, cluster] = await Promise.all([EtcdProcess.start(), EtcdCluster.start()]);
+});
+
+afterAll(async () => {
+  await Promise.all([single.destroy(), cluster.destroy()]);
+});
+
+clusterStoreContract('over etcd', async () => placeOver([single.endpoint]));
+clusterStoreContract('over an etcd of three members', async () => placeOver(cluster.endpoints));
+
+function placeOver(endpoints: string[]) {
+  return {
+    refusesEmptyKey: true as const,
+    open: async () => new EtcdClusterStore({ endpoints }),
+    remove: async () => {
+      const store = new EtcdClusterStore({ endpoints });
+      const { entries } = await store.list('');
+      await store.transact([], entries.map(({ key }) => ({ type: 'delete', key })));
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A TCP connection to somewhere that a test can cut: on a port of its own, which stays the same. */
+export class TcpProxy {
+  private server: Server | null = null;
+  private port = 0;
+  private readonly sockets = new Set<Socket>();
+  private silent = false;
+
+  private constructor(private readonly targetPort: number) {}
+
+  /** Forwards to `targetPort` of 127.0.0.1. */
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort);
+    await proxy.restore();
+    return proxy;
+  }
+
+  get endpoint(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Resets every connection and refuses new ones. */
+  async cut(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    const closed = new Promise((done) => (server === null ? done(undefined) : server.close(done)));
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  /** Keeps every connection, takes new ones, and passes nothing on, as when packets are lost. Ends by `cut`. */
+  silence(): void {
+    this.silent = true;
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  /** Takes connections again, on the same port. */
+  async restore(): Promise<void> {
+    if (this.silent) await this.cut();
+    this.silent = false;
+    if (this.server !== null) return;
+    const server = createServer((client) => this.join(client));
+    await new Promise<void>((listening, failed) => server.once('error', failed).listen(this.port, '127.0.0.1', listening));
+    this.port = (server.address() as { port: number }).port;
+    this.server = server;
+  }
+
+  async close(): Promise<void> {
+    await this.cut();
+  }
+
+  private join(client: Socket): void {
+    const target = connect(this.targetPort, '127.0.0.1');
+    for (const [from, to] of [[client, target], [target, client]]) {
+      this.sockets.add(from);
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        this.sockets.delete(from);
+        to.destroy();
+      });
+      if (this.silent) from.pause();
+    }
+  }
+}
