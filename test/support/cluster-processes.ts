@@ -1,0 +1,262 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { freePorts, type Envelope } from './embedded-process';
+import { EtcdProcess } from './etcd-process';
+import { eventually } from './eventually';
+
+const root = resolve(__dirname, '../..');
+const READY_DEADLINE_MS = 60_000;
+const SECRET = 'secret-of-a-test-cluster';
+export const API_KEY = 'test-admin-key';
+
+/** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
+export class MemberProcess {
+  output = '';
+  private child: ChildProcess | null = null;
+
+  constructor(
+    readonly role: 'node' | 'coordinator',
+    readonly id: string,
+    /** The API's port of a coordinator, the RPC port of a node. */
+    readonly port: number,
+    readonly opsPort: number,
+    readonly dataDir: string,
+    private readonly environment: Record<string, string>,
+  ) {}
+
+  get pid(): number {
+    if (this.child?.pid === undefined) throw new Error(`${this.id} is not running`);
+    return this.child.pid;
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null;
+  }
+
+  /** Starts it without waiting until it is ready. */
+  spawn(): void {
+    if (this.child !== null) throw new Error(`${this.id} is running`);
+    const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    this.output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
+    const killWithUs = (): void => void child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => {
+      process.removeListener('exit', killWithUs);
+      if (this.child === child) this.child = null;
+    });
+  }
+
+  /** Resolves when the process says that it is ready. */
+  ready(): Promise<void> {
+    return eventually(
+      `${this.id} is ready`,
+      async () => {
+        if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
+        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then((answer) => answer.status === 200, () => false);
+      },
+      READY_DEADLINE_MS,
+    );
+  }
+
+  async start(): Promise<void> {
+    this.spawn();
+    await this.ready();
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    const { child } = this;
+    if (child === null) return null;
+    const ended = new Promise<void>((gone) => child.once('exit', () => gone()));
+    if (signal === 'SIGKILL') child.kill('SIGCONT');
+    child.kill(signal);
+    await ended;
+    return child.exitCode;
+  }
+
+  stop(): Promise<number | null> {
+    return this.end('SIGTERM');
+  }
+
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** Throws its data away, as a disk that is replaced; only while it does not run. */
+  wipe(): void {
+    if (this.child !== null) throw new Error(`${this.id} is running`);
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+export interface ClusterOptions {
+  nodes?: number;
+  coordinators?: number;
+  replicas?: number;
+  shards?: number;
+  environment?: Record<string, string>;
+}
+
+/** A whole cluster of real processes: etcd, storage nodes and coordinators. */
+export class ClusterProcesses {
+  readonly nodes: MemberProcess[] = [];
+  readonly coordinators: MemberProcess[] = [];
+  private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-'));
+
+  private constructor(
+    readonly etcd: EtcdProcess,
+    private readonly options: ClusterOptions,
+  ) {}
+
+  /** Resolves when every coordinator shows every node up. */
+  static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
+    const cluster = new ClusterProcesses(await EtcdProcess.start(), options);
+    try {
+      for (let i = 0; i < (options.nodes ?? 3); i += 1) (await cluster.addNode()).spawn();
+      for (let i = 0; i < (options.coordinators ?? 2); i += 1) (await cluster.addCoordinator()).spawn();
+      await cluster.allUp();
+    } catch (error) {
+      await cluster.destroy();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** One more node, not yet started. */
+  async addNode(environment: Record<string, string> = {}): Promise<MemberProcess> {
+    const [rpc, ops] = await freePorts(2);
+    const id = `node-${this.nodes.length}`;
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), ...environment });
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** One more coordinator, not yet started. */
+  async addCoordinator(environment: Record<string, string> = {}): Promise<MemberProcess> {
+    const [port, rpc, ops] = await freePorts(3);
+    const id = `coordinator-${this.coordinators.length}`;
+    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), PORT: String(port), ...environment });
+    this.coordinators.push(coordinator);
+    return coordinator;
+  }
+
+  baseUrl(coordinator = 0): string {
+    return `http://127.0.0.1:${this.coordinators[coordinator].port}`;
+  }
+
+  /** One call through a coordinator with the admin key; answers the envelope, throws when the connection breaks. */
+  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Envelope<Data>> {
+    const answer = await fetch(this.baseUrl(coordinator) + path, {
+      method,
+      headers: { 'x-api-key': API_KEY, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return (await answer.json()) as Envelope<Data>;
+  }
+
+  /** As `call`, but an error envelope throws. */
+  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Data> {
+    const envelope = await this.call<Data>(method, path, body, coordinator);
+    if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
+    return envelope.data;
+  }
+
+  /** Resolves when every running coordinator shows every running node up. */
+  async allUp(): Promise<void> {
+    const running = this.coordinators.flatMap((coordinator, i) => (coordinator.isRunning ? [i] : []));
+    const expected = this.nodes.filter((node) => node.isRunning).map((node) => node.id).sort();
+    for (const i of running) {
+      await this.coordinators[i].ready();
+      await eventually(
+        `coordinator ${i} shows ${expected.join(', ')} up`,
+        async () => {
+          const dead = [...this.nodes, ...this.coordinators].find((member) => !member.isRunning && member.output !== '' && expected.includes(member.id));
+          if (dead !== undefined) throw new Error(`${dead.id} ended: ${dead.output}`);
+          const { nodes } = await this.data('GET', '/v1/cluster', undefined, i).catch(() => ({ nodes: [] }));
+          const up = nodes.filter((node: { state: string }) => node.state === 'up').map((node: { id: string }) => node.id);
+          return expected.every((id) => up.includes(id));
+        },
+        READY_DEADLINE_MS,
+      );
+    }
+  }
+
+  /** Resolves when every shard has its replicas in sync and is served, by the word of every running coordinator. */
+  async settled(deadlineMs = 60_000): Promise<void> {
+    let last: unknown;
+    for (const [i, coordinator] of this.coordinators.entries()) {
+      if (!coordinator.isRunning) continue;
+      await eventually(
+        `every shard is ok`,
+        async () => {
+          const view = await this.data('GET', '/v1/cluster', undefined, i).catch(() => null);
+          last = view?.shards;
+          return view !== null && view.shards.every((shard: { state: string }) => shard.state === 'ok') && view.moves.length === 0;
+        },
+        deadlineMs,
+      ).catch((error: Error) => {
+        throw new Error(`${error.message}: ${JSON.stringify(last)}`);
+      });
+    }
+  }
+
+  /** The process of the node that leads a shard. */
+  async primaryOf(collection: string, shard = 0): Promise<MemberProcess> {
+    const { shards } = await this.data('GET', '/v1/cluster');
+    const found = shards.find((one: { collection: string; shard: number }) => one.collection === collection && one.shard === shard);
+    const node = this.nodes.find(({ id }) => id === found?.primary);
+    if (node === undefined) throw new Error(`shard ${shard} of ${collection} has no primary: ${JSON.stringify(shards)}`);
+    return node;
+  }
+
+  /** Ends everything in order; answers the exit codes of what was running. */
+  async stop(): Promise<(number | null)[]> {
+    const codes: (number | null)[] = [];
+    for (const members of [this.coordinators, this.nodes]) {
+      codes.push(...(await Promise.all(members.filter((member) => member.isRunning).map((member) => member.stop()))));
+    }
+    await this.etcd.stop();
+    return codes;
+  }
+
+  /** Ends everything in any state and removes the data. */
+  async destroy(): Promise<void> {
+    await Promise.all([...this.coordinators, ...this.nodes].map((member) => member.kill()));
+    await this.etcd.destroy();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private shared(id: string, rpcPort: number, opsPort: number): Record<string, string> {
+    const { replicas = 2, shards = 3, environment = {} } = this.options;
+    return {
+      NODE_ID: id,
+      HOST: '127.0.0.1',
+      RPC_PORT: String(rpcPort),
+      OPS_PORT: String(opsPort),
+      ADVERTISE_ADDRESS: `127.0.0.1:${rpcPort}`,
+      ETCD_ENDPOINTS: this.etcd.endpoint,
+      CLUSTER_SECRET: SECRET,
+      API_KEY,
+      DEFAULT_REPLICAS: String(replicas),
+      DEFAULT_SHARDS: String(shards),
+      EMBEDDING_MODEL: 'builtin',
+      RATE_LIMIT_PER_MINUTE: '0',
+      LOG_LEVEL: 'warn',
+      ...environment,
+    };
+  }
+}
