@@ -8,9 +8,12 @@ export class ReadGrant {
   /** Monotonic milliseconds. */
   until: number;
 
-  /** After a start the grants of the process before are unknown: a full one is assumed. */
-  constructor(nowMs: number) {
-    this.until = nowMs + LEASE_GRANTED_MS;
+  /**
+   * After a start the grants of the process before are unknown: a full one is assumed, but of a store that never promised
+   * to follow anyone, which has granted nothing.
+   */
+  constructor(nowMs: number, mayHaveGranted: boolean) {
+    this.until = mayHaveGranted ? nowMs + LEASE_GRANTED_MS : nowMs;
   }
 
   extend(nowMs: number): void {

@@ -89,7 +89,7 @@ export class ShardReplica {
     this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
     this.pendingWrites = new PendingWrites({ emit });
     this.membership = new Membership({ changeIdPrefix: options.changeIdPrefix, emit });
-    this.grant = new ReadGrant(options.nowMs);
+    this.grant = new ReadGrant(options.nowMs, options.state.promisedEpoch > 0);
     this.follower = new Follower({ self: this.self, log: this.log, progress: this.progress, ledger: this.ledger, grant: this.grant, emit });
   }
 
@@ -284,6 +284,8 @@ export class ShardReplica {
   }
 
   private append(message: AppendMessage, nowMs: number): void {
+    // The word of the predecessor that handed over may come after the assignment that it is about.
+    if (this.primary !== null && message.releasesLease && message.epoch === this.primary.epoch - 1) this.grant.release(nowMs);
     if (this.primary !== null && !this.follower.isFenced(message.epoch)) {
       assert.notEqual(message.epoch, this.primary.epoch, 'two primaries in one epoch');
       this.stepDown();

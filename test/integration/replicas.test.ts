@@ -1,0 +1,190 @@
+import { decidePromotion } from '../../shared/cluster/promotion';
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { silentLogger } from '../../shared/logs/logger';
+import { systemClock } from '../../shared/time/clock';
+import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
+import { Replica, type ChangeResult } from '../../node/replication/replica';
+import { eventually } from '../support/eventually';
+import { MemoryReplicaStorage } from '../support/memory-replica-storage';
+
+/** Replicas of one shard in one process, on storages in memory: the shell around the protocol, with real timers. */
+
+const ID = { collectionUid: 'c', shard: 0 };
+
+class Group {
+  readonly replicas = new Map<string, Replica>();
+  readonly storages = new Map<string, MemoryReplicaStorage>();
+  readonly failures: string[] = [];
+  readonly away = new Set<string>();
+  private assignment: ShardAssignment;
+  private revision = 1;
+  private requestNumber = 0;
+
+  constructor(nodes: string[], minInSync = 1) {
+    const inSync = nodes.map((node) => ({ node, store: `${node}-store` }));
+    this.assignment = {
+      spec: { ...ID, dim: 2, metric: 'cosine' }, minInSync, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas: nodes, adding: [], removing: [], changeId: '',
+    };
+    for (const node of nodes) this.start(node);
+  }
+
+  get primary(): string {
+    return this.assignment.primary?.node ?? '';
+  }
+
+  get current(): ShardAssignment {
+    return this.assignment;
+  }
+
+  start(node: string): void {
+    const storage = this.storages.get(node) ?? new MemoryReplicaStorage();
+    this.storages.set(node, storage);
+    this.away.delete(node);
+    const replica = new Replica({
+      id: ID,
+      self: { node, store: `${node}-store` },
+      storage,
+      unapplied: [],
+      changeIdPrefix: `${node}-${Math.random()}`,
+      clock: systemClock,
+      log: silentLogger,
+      surroundings: {
+        links: {
+          sendAppend: (to, _shard, message: AppendMessage) => this.deliver(node, to, (target) => target.received(message)),
+          sendAck: (to, _shard, ack: AppendAck) => this.deliver(node, to, (target) => target.acknowledged(ack)),
+        },
+        changeAssignment: async (change) => this.change(change),
+        sendSnapshot: async () => undefined,
+        onFailed: (_error, kind) => this.failures.push(`${node}: ${kind}`),
+      },
+    });
+    this.replicas.set(node, replica);
+    replica.assigned(this.assignment, this.revision);
+  }
+
+  stop(node: string): void {
+    this.away.add(node);
+    this.replicas.get(node)?.close();
+    this.replicas.delete(node);
+  }
+
+  /** What the controller does when a node's session has run out. */
+  promote(): void {
+    const members = new Map([...this.replicas.keys()].map((node) => [node, { store: `${node}-store` }]));
+    const promotion = decidePromotion(this.assignment, members);
+    if (promotion !== null) this.set(promotion.assignment);
+  }
+
+  async write(text: string, requestNumber = ++this.requestNumber): Promise<string[]> {
+    const replica = this.replicas.get(this.primary) as Replica;
+    const source = { session: 's', requestNumber, settledBelow: 0 };
+    return replica.write({ source, payload: Buffer.from(text) }, { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch });
+  }
+
+  read(node = this.primary, timeoutMs = 8000): Promise<string[]> {
+    const replica = this.replicas.get(node) as Replica;
+    const storage = this.storages.get(node) as MemoryReplicaStorage;
+    return replica.read({ deadlineMs: systemClock.monotonicMs() + timeoutMs, epoch: this.assignment.epoch }, async () => [...storage.applied]);
+  }
+
+  close(): void {
+    for (const replica of this.replicas.values()) replica.close();
+  }
+
+  private set(assignment: ShardAssignment): void {
+    this.assignment = assignment;
+    this.revision += 1;
+    for (const replica of this.replicas.values()) replica.assigned(assignment, this.revision);
+  }
+
+  private change(change: { assignment: ShardAssignment; expectedRevision: number }): ChangeResult {
+    const applied = change.expectedRevision === this.revision;
+    if (applied) this.set(change.assignment);
+    return { applied, current: this.assignment, revision: this.revision };
+  }
+
+  private deliver(from: string, to: string, give: (target: Replica) => void): void {
+    setImmediate(() => {
+      const target = this.replicas.get(to);
+      if (target !== undefined && !this.away.has(from) && !this.away.has(to)) give(target);
+    });
+  }
+}
+
+let group: Group;
+afterEach(() => group.close());
+
+test('a single replica serves at once', async () => {
+  group = new Group(['a']);
+  expect(await group.write('one')).toEqual(['inserted']);
+  expect(await group.read()).toEqual(['one']);
+});
+
+test('writes are on every replica, in one order, each once', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  await Promise.all(Array.from({ length: 200 }, (_, i) => group.write(`w${i}`)));
+  // Sent again: not applied again.
+  expect(await group.write('w0', 1)).toEqual(['inserted']);
+  const read = await group.read();
+  expect([...read].sort()).toEqual(Array.from({ length: 200 }, (_, i) => `w${i}`).sort());
+  await eventually('the followers have applied all', () => ['b', 'c'].every((node) => group.storages.get(node)?.applied.length === 200));
+  for (const node of ['b', 'c']) expect(group.storages.get(node)?.applied).toEqual(read);
+});
+
+test('a follower serves nothing', async () => {
+  group = new Group(['a', 'b']);
+  await group.write('one');
+  await expect(group.read('b')).rejects.toMatchObject({ kind: 'misrouted' });
+});
+
+test('another replica leads when the primary is gone, with everything that was answered', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  for (let i = 0; i < 20; i += 1) await group.write(`before${i}`);
+  group.stop('a');
+  group.promote();
+  expect(group.primary).not.toBe('a');
+  await group.write('after');
+  expect(await group.read()).toEqual([...Array.from({ length: 20 }, (_, i) => `before${i}`), 'after']);
+  // The old primary is back as a follower and catches up.
+  group.start('a');
+  await eventually('the old primary has all', () => group.storages.get('a')?.applied.length === 21);
+  await eventually('all are in sync', () => group.current.inSync.length === 3);
+}, 20_000);
+
+test('a lost follower leaves the in-sync set and the rest goes on', async () => {
+  group = new Group(['a', 'b']);
+  await group.write('one');
+  group.stop('b');
+  expect(await group.write('two')).toEqual(['inserted']);
+  expect(group.current.inSync.map(({ node }) => node)).toEqual(['a']);
+  expect(await group.read()).toEqual(['one', 'two']);
+}, 20_000);
+
+test('a primary alone with two required refuses instead of answering', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  await group.write('one');
+  group.stop('b');
+  group.stop('c');
+  await eventually('too few are in sync', () => group.current.inSync.length < 2);
+  await expect(group.write('two')).rejects.toMatchObject({ kind: 'unavailable' });
+  await expect(group.read('a', 500)).rejects.toMatchObject({ kind: 'unavailable' });
+}, 20_000);
+
+test('a handover loses nothing and takes less than a lease', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  for (let i = 0; i < 10; i += 1) await group.write(`w${i}`);
+  const startMs = performance.now();
+  group.replicas.get('a')?.handOver(null);
+  await eventually('another leads', () => group.primary !== 'a');
+  await group.write('after');
+  expect(performance.now() - startMs).toBeLessThan(1500);
+  expect(await group.read()).toHaveLength(11);
+}, 20_000);
+
+test('a storage that fails takes the replica out and its writes are unknown, not failed', async () => {
+  group = new Group(['a']);
+  await group.write('one');
+  (group.storages.get('a') as MemoryReplicaStorage).failure = new Error('disk');
+  await expect(group.write('two')).rejects.toMatchObject({ kind: 'commit_unknown' });
+  expect(group.failures).toEqual(['a: storage']);
+});
