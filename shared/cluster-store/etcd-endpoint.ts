@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type MethodDefinition, type ServiceError } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type MethodDefinition, type ServiceError, status } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { EtcdCallError } from './etcd-call-error';
 
@@ -51,6 +51,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
  */
 export class EtcdEndpoint {
   private readonly client: Client;
+  private closed = false;
 
   /** `url`: http://host:port, https://host:port, or host:port, which is secure when certificates are given. */
   constructor(url: string, certificates: EtcdCertificates = {}) {
@@ -67,11 +68,17 @@ export class EtcdEndpoint {
 
   /** @throws EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed */
   async connected(deadlineMs: number): Promise<this> {
+    const channel = this.client.getChannel();
     return new Promise((resolve, reject) => {
-      this.client.waitForReady(deadlineMs, (error) => {
-        if (error === undefined || error === null) resolve(this);
-        else reject(new EtcdCallError('no connection to etcd', 14, 'unreached', { cause: error }));
-      });
+      const fail = (cause?: Error): void => reject(new EtcdCallError('no connection to etcd', status.UNAVAILABLE, 'unreached', { cause }));
+      const look = (error?: Error): void => {
+        /* Asking a closed channel for its state, as the client's own waitForReady does, would bring it back to life. */
+        if (this.closed || error !== undefined) return fail(error);
+        const state = channel.getConnectivityState(true);
+        if (state === connectivityState.READY) resolve(this);
+        else channel.watchConnectivityState(state, deadlineMs, look);
+      };
+      look();
     });
   }
 
@@ -100,6 +107,7 @@ export class EtcdEndpoint {
   }
 
   close(): void {
+    this.closed = true;
     this.client.close();
   }
 }

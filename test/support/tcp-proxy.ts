@@ -6,8 +6,10 @@ export class TcpProxy {
   private port = 0;
   private readonly sockets = new Set<Socket>();
   private silent = false;
+  private swallowing = false;
 
-  private constructor(private readonly targetPort: number) {}
+  /** `targetPort` may change; connections made after that go there. */
+  private constructor(public targetPort: number) {}
 
   /** Forwards to `targetPort` of 127.0.0.1. */
   static async start(targetPort: number): Promise<TcpProxy> {
@@ -29,16 +31,22 @@ export class TcpProxy {
     await closed;
   }
 
-  /** Keeps every connection, takes new ones, and passes nothing on, as when packets are lost. Ends by `cut`. */
+  /** Keeps every connection, takes new ones, and passes nothing on, as when packets are lost. Ends by `restore`, which cuts first. */
   silence(): void {
     this.silent = true;
     for (const socket of this.sockets) socket.pause();
   }
 
+  /** Goes on passing on what clients say, and drops what they are answered. Ends by `restore`, which cuts first. */
+  swallowAnswers(): void {
+    this.swallowing = true;
+  }
+
   /** Takes connections again, on the same port. */
   async restore(): Promise<void> {
-    if (this.silent) await this.cut();
+    if (this.silent || this.swallowing) await this.cut();
     this.silent = false;
+    this.swallowing = false;
     if (this.server !== null) return;
     const server = createServer((client) => this.join(client));
     await new Promise<void>((listening, failed) => server.once('error', failed).listen(this.port, '127.0.0.1', listening));
@@ -54,7 +62,9 @@ export class TcpProxy {
     const target = connect(this.targetPort, '127.0.0.1');
     for (const [from, to] of [[client, target], [target, client]]) {
       this.sockets.add(from);
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => {
+        if (from === client || !this.swallowing) to.write(chunk);
+      });
       from.on('error', () => undefined);
       from.on('close', () => {
         this.sockets.delete(from);

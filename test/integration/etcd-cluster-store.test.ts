@@ -1,0 +1,338 @@
+import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { Etcd3 } from 'etcd3';
+import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import type { EtcdOptions } from '../../shared/cluster-store/etcd-transport';
+import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
+import { eventually } from '../support/eventually';
+import { TcpProxy } from '../support/tcp-proxy';
+
+const TIMEOUT_MS = 600;
+let opened: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const thing of opened.reverse()) await thing.close();
+  opened = [];
+});
+
+function closing<Thing extends { close(): Promise<void> }>(thing: Thing): Thing {
+  opened.push(thing);
+  return thing;
+}
+
+async function startEtcd(): Promise<EtcdProcess> {
+  const etcd = await EtcdProcess.start();
+  opened.push({ close: () => etcd.destroy() });
+  return etcd;
+}
+
+function openStore(options: Partial<EtcdOptions> & { endpoints: string[] }): EtcdClusterStore {
+  return closing(new EtcdClusterStore(options));
+}
+
+async function put(store: ClusterStore, ...keys: string[]): Promise<number> {
+  const result = await store.transact([], keys.map((key) => ({ type: 'put', key, value: key })));
+  if (!result.applied) throw new Error('a transaction without guards was refused');
+  return result.revision;
+}
+
+async function remove(store: ClusterStore, key: string): Promise<number> {
+  const result = await store.transact([], [{ type: 'delete', key }]);
+  return result.applied ? result.revision : 0;
+}
+
+/** Forgets the past as of now. */
+async function compact(etcd: EtcdProcess, revision: number): Promise<void> {
+  const client = new Etcd3({ hosts: etcd.endpoint });
+  await client.kv.compact({ revision, physical: true });
+  client.close();
+}
+
+/** Lists and watches as a user of the store does. */
+async function watchFromNow(store: ClusterStore, prefix: string): Promise<StoreEvent[][]> {
+  const calls: StoreEvent[][] = [];
+  store.watch(prefix, (await store.list(prefix)).revision, (events) => calls.push(events));
+  return calls;
+}
+
+const facts = (calls: StoreEvent[][]): string[][] => calls.map((events) => events.map((event) => `${event.type} ${event.key} @${event.revision}`));
+
+describe('a watch', () => {
+  test('goes on after etcd was stopped, and after it was killed', async () => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint] });
+    const calls = await watchFromNow(store, 'w/');
+    const revisions = [await put(store, 'w/1')];
+    await eventually('the first event', () => calls.length === 1);
+    await etcd.restart();
+    revisions.push(await put(store, 'w/2'));
+    await eventually('the event after the restart', () => calls.length === 2);
+    await etcd.kill();
+    await etcd.start();
+    revisions.push(await put(store, 'w/1'));
+    await eventually('the event after the crash', () => calls.length === 3);
+    expect(facts(calls)).toEqual([[`put w/1 @${revisions[0]}`], [`put w/2 @${revisions[1]}`], [`put w/1 @${revisions[2]}`]]);
+  });
+
+  test('tells what happened while its connection was cut, each change once, a transaction a call', async () => {
+    const etcd = await startEtcd();
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const writer = openStore({ endpoints: [etcd.endpoint] });
+    const calls = await watchFromNow(openStore({ endpoints: [proxy.endpoint] }), 'w/');
+    const expected: string[][] = [];
+    for (let round = 0; round < 3; round++) {
+      expected.push([`put w/a @${await put(writer, 'w/a')}`]);
+      await eventually('the event over a sound connection', () => calls.length === expected.length);
+      await proxy.cut();
+      const both = await put(writer, 'w/b', 'w/c');
+      expected.push([`put w/b @${both}`, `put w/c @${both}`], [`delete w/b @${await remove(writer, 'w/b')}`]);
+      await proxy.restore();
+      await eventually('the events of the cut', () => calls.length === expected.length);
+    }
+    expect(facts(calls)).toEqual(expected);
+  });
+
+  test('finds out that its connection is silent', async () => {
+    const etcd = await startEtcd();
+    const [silent, sound] = [closing(await TcpProxy.start(etcd.clientPort)), closing(await TcpProxy.start(etcd.clientPort))];
+    await sound.cut();
+    const store = openStore({ endpoints: [silent.endpoint, sound.endpoint] });
+    const calls = await watchFromNow(store, 'w/');
+    await put(store, 'w/0');
+    await eventually('the watch is there', () => calls.length === 1);
+    silent.silence();
+    await sound.restore();
+    await put(openStore({ endpoints: [etcd.endpoint] }), 'w/1');
+    await eventually('the event comes over the other connection', () => calls.length === 2, 20_000);
+  });
+
+  test('whose past was compacted while it was cut off is told the difference', async () => {
+    const etcd = await startEtcd();
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const writer = openStore({ endpoints: [etcd.endpoint] });
+    await put(writer, 'w/kept', 'w/changed', 'w/gone');
+    const calls = await watchFromNow(openStore({ endpoints: [proxy.endpoint] }), 'w/');
+    const seen = await put(writer, 'w/seen-and-gone');
+    await eventually('the event before the cut', () => calls.length === 1);
+    await proxy.cut();
+    await remove(writer, 'w/gone');
+    await put(writer, 'w/came-and-went');
+    await remove(writer, 'w/came-and-went');
+    const changed = await put(writer, 'w/changed', 'w/new');
+    const last = await remove(writer, 'w/seen-and-gone');
+    await compact(etcd, last);
+    await proxy.restore();
+    await eventually('the difference', () => calls.length === 2);
+    const after = await put(writer, 'w/after');
+    await eventually('the watch goes on', () => calls.length === 3);
+    expect(facts(calls)).toEqual([
+      [`put w/seen-and-gone @${seen}`],
+      [`put w/changed @${changed}`, `put w/new @${changed}`, `delete w/gone @${last}`, `delete w/seen-and-gone @${last}`],
+      [`put w/after @${after}`],
+    ]);
+  });
+
+  test('that could never begin before its past was compacted is told the difference to what was listed', async () => {
+    const etcd = await startEtcd();
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const writer = openStore({ endpoints: [etcd.endpoint] });
+    await put(writer, 'w/gone', 'w/kept');
+    const reader = openStore({ endpoints: [proxy.endpoint] });
+    const { revision } = await reader.list('w/');
+    await proxy.cut();
+    const calls: StoreEvent[][] = [];
+    reader.watch('w/', revision, (events) => calls.push(events));
+    const last = await remove(writer, 'w/gone');
+    await compact(etcd, last);
+    await proxy.restore();
+    await eventually('the difference', () => calls.length === 1);
+    expect(facts(calls)).toEqual([[`delete w/gone @${last}`]]);
+  });
+
+  test('of a store that was put back to an earlier state is told the difference', async () => {
+    const [first, second] = await Promise.all([startEtcd(), startEtcd()]);
+    const proxy = closing(await TcpProxy.start(first.clientPort));
+    const writer = openStore({ endpoints: [first.endpoint] });
+    for (let i = 0; i < 5; i++) await put(writer, 'w/lost');
+    const calls = await watchFromNow(openStore({ endpoints: [proxy.endpoint] }), 'w/');
+    await put(writer, 'w/lost');
+    await eventually('the event before', () => calls.length === 1);
+    const restored = await put(openStore({ endpoints: [second.endpoint] }), 'w/old');
+    await proxy.cut();
+    proxy.targetPort = second.clientPort;
+    await proxy.restore();
+    await eventually('the difference', () => calls.length === 2);
+    expect(facts(calls)[1]).toEqual([`put w/old @${restored}`, `delete w/lost @${restored}`]);
+    await put(openStore({ endpoints: [second.endpoint] }), 'w/old');
+    await eventually('the watch goes on', () => calls.length === 3);
+  });
+
+  test('that begins far back is told revision by revision', async () => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint] });
+    const from = await put(store, 'w/0');
+    const revisions: number[] = [];
+    for (let i = 0; i < 60; i++) revisions.push(...(await Promise.all(Array.from({ length: 20 }, () => put(store, 'w/0', 'w/1')))));
+    const calls: StoreEvent[][] = [];
+    store.watch('w/', from, (events) => calls.push(events));
+    await eventually('all of it', () => calls.length >= revisions.length);
+    expect(calls.map((events) => events.map((event) => event.revision))).toEqual(revisions.sort((a, b) => a - b).map((revision) => [revision, revision]));
+  });
+
+  test('whose listener throws goes on', async () => {
+    const etcd = await startEtcd();
+    const register = join(resolve(__dirname, '..'), 'support/swc-register.js');
+    const program = `
+      const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
+      process.on('uncaughtException', (error) => console.log('uncaught', error.message));
+      const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}'] });
+      let calls = 0;
+      store.list('w/').then(async ({ revision }) => {
+        const second = new Promise((heard) => store.watch('w/', revision, () => { if (++calls === 2) heard(); else throw new Error('mine'); }));
+        for (const key of ['w/1', 'w/2']) await store.transact([], [{ type: 'put', key, value: '' }]);
+        await second;
+        await store.close();
+      });`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 20_000 });
+    expect(stdout).toBe('uncaught mine\n');
+  });
+});
+
+describe('calls', () => {
+  test('fail by their deadline while etcd is frozen, and work again afterwards', async () => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint], callTimeoutMs: TIMEOUT_MS });
+    await put(store, 'x');
+    etcd.pause();
+    const start = performance.now();
+    const outcomes = await Promise.allSettled([store.get('x'), store.list(''), store.openSession({ ttlSeconds: 2 }), put(store, 'y')]);
+    const elapsedMs = performance.now() - start;
+    expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.kind)).toEqual(['unavailable', 'unavailable', 'unavailable', 'commit_unknown']);
+    expect(elapsedMs).toBeLessThan(3 * TIMEOUT_MS);
+    etcd.resume();
+    await eventually('etcd answers again', () => put(store, 'z').then(() => true, () => false));
+    expect((await store.get('z'))?.value).toBe('z');
+  });
+
+  test('are unavailable, and nothing was sent, while etcd is away', async () => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint], callTimeoutMs: TIMEOUT_MS });
+    const before = await put(store, 'x');
+    await etcd.kill();
+    await expect(store.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(put(store, 'y')).rejects.toMatchObject({ kind: 'unavailable' });
+    await etcd.start();
+    await eventually('etcd is found again', () => store.get('x').then(() => true, () => false));
+    expect((await store.list('')).revision).toBe(before);
+  });
+
+  test('a transaction whose answer is lost is unknown and sent once', async () => {
+    const etcd = await startEtcd();
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const store = openStore({ endpoints: [proxy.endpoint], callTimeoutMs: TIMEOUT_MS });
+    const direct = openStore({ endpoints: [etcd.endpoint] });
+    await put(store, 'x');
+    const before = (await direct.list('')).revision;
+    proxy.swallowAnswers();
+    await expect(put(store, 'y')).rejects.toMatchObject({ kind: 'commit_unknown' });
+    await proxy.restore();
+    expect(await store.get('y')).not.toBeNull();
+    await put(store, 'z');
+    expect(await direct.get('y')).toMatchObject({ revision: before + 1 });
+    expect((await direct.list('')).revision).toBe(before + 2);
+  });
+
+  test('under way when the store is closed end at once', async () => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint] });
+    await put(store, 'x');
+    etcd.pause();
+    const start = performance.now();
+    const outcomes = Promise.allSettled([store.get('x'), put(store, 'y')]);
+    await new Promise((turn) => setImmediate(turn));
+    await store.close();
+    expect((await outcomes).map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
+    expect(performance.now() - start).toBeLessThan(1000);
+    etcd.resume();
+  });
+
+  test('go on, and watches too, with one of three members dead or frozen; with two frozen they fail', async () => {
+    const cluster = await EtcdCluster.start();
+    opened.push({ close: () => cluster.destroy() });
+    const store = openStore({ endpoints: cluster.endpoints });
+    const calls = await watchFromNow(store, 'w/');
+    let count = 0;
+    const works = async (): Promise<void> => {
+      const key = `w/${++count}`;
+      /* A transaction that met the lost member, or the election of a leader, is unknown: its change is put again. */
+      await eventually('a change is made', () => put(store, key).then(() => true, () => false), 20_000);
+      await eventually('the change is told', () => calls.flat().some((event) => event.key === key), 20_000);
+    };
+    for (const member of cluster.members) {
+      await member.kill();
+      await works();
+      await member.start();
+      member.pause();
+      await works();
+      member.resume();
+    }
+    cluster.members[0].pause();
+    cluster.members[1].pause();
+    const start = performance.now();
+    await expect(store.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(performance.now() - start).toBeLessThan(6000);
+    cluster.members[0].resume();
+    cluster.members[1].resume();
+    await works();
+    const revisions = calls.map((events) => events[0].revision);
+    expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+  });
+});
+
+describe('with user names', () => {
+  test('calls and watches authenticate, again after etcd forgot its tokens; others are refused', async () => {
+    const etcd = await startEtcd();
+    const admin = new Etcd3({ hosts: etcd.endpoint });
+    const withName = openStore({ endpoints: [etcd.endpoint], username: 'root', password: 'right' });
+    /* Names may be configured before etcd asks for them. */
+    await put(withName, 'x');
+    const calls = await watchFromNow(withName, 'w/');
+    await admin.auth.userAdd({ name: 'root', password: 'right' });
+    await admin.auth.roleAdd({ name: 'root' });
+    await admin.auth.userGrantRole({ user: 'root', role: 'root' });
+    await admin.auth.authEnable();
+    admin.close();
+    await put(withName, 'w/1');
+    await etcd.restart();
+    await put(withName, 'w/2');
+    await eventually('the watch goes on', () => calls.length === 2);
+    const session = await withName.openSession({ ttlSeconds: 2 });
+    await session.close();
+    for (const options of [{}, { username: 'root', password: 'wrong' }, { username: 'nobody', password: '' }]) {
+      const other = openStore({ endpoints: [etcd.endpoint], ...options });
+      await expect(other.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
+      await expect(put(other, 'x')).rejects.toMatchObject({ kind: 'unavailable' });
+    }
+  });
+});
+
+test('a process whose store is closed can end: with etcd there, and with etcd away', async () => {
+  const etcd = await startEtcd();
+  const register = join(resolve(__dirname, '..'), 'support/swc-register.js');
+  const program = `
+    const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
+    const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}', '127.0.0.1:1'] });
+    store.watch('w/', 0, () => undefined);
+    store.openSession({ ttlSeconds: 30 }).catch(() => undefined).then(() => new Promise((wake) => setTimeout(wake, 200))).then(async () => {
+      await store.close();
+      const closed = performance.now();
+      process.on('exit', () => console.log(performance.now() - closed < 1000 ? 'ended' : 'lingered'));
+    });`;
+  const run = async (): Promise<string> =>
+    (await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 20_000 })).stdout;
+  expect(await run()).toBe('ended\n');
+  await etcd.kill();
+  expect(await run()).toBe('ended\n');
+});

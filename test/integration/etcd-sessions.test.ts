@@ -1,0 +1,306 @@
+import { Etcd3 } from 'etcd3';
+import { Election } from '../../shared/cluster/election';
+import { RegisteredEntry } from '../../shared/cluster/registered-entry';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import type { StoreSession } from '../../shared/cluster-store/session-store';
+import { EtcdProcess } from '../support/etcd-process';
+import { eventually } from '../support/eventually';
+import { TcpProxy } from '../support/tcp-proxy';
+
+const TTL_SECONDS = 2;
+/** An entry vanishes half a second after its TTL; etcd looks for ended leases twice a second, on a busy machine. */
+const EXPIRY_MS = TTL_SECONDS * 1000 + 3000;
+
+let etcd: EtcdProcess;
+let store: EtcdClusterStore;
+let opened: { close(): Promise<void> }[];
+
+beforeEach(async () => {
+  etcd = await EtcdProcess.start();
+  store = new EtcdClusterStore({ endpoints: [etcd.endpoint] });
+  opened = [];
+});
+
+afterEach(async () => {
+  await Promise.all(opened.map((thing) => thing.close()));
+  await store.close();
+  await etcd.destroy();
+});
+
+function closing<Thing extends { close(): Promise<void> }>(thing: Thing): Thing {
+  opened.push(thing);
+  return thing;
+}
+
+const openStore = (endpoint = etcd.endpoint): EtcdClusterStore => closing(new EtcdClusterStore({ endpoints: [endpoint], callTimeoutMs: 1000 }));
+
+const exists = async (key: string): Promise<boolean> => (await store.get(key)) !== null;
+
+async function putUnder(session: StoreSession, key: string): Promise<void> {
+  await store.transact([], [{ type: 'put', key, value: 'x', session: session.id }]);
+}
+
+/** Ends the lease that a key is bound to, as an operator might. */
+async function revokeLeaseOf(key: string): Promise<void> {
+  const client = new Etcd3({ hosts: etcd.endpoint });
+  const [found] = (await client.kv.range({ key: Buffer.from(key) })).kvs;
+  await client.lease(10, { autoKeepAlive: false }).release();
+  await client['leaseClient'].leaseRevoke({ ID: found.lease });
+  client.close();
+}
+
+describe('a session', () => {
+  test('keeps its entries beyond its TTL, and takes them along when it is closed', async () => {
+    const session = await store.openSession({ ttlSeconds: TTL_SECONDS });
+    await putUnder(session, 's/1');
+    const until = performance.now() + TTL_SECONDS * 1000 + 1500;
+    await eventually('more than the TTL has passed', async () => {
+      expect(await exists('s/1')).toBe(true);
+      return performance.now() > until;
+    });
+    await session.close();
+    expect(await exists('s/1')).toBe(false);
+    expect(session.isLost).toBe(false);
+  });
+
+  test('runs out with its entries when its owner is gone', async () => {
+    const other = openStore();
+    await putUnder(await other.openSession({ ttlSeconds: TTL_SECONDS }), 's/1');
+    await other.close();
+    expect(await exists('s/1')).toBe(true);
+    await eventually('the entry vanishes', async () => !(await exists('s/1')), EXPIRY_MS);
+  });
+
+  test('that was revoked is lost, tells it once, and takes no more entries', async () => {
+    const session = await store.openSession({ ttlSeconds: TTL_SECONDS });
+    let told = 0;
+    session.onLost(() => told++);
+    await putUnder(session, 's/1');
+    await revokeLeaseOf('s/1');
+    await expect(putUnder(session, 's/2')).rejects.toMatchObject({ kind: 'unavailable' });
+    await eventually('the loss is told', () => told === 1);
+    expect(session.isLost).toBe(true);
+    let toldLater = false;
+    session.onLost(() => (toldLater = true));
+    expect(toldLater).toBe(false);
+    await eventually('the loss is told to a late listener', () => toldLater);
+    await session.close();
+    expect(told).toBe(1);
+  });
+
+  test('is not lost while etcd is away, and lives on when etcd is back', async () => {
+    const session = await openStore().openSession({ ttlSeconds: TTL_SECONDS });
+    await putUnder(session, 's/1');
+    etcd.pause();
+    const until = performance.now() + TTL_SECONDS * 1500;
+    await eventually('more than the TTL has passed', () => performance.now() > until);
+    expect(session.isLost).toBe(false);
+    await etcd.kill();
+    await etcd.start();
+    /* etcd gives every lease its whole TTL again at its start. */
+    const settled = performance.now() + TTL_SECONDS * 1500;
+    await eventually('the session is renewed again', async () => {
+      expect(await exists('s/1')).toBe(true);
+      return performance.now() > settled;
+    });
+    expect(session.isLost).toBe(false);
+  });
+
+  test('that ran out while its owner was cut off is lost when the connection is back', async () => {
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const session = await openStore(proxy.endpoint).openSession({ ttlSeconds: TTL_SECONDS });
+    await putUnder(session, 's/1');
+    await proxy.cut();
+    await eventually('the entry vanishes', async () => !(await exists('s/1')), EXPIRY_MS);
+    expect(session.isLost).toBe(false);
+    await proxy.restore();
+    await eventually('the loss is known', () => session.isLost);
+  });
+});
+
+describe('a registered entry', () => {
+  const register = (through: EtcdClusterStore, value = '1'): RegisteredEntry =>
+    closing(new RegisteredEntry({ store: through, key: 'members/a', value, ttlSeconds: TTL_SECONDS }));
+  const value = async (): Promise<string | undefined> => (await store.get('members/a'))?.value;
+
+  test('is there until it is closed, and takes updates, the last of which counts', async () => {
+    const entry = register(openStore());
+    await eventually('it is registered', () => entry.isRegistered);
+    expect(await value()).toBe('1');
+    for (const update of ['2', '3', '4']) entry.update(update);
+    await eventually('the last update is there', async () => (await value()) === '4');
+    await entry.close();
+    expect(await value()).toBeUndefined();
+  });
+
+  test('comes back after its lease was revoked, and after it was deleted', async () => {
+    const entry = register(openStore());
+    await eventually('it is registered', () => entry.isRegistered);
+    await revokeLeaseOf('members/a');
+    await eventually('it is back', async () => entry.isRegistered && (await value()) === '1');
+    await store.transact([], [{ type: 'delete', key: 'members/a' }]);
+    await eventually('it is back again', async () => entry.isRegistered && (await value()) === '1');
+    entry.update('2');
+    await eventually('it takes updates', async () => (await value()) === '2');
+  });
+
+  test('comes back after its owner was cut off for longer than the TTL, with what it was updated to meanwhile', async () => {
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const entry = register(openStore(proxy.endpoint));
+    await eventually('it is registered', () => entry.isRegistered);
+    await proxy.cut();
+    await eventually('it vanishes', async () => (await value()) === undefined, EXPIRY_MS);
+    entry.update('2');
+    await proxy.restore();
+    await eventually('it is back', async () => entry.isRegistered && (await value()) === '2');
+  });
+
+  test('that begins while etcd is away is there once etcd is', async () => {
+    await etcd.kill();
+    const entry = register(openStore());
+    await etcd.start();
+    await eventually('it is registered', async () => entry.isRegistered && (await value()) === '1');
+  });
+
+  test('of a process that starts again replaces the old one, whose end does not take it along', async () => {
+    const before = openStore();
+    const old = register(before, '"old"');
+    await eventually('the old one is registered', () => old.isRegistered);
+    await before.close();
+    const entry = register(openStore(), '"new"');
+    await eventually('the new one is registered', async () => entry.isRegistered);
+    const until = performance.now() + EXPIRY_MS;
+    await eventually('the old lease has run out', async () => {
+      expect(await value()).toBe('"new"');
+      return performance.now() > until;
+    });
+  });
+
+  test('can be closed while etcd is away', async () => {
+    const entry = register(openStore());
+    await eventually('it is registered', () => entry.isRegistered);
+    await etcd.kill();
+    const start = performance.now();
+    await entry.close();
+    expect(performance.now() - start).toBeLessThan(3000);
+  });
+});
+
+describe('an election', () => {
+  interface Candidate {
+    election: Election;
+    through: EtcdClusterStore;
+    told: string[];
+  }
+
+  const campaign = (id: string, through = openStore()): Candidate => {
+    const told: string[] = [];
+    const election = closing(new Election({
+      store: through,
+      path: '/q/controller',
+      value: JSON.stringify({ id }),
+      ttlSeconds: TTL_SECONDS,
+      onElected: () => told.push('elected'),
+      onDeposed: () => told.push('deposed'),
+    }));
+    return { election, through, told };
+  };
+  const elected = async (candidate: Candidate): Promise<void> => eventually('it is elected', () => candidate.election.isLeader);
+  const leaderValue = async (): Promise<string | undefined> => (await store.get('/q/controller'))?.value;
+  const changeAs = async ({ election, through }: Candidate) => through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
+
+  test('has one leader, and the next when that resigns, at once', async () => {
+    const first = campaign('a');
+    await elected(first);
+    const others = [campaign('b'), campaign('c')];
+    /* Keys next to the path are none of its business. */
+    await store.transact([], [{ type: 'put', key: '/q/controllers', value: '1' }]);
+    expect(await leaderValue()).toBe('{"id":"a"}');
+    expect(await changeAs(first)).toMatchObject({ applied: true });
+    const start = performance.now();
+    await first.election.close();
+    expect(first.told).toEqual(['elected', 'deposed']);
+    await eventually('another is elected', () => others.some(({ election }) => election.isLeader));
+    expect(performance.now() - start).toBeLessThan(TTL_SECONDS * 1000);
+    expect(others.filter(({ election }) => election.isLeader)).toHaveLength(1);
+  });
+
+  test('finds another leader within seconds of the death of the first', async () => {
+    const first = campaign('a');
+    await elected(first);
+    const second = campaign('b');
+    await first.through.close();
+    await eventually('the other takes over', () => second.election.isLeader, EXPIRY_MS);
+    expect(await leaderValue()).toBe('{"id":"b"}');
+    expect(second.told).toEqual(['elected']);
+  });
+
+  test('a leader that was cut off learns late that it was deposed, and what it changes in between is refused', async () => {
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const first = campaign('a', openStore(proxy.endpoint));
+    await elected(first);
+    const { guard } = first.election;
+    const second = campaign('b');
+    await proxy.cut();
+    await eventually('the other takes over', () => second.election.isLeader, EXPIRY_MS);
+    expect(first.told).toEqual(['elected']);
+    const asDeposed = await store.transact([guard ?? { key: '', revision: 0 }], [{ type: 'put', key: 'led', value: '1' }]);
+    expect(asDeposed).toMatchObject({ applied: false });
+    await proxy.restore();
+    await eventually('the first hears of it', () => first.told.length === 2);
+    expect(first.told).toEqual(['elected', 'deposed']);
+    expect(first.election.guard).toBeNull();
+    expect(await changeAs(second)).toMatchObject({ applied: true });
+    await second.election.close();
+    await elected(first);
+  });
+
+  test('a leader whose lease is revoked is deposed at once, and one of the candidates is elected', async () => {
+    const first = campaign('a');
+    await elected(first);
+    const old = first.election.guard;
+    await revokeLeaseOf('/q/controller');
+    await eventually('it was deposed', () => first.told.includes('deposed'));
+    await elected(first);
+    expect(first.election.guard?.revision).toBeGreaterThan(old?.revision ?? Infinity);
+    expect(first.told).toEqual(['elected', 'deposed', 'elected']);
+  });
+
+  test('goes on after etcd was frozen for longer than a call may take', async () => {
+    const candidates = [campaign('a'), campaign('b')];
+    await eventually('one is elected', () => candidates.some(({ election }) => election.isLeader));
+    etcd.pause();
+    const until = performance.now() + 1500;
+    await eventually('more than a deadline has passed', () => performance.now() > until);
+    etcd.resume();
+    await eventually('there is one leader, who may change things', async () => {
+      const leaders = candidates.filter(({ election }) => election.isLeader);
+      return leaders.length === 1 && (await changeAs(leaders[0]).then((result) => result.applied, () => false));
+    });
+  });
+
+  test('never has two leaders whose changes are taken, whatever happens to their connections', async () => {
+    const proxies = await Promise.all([1, 2, 3].map(async () => closing(await TcpProxy.start(etcd.clientPort))));
+    const candidates = proxies.map((proxy, i) => campaign(String(i), openStore(proxy.endpoint)));
+    /* Each elected leader counts on from what it finds, under its guard and without looking at the counter's revision. */
+    const written: number[] = [];
+    for (let round = 0; round < 4; round++) {
+      const leader = (): Candidate | undefined => candidates.find(({ election, told }) => election.isLeader && told.length > 0);
+      await eventually('there is a leader whose change is taken', async () => {
+        const candidate = leader();
+        const guard = candidate?.election.guard ?? null;
+        if (candidate === undefined || guard === null) return false;
+        const value = written.length;
+        const result = await candidate.through.transact([guard], [{ type: 'put', key: 'count', value: String(value) }]).catch(() => null);
+        if (result?.applied !== true) return false;
+        written.push(guard.revision);
+        return true;
+      }, 15_000);
+      const index = candidates.indexOf(leader() as Candidate);
+      await proxies[index].cut();
+      await eventually('the entry of the one that was cut off is gone', async () => (await leaderValue()) !== `{"id":"${index}"}`, EXPIRY_MS);
+      await proxies[index].restore();
+    }
+    expect(written).toEqual([...new Set(written)].sort((a, b) => a - b));
+  });
+});
