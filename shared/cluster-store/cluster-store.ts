@@ -2,7 +2,8 @@
  * The small, strongly consistent store of cluster state: collections, keys, usage, membership, the shard map.
  * Shaped after etcd's model so that etcd can be one of its implementations: every change raises one global revision,
  * a transaction names what it expects of the keys it touches, and a watch delivers every change once and in order.
- * Implementations: over a KeyValueStore (embedded: RocksDB; tests: memory). All pass test/contract/cluster-store.
+ * Implementations: over a KeyValueStore (embedded: RocksDB; tests: memory), and over etcd (cluster). All pass
+ * test/contract/cluster-store.
  *
  * Keys are `/`-separated UTF-8 paths; values are UTF-8 JSON texts that the callers' converters own.
  * Errors: QuiverError `unavailable` when the store can't be reached; a failed guard is a result, not an error.

@@ -63,7 +63,7 @@ export class EtcdEndpoint {
 
   /** Whether there is a connection right now; if not, one is tried. */
   get isConnected(): boolean {
-    return this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
+    return !this.closed && this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
   }
 
   /** @throws EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed */
@@ -84,9 +84,10 @@ export class EtcdEndpoint {
 
   /**
    * One request, one response, sent once.
-   * @throws EtcdCallError `refused` or `unknown`; `signal` cancels, as `unknown`
+   * @throws EtcdCallError of any outcome; `signal` cancels, as `unknown`
    */
-  unary<Request, Response>(method: EtcdMethod, request: Request, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<Response> {
+  async unary<Request, Response>(method: EtcdMethod, request: Request, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<Response> {
+    this.mustBeOpen();
     const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
     return new Promise((resolve, reject) => {
       const cancel = (): void => call.cancel();
@@ -100,8 +101,12 @@ export class EtcdEndpoint {
     });
   }
 
-  /** Requests and responses both ways; without a deadline it lasts until one side ends it. */
+  /**
+   * Requests and responses both ways; without a deadline it lasts until one side ends it.
+   * @throws EtcdCallError `unreached` when the endpoint is closed
+   */
   stream<Request, Response>(method: EtcdMethod, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<Request, Response> {
+    this.mustBeOpen();
     const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
     return this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, options.metadata, { deadline: options.deadlineMs });
   }
@@ -109,6 +114,10 @@ export class EtcdEndpoint {
   close(): void {
     this.closed = true;
     this.client.close();
+  }
+
+  private mustBeOpen(): void {
+    if (this.closed) throw new EtcdCallError('the connection to etcd is closed', status.UNAVAILABLE, 'unreached');
   }
 }
 

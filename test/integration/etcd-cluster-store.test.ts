@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
 import { join, resolve } from 'node:path';
+import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { Etcd3 } from 'etcd3';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
@@ -288,6 +291,37 @@ describe('calls', () => {
     await works();
     const revisions = calls.map((events) => events[0].revision);
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+  });
+});
+
+describe('over TLS', () => {
+  const certificate = (name: string): string => join(__dirname, '../support/certificates', name);
+  const own = { caFile: certificate('ca.pem'), certFile: certificate('client.pem'), keyFile: certificate('client.key.pem') };
+
+  test('the store trusts its CA and shows its certificate; without either there is no connection', async () => {
+    const etcd = await startEtcd();
+    const read = (name: string): Buffer => readFileSync(certificate(name));
+    const identity = { ca: read('ca.pem'), cert: read('server.pem'), key: read('server.key.pem') };
+    const server = createServer({ ...identity, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] }, (client) => {
+      const target = connect(etcd.clientPort, '127.0.0.1');
+      for (const [from, to] of [[client, target], [target, client]]) from.on('error', () => undefined).on('close', () => to.destroy()).pipe(to);
+    });
+    server.on('tlsClientError', () => undefined);
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    opened.push({ close: async () => void server.close() });
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const endpoint of [address, `https://${address}`]) {
+      const store = openStore({ endpoints: [endpoint], ...own });
+      const revision = await put(store, 'x');
+      expect((await store.get('x'))?.revision).toBe(revision);
+    }
+    const strangers: Partial<EtcdOptions>[] = [{}, { caFile: own.caFile }, { certFile: own.certFile, keyFile: own.keyFile }];
+    for (const options of strangers) {
+      const store = openStore({ endpoints: [`https://${address}`], ...options, callTimeoutMs: TIMEOUT_MS });
+      await expect(store.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
+    }
+    const plain = openStore({ endpoints: [`http://${etcd.endpoint}`], ...own });
+    expect((await plain.get('x'))?.value).toBe('x');
   });
 });
 
