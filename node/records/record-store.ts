@@ -26,6 +26,12 @@ export interface RecordBatch {
   dropped: { recno: number; externalId: string; slot: number; leavesOrder: boolean; stamp: number }[];
 }
 
+/** How a batch is written: on stable storage when it resolves (`sync`), and together with changes of others' keys. */
+export interface BatchWriting {
+  sync: boolean;
+  alongside: KeyValueChange[];
+}
+
 /** Records got at once are in memory together: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
 
@@ -36,9 +42,8 @@ const RECORDS_PER_READ = 256;
 export class RecordStore {
   constructor(private readonly store: KeyValueStore) {}
 
-  /** Durable when it resolves. */
-  write(batch: RecordBatch): Promise<void> {
-    const changes: KeyValueChange[] = [];
+  write(batch: RecordBatch, { sync, alongside }: BatchWriting): Promise<void> {
+    const changes: KeyValueChange[] = [...alongside];
     const journal: JournalEntry = { freedSlots: [], filledSlots: [] };
     for (const { recno, externalId, slot, leavesOrder, stamp } of batch.dropped) {
       changes.push({ type: 'delete', key: itemKey(recno) });
@@ -53,7 +58,7 @@ export class RecordStore {
       journal.filledSlots.push({ slot, recno });
     }
     changes.push({ type: 'put', key: journalKey(batch.operation), value: journalToBytes(journal) });
-    return this.store.write(changes, { sync: true });
+    return this.store.write(changes, { sync });
   }
 
   /** Items in the order of `recnos`, all of which must be there. */

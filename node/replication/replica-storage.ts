@@ -60,6 +60,8 @@ export interface ReplicaStorage {
    * and for a write that its session had given up or that was applied already under the same name (`duplicateOf` names that one).
    */
   apply(sequence: number): Promise<AppliedEntry[]>;
+  /** The first sequence from which on the log holds at most so many entries and about so many bytes. */
+  newestWithin(limits: { entries: number; bytes: number }): number;
   /** Lets go of entries below `sequence` that are applied and that no reader has pinned. */
   trim(sequence: number): Promise<void>;
   close(): Promise<void>;

@@ -19,8 +19,10 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const APPEND_BYTES_MAX = 1024 * 1024;
 /** The log is trimmed when this many entries can go: each trim is a write. */
 const TRIM_ENTRIES = 1024;
-/** Applied entries that are kept for followers that were away for a moment: cheaper to send than a snapshot. */
-const KEPT_ENTRIES = 4096;
+/** What is kept of the log for followers that were away for a moment: cheaper to send than a copy of the shard. */
+const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
+/** Beyond it a follower that is still away gets a copy when it is back: the log must not fill the disk. */
+const LOG_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 
 /** What became of a change of the assignment; `current` null: the shard is gone. */
 export interface ChangeResult {
@@ -60,6 +62,9 @@ export class Replica {
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
   private trimming = false;
+  private installing = false;
+  /** The newest assignment heard of while a copy is being installed. */
+  private postponed: ReplicaEvent | null = null;
   private closed = false;
 
   constructor(options: {
@@ -154,11 +159,24 @@ export class Replica {
     }
   }
 
-  /** Closes the storage for a snapshot's installation, and goes on with the one that `install` answers. */
+  /**
+   * Goes on with the storage that `install` answers, in the place of the one it had, which nothing is asked of meanwhile:
+   * messages are lost, as on a broken stream. When it fails the replica is closed.
+   */
   async replaceStorage(install: () => Promise<ReplicaStorage>): Promise<void> {
-    this.storage = await install();
+    this.installing = true;
+    try {
+      this.storage = await install();
+    } catch (error) {
+      this.fail(error as Error);
+      throw error;
+    }
+    this.installing = false;
     this.cache.clear();
+    const { postponed } = this;
+    this.postponed = null;
     this.handle({ type: 'installed', state: this.storage.state });
+    if (postponed !== null) this.handle(postponed);
   }
 
   /** Stops taking part; calls that wait fail. The storage stays open: it is the caller's. */
@@ -172,6 +190,10 @@ export class Replica {
 
   private handle(event: ReplicaEvent): void {
     if (this.closed) return;
+    if (this.installing) {
+      if (event.type === 'assignment') this.postponed = event;
+      return;
+    }
     for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
     this.arm();
     this.wake();
@@ -262,8 +284,10 @@ export class Replica {
   }
 
   private trim(): void {
-    const below = this.core.trimmableBelow() - KEPT_ENTRIES;
     const { storage } = this;
+    const { appliedSequence } = storage.state;
+    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(KEPT));
+    const below = Math.max(wanted, Math.min(storage.newestWithin(LOG_MAX), appliedSequence + 1));
     if (this.trimming || below - storage.state.firstSequence < TRIM_ENTRIES) return;
     this.trimming = true;
     storage

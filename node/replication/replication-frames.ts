@@ -21,7 +21,7 @@ export interface WireAppend {
 export interface WireEntry {
   epoch: number;
   sequence: number;
-  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer } | null;
+  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer; payloadId: number } | null;
 }
 
 export interface WireAck {
@@ -35,18 +35,21 @@ export interface WireAck {
   fenced?: { promisedEpoch: number } | null;
 }
 
+const EMPTY = Buffer.alloc(0);
 const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 
-export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage): WireAppend {
+/** `piecesOf` answers the id under which a payload travels in pieces, 0 when it goes along in one. */
+export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage, piecesOf: (payload: Buffer) => number): WireAppend {
   const { epoch, prev, commit, sentAt, releasesLease, recorded } = message;
-  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries: message.entries.map(entryToWire) };
+  const entries = message.entries.map((entry) => entryToWire(entry, piecesOf));
+  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries };
 }
 
-/** `from`: the node at the other end of the stream. */
-export function appendFromWire(wire: WireAppend, from: string): { shard: ShardId; message: AppendMessage } {
+/** `from`: the node at the other end of the stream. `joined` answers the payload that came in pieces under an id. */
+export function appendFromWire(wire: WireAppend, from: string, joined: (payloadId: number) => Buffer): { shard: ShardId; message: AppendMessage } {
   const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease } = wire;
   const recorded = wire.recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }]));
-  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, recorded, entries: wire.entries.map(entryFromWire) };
+  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, recorded, entries: wire.entries.map((entry) => entryFromWire(entry, joined)) };
   return { shard: { collectionUid, shard }, message };
 }
 
@@ -78,14 +81,15 @@ function resultFromWire({ match, mismatch, fenced }: WireAck): AppendResult | nu
   return null;
 }
 
-function entryToWire({ epoch, sequence, write }: LogEntry): WireEntry {
+function entryToWire({ epoch, sequence, write }: LogEntry, piecesOf: (payload: Buffer) => number): WireEntry {
   if (write === null) return { epoch, sequence, write: null };
   const { session, requestNumber, settledBelow } = write.source;
-  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: write.payload } };
+  const payloadId = piecesOf(write.payload);
+  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId } };
 }
 
-function entryFromWire({ epoch, sequence, write }: WireEntry): LogEntry {
+function entryFromWire({ epoch, sequence, write }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
   if (write === null) return { epoch, sequence, write: null };
-  const { session, requestNumber, settledBelow, payload } = write;
-  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload } };
+  const { session, requestNumber, settledBelow, payloadId } = write;
+  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload: payloadId === 0 ? write.payload : joined(payloadId) } };
 }

@@ -1,10 +1,14 @@
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import { recordToBytes } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import { type IndexedItem, type ShardIndexes, addToIndexes, parsedMetadata, removeFromIndexes } from './shard-indexes';
 import { type PriorItem, planWrites } from './write-plan';
+
+/** A batch of its own, on stable storage before it is answered. */
+const SYNCED = { sync: true, alongside: (): KeyValueChange[] => [] };
 
 /** Where the numbering of a shard stands. */
 export interface ShardCounters {
@@ -36,12 +40,20 @@ export class ShardWriter {
     },
   ) {}
 
-  async commit(requests: WriteOperation[][]): Promise<WriteOutcome[][]> {
+  /**
+   * `writing` is how the batch goes to the disk; `alongside` of it is asked for once the outcomes are known, and written
+   * even if nothing else changes.
+   */
+  async commit(
+    requests: WriteOperation[][],
+    writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED,
+  ): Promise<WriteOutcome[][]> {
     if (this.broken !== null) throw this.broken;
     const { counters, records, indexes, slots, dim } = this.parts;
     const texts = await this.textsToKeep(requests);
     const { outcomes, puts, deletes } = planWrites(requests, (externalId) => this.priorOf(externalId, texts));
-    if (puts.length === 0 && deletes.length === 0) return outcomes;
+    const alongside = writing.alongside(outcomes);
+    if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
 
     const operation = counters.lastOperation + 1;
     let recno = counters.lastRecno;
@@ -57,7 +69,8 @@ export class ShardWriter {
     });
     for (const { slot } of dropped) freed.push(slot);
     try {
-      await records.write({ operation, stored: items.map((item) => ({ ...item, bytes: recordToBytes(item) })), dropped });
+      const stored = items.map((item) => ({ ...item, bytes: recordToBytes(item) }));
+      await records.write({ operation, stored, dropped }, { sync: writing.sync, alongside });
     } catch (error) {
       this.broken = new QuiverError('storage_failed', 'the shard failed to write to its disk and takes no more writes until it is opened anew', { cause: error });
       throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
@@ -28,6 +29,7 @@ export class Shard {
   private readonly reader: ShardReader;
   private readonly queue: WriteQueue;
   private readonly checkpointer: Checkpointer;
+  private readonly writer: ShardWriter;
   private diverged = false;
   private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
 
@@ -46,7 +48,7 @@ export class Shard {
       items: new ShardItems({ dim, records, indexes, counters }),
     };
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
-    const writer = new ShardWriter({
+    this.writer = new ShardWriter({
       dim,
       records,
       indexes,
@@ -58,7 +60,7 @@ export class Shard {
         surroundings.onDiverged(error);
       },
     });
-    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => writer.commit(requests) });
+    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
   }
 
   /**
@@ -108,6 +110,15 @@ export class Shard {
     });
   }
 
+  /**
+   * Applies writes that a log already holds on stable storage, in order, and writes what `alongside` answers in the same
+   * step; none of it is synced, because the log repeats it after a crash. One call at a time, and never beside `write`.
+   * Errors: as `write`; every one means that the shard has to be opened anew.
+   */
+  applyLogged(requests: WriteOperation[][], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]> {
+    return this.whileOpen(() => this.writer.commit(requests, { sync: false, alongside }));
+  }
+
   read<Result>(look: (reader: ShardReader) => Result | Promise<Result>): Promise<Result> {
     return this.whileOpen(async () => look(this.reader));
   }
@@ -151,7 +162,6 @@ export class Shard {
 
   private async finish(reason: ClosingReason): Promise<void> {
     const { records, folder, options, recovered } = this.parts;
-    if (reason === 'dropped') this.queue.abandon(() => this.closedError(reason));
     if (reason !== 'closed') this.queue.abandon(() => this.closedError(reason));
     await this.queue.settled();
     await this.checkpointer.stop();

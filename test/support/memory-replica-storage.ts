@@ -66,6 +66,10 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     });
   }
 
+  newestWithin(limits: { entries: number }): number {
+    return Math.max(this.state.firstSequence, this.state.lastSequence + 1 - limits.entries);
+  }
+
   async trim(sequence: number): Promise<void> {
     const gone = this.entries.filter((entry) => entry.sequence < sequence);
     if (gone.length === 0) return;

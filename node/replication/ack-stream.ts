@@ -1,0 +1,97 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { FrameSender } from '../../shared/rpc/frame-sender';
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { AppendAck, AppendMessage } from './core/messages';
+import { ackToWire, appendFromWire, type WireAck, type WireAppend } from './replication-frames';
+
+/** A connection that takes nothing for this long is given up. */
+const STALL_MS = 3_000;
+const ACK_BYTES = 200;
+/** Pieces of payloads that wait for their append: more than one of the longest is not sent at a time. */
+const PIECES_BYTES_MAX = 256 * 1024 * 1024;
+
+interface Frame {
+  node: string;
+  pieces: { payloadId: number; bytes: Buffer }[];
+  appends: WireAppend[];
+}
+
+/** The receiving end of a stream of appends; acknowledgements go back on it. */
+export class AckStream {
+  /** The sender's name, '' before its first frame. */
+  node = '';
+  private readonly call: ServerDuplexStream<Frame, { acks: WireAck[] }>;
+  private readonly sender: FrameSender<{ acks: WireAck[] }>;
+  private readonly pieces = new Map<number, Buffer[]>();
+  private piecesBytes = 0;
+
+  constructor(parts: {
+    call: ServerDuplexStream<Frame, { acks: WireAck[] }>;
+    named: () => void;
+    append: (shard: ShardId, message: AppendMessage) => void;
+    ended: () => void;
+  }) {
+    this.call = parts.call;
+    this.sender = new FrameSender({
+      emptyFrame: () => ({ acks: [] as WireAck[] }),
+      write: (frame, taken) => void this.call.write(frame, (error?: Error | null) => error ?? taken()),
+      stallMs: STALL_MS,
+      stalled: () => this.close(),
+    });
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      this.sender.close();
+      parts.ended();
+    };
+    this.call.on('data', (frame: Frame) => {
+      if (isOver) return;
+      if (this.node === '') {
+        if (frame.node === '') return this.close();
+        this.node = frame.node;
+        parts.named();
+      }
+      for (const { payloadId, bytes } of frame.pieces) this.keepPiece(payloadId, bytes);
+      for (const wire of frame.appends) {
+        const { shard, message } = appendFromWire(wire, this.node, (payloadId) => this.join(payloadId));
+        parts.append(shard, message);
+      }
+      return undefined;
+    });
+    this.call.on('end', () => {
+      this.call.end();
+      end();
+    });
+    this.call.on('close', end);
+    this.call.on('cancelled', end);
+    this.call.on('error', end);
+  }
+
+  send(shard: ShardId, ack: AppendAck): void {
+    const wire = ackToWire(shard, ack);
+    this.sender.push({ bytes: ACK_BYTES, addTo: (frame) => frame.acks.push(wire) });
+  }
+
+  close(): void {
+    this.call.end();
+    this.call.destroy();
+  }
+
+  private keepPiece(payloadId: number, bytes: Buffer): void {
+    this.piecesBytes += bytes.length;
+    if (this.piecesBytes > PIECES_BYTES_MAX) return this.close();
+    const known = this.pieces.get(payloadId);
+    if (known === undefined) this.pieces.set(payloadId, [bytes]);
+    else known.push(bytes);
+    return undefined;
+  }
+
+  private join(payloadId: number): Buffer {
+    const pieces = this.pieces.get(payloadId) ?? [];
+    this.pieces.delete(payloadId);
+    const payload = Buffer.concat(pieces);
+    this.piecesBytes -= payload.length;
+    return payload;
+  }
+}

@@ -1,0 +1,94 @@
+import { FrameSender } from '../../shared/rpc/frame-sender';
+import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { AppendAck, AppendMessage } from './core/messages';
+import { bytesOf } from './entry-cache';
+import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
+import { replicationDefinition } from './replication-definition';
+
+/** What waits for a node that takes nothing; past it the stream is given up, and what is still wanted is sent anew. */
+const QUEUE_BYTES_MAX = 192 * 1024 * 1024;
+/** A connection that takes nothing for this long is given up. */
+const STALL_MS = 3_000;
+const HEADER_BYTES = 300;
+
+interface Frame {
+  node: string;
+  pieces: { payloadId: number; bytes: Buffer }[];
+  appends: WireAppend[];
+}
+
+/** One stream of appends to another node, from its opening to its end; acknowledgements come back on it. */
+export class AppendStream {
+  private readonly channel: RpcChannel;
+  private readonly stream: RpcStream<Frame>;
+  private readonly sender: FrameSender<Frame>;
+  private nextPayloadId = 1;
+  private isFirst = true;
+  private isOver = false;
+
+  constructor(parts: {
+    address: string;
+    nodeId: string;
+    credentials: ClusterCredentials;
+    hears: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
+  }) {
+    const { nodeId, hears } = parts;
+    this.channel = new RpcChannel({ address: parts.address, credentials: parts.credentials });
+    this.stream = this.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
+      ready: hears.ready,
+      frame: (frame) => {
+        for (const wire of frame.acks) {
+          const found = ackFromWire(wire);
+          if (found !== null) hears.ack(found.shard, found.ack);
+        }
+      },
+      ended: (end) => {
+        this.close();
+        hears.ended(end);
+      },
+    });
+    this.sender = new FrameSender<Frame>({
+      emptyFrame: () => {
+        const node = this.isFirst ? nodeId : '';
+        this.isFirst = false;
+        return { node, pieces: [], appends: [] };
+      },
+      write: (frame, taken) => this.stream.write(frame, taken),
+      stallMs: STALL_MS,
+      stalled: () => this.stream.cancel(),
+    });
+  }
+
+  send(shard: ShardId, message: AppendMessage): void {
+    if (this.isOver) return;
+    const append = appendToWire(shard, message, (payload) => this.sendPieces(payload));
+    let bytes = HEADER_BYTES + message.recorded.length * HEADER_BYTES;
+    message.entries.forEach((entry, i) => {
+      bytes += append.entries[i].write?.payloadId === 0 ? bytesOf(entry) : HEADER_BYTES;
+    });
+    this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) });
+    if (this.sender.queuedBytes > QUEUE_BYTES_MAX) this.stream.cancel();
+  }
+
+  close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.sender.close();
+    this.stream.cancel();
+    this.channel.close();
+  }
+
+  /** Sends a payload that is too long for a frame ahead of its append; answers its id, 0 for one that is not. */
+  private sendPieces(payload: Buffer): number {
+    if (payload.length <= FRAME_BYTES) return 0;
+    const payloadId = this.nextPayloadId++;
+    for (let start = 0; start < payload.length; start += FRAME_BYTES) {
+      const bytes = payload.subarray(start, start + FRAME_BYTES);
+      this.sender.push({ bytes: bytes.length + HEADER_BYTES, addTo: (frame) => frame.pieces.push({ payloadId, bytes }) });
+    }
+    return payloadId;
+  }
+}

@@ -1,0 +1,135 @@
+import type { Logger } from '../../shared/logs/logger';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { AckStream } from './ack-stream';
+import { AppendStream } from './append-stream';
+import type { AppendAck, AppendMessage } from './core/messages';
+import type { ReplicationLinks, ReplicationReceiver } from './replication-links';
+
+/** A node that can't be reached is tried again after this long, then twice as long and so on. */
+const RETRY_MS = 50;
+const RETRY_MAX_MS = 1_000;
+/** A stream that is not up by then is given up: the other side took the connection and says nothing. */
+const READY_WITHIN_MS = 3_000;
+
+interface Outbound {
+  address: string;
+  stream: AppendStream | null;
+  isReady: boolean;
+  openedAtMs: number;
+  retryAtMs: number;
+  retryMs: number;
+}
+
+/**
+ * Messages between replicas on gRPC streams: one to each node that this one sends appends to, opened when there is
+ * something to send (a primary always has: its heartbeats) and opened again when it breaks.
+ */
+export class GrpcReplicationLinks implements ReplicationLinks {
+  private readonly nodeId: string;
+  private readonly addressOf: (node: string) => string | null;
+  private readonly credentials: ClusterCredentials;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly outbound = new Map<string, Outbound>();
+  private readonly inbound = new Map<string, AckStream>();
+  private receiver: ReplicationReceiver | null = null;
+  private closed = false;
+
+  /** `addressOf`: host:port of a node's gRPC services; null when it is not known. */
+  constructor(options: { nodeId: string; addressOf: (node: string) => string | null; credentials: ClusterCredentials; clock: Clock; log: Logger }) {
+    this.nodeId = options.nodeId;
+    this.addressOf = options.addressOf;
+    this.credentials = options.credentials;
+    this.clock = options.clock;
+    this.log = options.log;
+  }
+
+  /** Names who hears what arrives. */
+  deliverTo(receiver: ReplicationReceiver): void {
+    this.receiver = receiver;
+  }
+
+  sendAppend(to: string, shard: ShardId, message: AppendMessage): void {
+    this.streamTo(to)?.send(shard, message);
+  }
+
+  sendAck(to: string, shard: ShardId, ack: AppendAck): void {
+    this.inbound.get(to)?.send(shard, ack);
+  }
+
+  /** A node has opened a stream of appends to this one; the one before, if there is one, is over. */
+  accept(stream: AckStream): void {
+    const before = this.inbound.get(stream.node);
+    this.inbound.set(stream.node, stream);
+    if (before !== undefined && before !== stream) before.close();
+  }
+
+  left(stream: AckStream): void {
+    if (this.inbound.get(stream.node) === stream) this.inbound.delete(stream.node);
+  }
+
+  arrived(shard: ShardId, message: AppendMessage): void {
+    this.receiver?.onAppend(shard, message);
+  }
+
+  close(): void {
+    this.closed = true;
+    for (const { stream } of this.outbound.values()) stream?.close();
+    for (const stream of [...this.inbound.values()]) stream.close();
+    this.outbound.clear();
+    this.inbound.clear();
+  }
+
+  private streamTo(node: string): AppendStream | null {
+    if (this.closed) return null;
+    const address = this.addressOf(node);
+    if (address === null) return null;
+    const nowMs = this.clock.monotonicMs();
+    let outbound = this.outbound.get(node);
+    if (outbound !== undefined && outbound.address !== address) {
+      outbound.stream?.close();
+      outbound = undefined;
+    }
+    if (outbound === undefined) {
+      outbound = { address, stream: null, isReady: false, openedAtMs: 0, retryAtMs: 0, retryMs: RETRY_MS };
+      this.outbound.set(node, outbound);
+    }
+    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) this.lost(node, outbound, outbound.stream, 'it does not answer');
+    if (outbound.stream === null && nowMs >= outbound.retryAtMs) this.open(node, outbound, nowMs);
+    return outbound.stream;
+  }
+
+  private open(node: string, outbound: Outbound, nowMs: number): void {
+    outbound.isReady = false;
+    outbound.openedAtMs = nowMs;
+    const stream: AppendStream = new AppendStream({
+      address: outbound.address,
+      nodeId: this.nodeId,
+      credentials: this.credentials,
+      hears: {
+        ready: () => {
+          if (outbound.stream !== stream) return;
+          outbound.isReady = true;
+          outbound.retryMs = RETRY_MS;
+          this.receiver?.onStreamStarted(node);
+        },
+        ack: (shard, ack) => {
+          if (outbound.stream === stream) this.receiver?.onAck(shard, ack);
+        },
+        ended: (end) => this.lost(node, outbound, stream, end.reason),
+      },
+    });
+    outbound.stream = stream;
+  }
+
+  private lost(node: string, outbound: Outbound, stream: AppendStream, reason: string): void {
+    if (outbound.stream !== stream) return;
+    outbound.stream = null;
+    stream.close();
+    if (outbound.isReady) this.log.warn({ node, reason }, 'the replication stream to a node broke; it is set up anew');
+    outbound.retryAtMs = this.clock.monotonicMs() + outbound.retryMs;
+    outbound.retryMs = Math.min(outbound.retryMs * 2, RETRY_MAX_MS);
+  }
+}

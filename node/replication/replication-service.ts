@@ -1,0 +1,41 @@
+import { Metadata, type ServerDuplexStream, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { RpcService } from '../../shared/rpc/rpc-server';
+import { AckStream } from './ack-stream';
+import type { GrpcReplicationLinks } from './grpc-replication-links';
+import { replicationDefinition } from './replication-definition';
+import type { SnapshotReceiver } from './snapshot-receiver';
+
+/** The gRPC service by which other nodes reach this one's replicas. */
+export class ReplicationService implements RpcService {
+  readonly definition: ServiceDefinition = replicationDefinition;
+  readonly handlers: UntypedServiceImplementation;
+  private readonly streams = new Set<AckStream>();
+
+  constructor(options: { links: GrpcReplicationLinks; snapshots: SnapshotReceiver }) {
+    const { links, snapshots } = options;
+    this.handlers = {
+      Exchange: (call: ServerDuplexStream<any, any>) => {
+        // The sender waits for this word before it counts on the stream.
+        call.sendMetadata(new Metadata());
+        const stream: AckStream = new AckStream({
+          call,
+          named: () => links.accept(stream),
+          append: (shard, message) => links.arrived(shard, message),
+          ended: () => {
+            this.streams.delete(stream);
+            links.left(stream);
+          },
+        });
+        this.streams.add(stream);
+      },
+      Install: (call: ServerDuplexStream<any, any>) => {
+        call.sendMetadata(new Metadata());
+        snapshots.receive(call);
+      },
+    };
+  }
+
+  async drain(): Promise<void> {
+    for (const stream of [...this.streams]) stream.close();
+  }
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+import { operationsFromBytes } from '../../shared/shard/operation-codec';
+import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { logEntryFromBytes, logEntryToBytes } from './log-entry-codec';
+import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKey, logKeyFrom, pairFromBytes, pairToBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE } from './log-keys';
+import type { AppliedEntry, EpochStart, LogEntry, ReplicaState, ReplicaStorage } from './replica-storage';
+import { SettledWrites } from './settled-writes';
+
+/** Payload applied to the records in one batch: larger ones gain nothing and keep readers of the log waiting. */
+const APPLY_BYTES_MAX = 8 * 1024 * 1024;
+/** Entries per page of a read of the log; each may be megabytes long. */
+const READ_PAGE = 16;
+/** Entries kept until they are applied; a replica that applies slower than it appends reads the others back. */
+const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
+
+interface LogChange {
+  truncateAfter?: number;
+  entries?: LogEntry[];
+  promisedEpoch?: number;
+  lastLedEpoch?: number;
+}
+
+interface Waiting {
+  change: LogChange;
+  done: () => void;
+  fail: (error: unknown) => void;
+}
+
+/** What fills the records of the shard whose log this is. */
+export interface LoggedShard {
+  applyLogged(requests: WriteOperation[][], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]>;
+}
+
+/**
+ * The log of a replica in the store that also holds its shard's records. An append is synced, and appends that wait
+ * share a sync; the records' batches are not, because the log repeats them. The store and the shard are the caller's.
+ */
+export class RocksReplicaStorage implements ReplicaStorage {
+  readonly state: ReplicaState;
+  private readonly store: KeyValueStore;
+  private readonly shard: LoggedShard;
+  private readonly settled: SettledWrites;
+  /** Entries that are not applied yet, so that applying does not read what was just written. */
+  private readonly unapplied = new Map<number, LogEntry>();
+  private unappliedBytes = 0;
+  /** Bytes of the log's entries, as far as this process has written them. */
+  private readonly sizes = new Map<number, number>();
+  private waiting: Waiting[] = [];
+  private writing: Promise<void> | null = null;
+  private applying: Promise<unknown> = Promise.resolve();
+  private pinnedFrom = new Set<{ sequence: number }>();
+  private failure: unknown = null;
+
+  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites }) {
+    this.store = parts.store;
+    this.shard = parts.shard;
+    this.state = parts.state;
+    this.settled = parts.settled;
+  }
+
+  /** Errors: storage_failed, also for a log with a gap. */
+  static async open(parts: { store: KeyValueStore; shard: LoggedShard }): Promise<RocksReplicaStorage> {
+    const { store } = parts;
+    const [promises, applied, base] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY]);
+    const [promisedEpoch, lastLedEpoch] = promises === undefined ? [0, 0] : pairFromBytes(promises);
+    const [baseSequence, precedingEpoch] = base === undefined ? [0, 0] : pairFromBytes(base);
+    const sessions: KeyValueEntry[] = [];
+    for await (const page of store.scan(SESSIONS_RANGE)) sessions.push(...page);
+    const settled = SettledWrites.load(sessions);
+    let lastSequence = baseSequence;
+    const epochStarts: EpochStart[] = [];
+    for await (const page of store.scan({ from: logKeyFrom(baseSequence + 1), to: LOG_RANGE.to, values: false })) {
+      for (const { key } of page) {
+        const { sequence, epoch } = positionOfLogKey(key);
+        if (sequence !== lastSequence + 1) throw new QuiverError('storage_failed', `the log has a gap after ${lastSequence}`);
+        lastSequence = sequence;
+        if (epochStarts.length === 0 || epoch > epochStarts[epochStarts.length - 1].epoch) epochStarts.push({ epoch, sequence });
+      }
+    }
+    const appliedSequence = applied === undefined ? 0 : pairFromBytes(applied)[0];
+    if (appliedSequence > lastSequence) throw new QuiverError('storage_failed', `the records are ahead of the log: ${appliedSequence} and ${lastSequence}`);
+    const state: ReplicaState = {
+      promisedEpoch, lastLedEpoch, firstSequence: baseSequence + 1, lastSequence, precedingEpoch, epochStarts, appliedSequence, settled: settled.all(),
+    };
+    return new RocksReplicaStorage({ ...parts, state, settled });
+  }
+
+  append(change: LogChange): Promise<void> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    for (const entry of change.entries ?? []) this.keep(entry);
+    return new Promise((done, fail) => {
+      this.waiting.push({ change, done, fail });
+      this.writing ??= this.writeAll();
+    });
+  }
+
+  async read(fromSequence: number, maxBytes: number): Promise<LogEntry[]> {
+    if (fromSequence < this.state.firstSequence) throw new QuiverError('internal', `entry ${fromSequence} of the log is trimmed away`);
+    const entries: LogEntry[] = [];
+    let bytes = 0;
+    for await (const page of this.store.scan({ from: logKeyFrom(fromSequence), to: LOG_RANGE.to, pageSize: READ_PAGE })) {
+      for (const { key, value } of page) {
+        bytes += value.length;
+        if (entries.length > 0 && bytes > maxBytes) return entries;
+        entries.push(logEntryFromBytes(value, positionOfLogKey(key)));
+      }
+    }
+    return entries;
+  }
+
+  apply(sequence: number): Promise<AppliedEntry[]> {
+    const result = this.applying.then(() => this.applyUpTo(sequence));
+    this.applying = result.catch((error: unknown) => {
+      this.failure ??= error;
+    });
+    return result;
+  }
+
+  newestWithin(limits: { entries: number; bytes: number }): number {
+    const { firstSequence, lastSequence } = this.state;
+    const first = Math.max(firstSequence, lastSequence + 1 - limits.entries);
+    let bytes = 0;
+    for (let sequence = lastSequence; sequence >= first; sequence -= 1) {
+      bytes += this.sizes.get(sequence) ?? 0;
+      if (bytes > limits.bytes) return sequence + 1;
+    }
+    return first;
+  }
+
+  async trim(sequence: number): Promise<void> {
+    const pinned = Math.min(...[...this.pinnedFrom].map((pin) => pin.sequence));
+    const first = Math.min(sequence, pinned, this.state.appliedSequence + 1);
+    const { state } = this;
+    if (first <= state.firstSequence) return;
+    const from = state.firstSequence;
+    const epoch = this.epochAt(first - 1);
+    await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }], { sync: false });
+    state.firstSequence = first;
+    state.precedingEpoch = epoch;
+    for (let gone = from; gone < first; gone += 1) this.sizes.delete(gone);
+    while (state.epochStarts.length > 0 && (state.epochStarts[1]?.sequence ?? state.lastSequence + 1) <= first) state.epochStarts.shift();
+    await this.store.clear({ from: logKeyFrom(from), to: logKeyFrom(first) });
+  }
+
+  /** Keeps every entry after the applied ones until the function returned is called. */
+  pin(): () => void {
+    const pin = { sequence: this.state.appliedSequence + 1 };
+    this.pinnedFrom.add(pin);
+    return () => this.pinnedFrom.delete(pin);
+  }
+
+  /** Epoch of an entry of the log, or of the one before its first. */
+  epochAt(sequence: number): number {
+    const { firstSequence, precedingEpoch, epochStarts } = this.state;
+    if (sequence < firstSequence) return precedingEpoch;
+    return [...epochStarts].reverse().find((start) => start.sequence <= sequence)?.epoch ?? precedingEpoch;
+  }
+
+  async close(): Promise<void> {
+    this.failure ??= new QuiverError('unavailable', 'the replica is closed');
+    await this.applying;
+    while (this.writing !== null) await this.writing;
+  }
+
+  private async writeAll(): Promise<void> {
+    // Appends of the same turn of the event loop share the first sync.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      const batch = this.waiting;
+      this.waiting = [];
+      try {
+        await this.writeBatch(batch.map(({ change }) => change));
+        for (const { done } of batch) done();
+      } catch (error) {
+        // What reached the disk is unknown, and a failed sync must never be tried again.
+        this.failure ??= error;
+        for (const { fail } of [...batch, ...this.waiting.splice(0)]) fail(error);
+      }
+    }
+    this.writing = null;
+  }
+
+  private async writeBatch(changes: LogChange[]): Promise<void> {
+    const { state } = this;
+    /** By key, the last change of one wins: RocksDB takes them in order, and so must what is removed and put again. */
+    const writes: KeyValueChange[] = [];
+    let { promisedEpoch, lastLedEpoch, lastSequence } = state;
+    let epochStarts = [...state.epochStarts];
+    const epochOf = (sequence: number): number => [...epochStarts].reverse().find((start) => start.sequence <= sequence)?.epoch ?? state.precedingEpoch;
+    for (const change of changes) {
+      if (change.truncateAfter !== undefined) {
+        assert(change.truncateAfter >= state.appliedSequence, 'an applied entry is never taken back');
+        for (let sequence = lastSequence; sequence > change.truncateAfter; sequence -= 1) {
+          writes.push({ type: 'delete', key: logKey(sequence, epochOf(sequence)) });
+          if (this.unapplied.get(sequence)?.epoch === epochOf(sequence)) this.forget(sequence);
+        }
+        lastSequence = Math.min(lastSequence, change.truncateAfter);
+        epochStarts = epochStarts.filter(({ sequence }) => sequence <= lastSequence);
+      }
+      for (const entry of change.entries ?? []) {
+        assert.equal(entry.sequence, lastSequence + 1, 'a gap in the log');
+        const value = logEntryToBytes(entry);
+        writes.push({ type: 'put', key: logKey(entry.sequence, entry.epoch), value });
+        this.sizes.set(entry.sequence, value.length);
+        lastSequence = entry.sequence;
+        if (epochStarts.length === 0 || entry.epoch > epochStarts[epochStarts.length - 1].epoch) epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
+      }
+      promisedEpoch = Math.max(promisedEpoch, change.promisedEpoch ?? 0);
+      lastLedEpoch = Math.max(lastLedEpoch, change.lastLedEpoch ?? 0);
+    }
+    if (promisedEpoch !== state.promisedEpoch || lastLedEpoch !== state.lastLedEpoch) {
+      writes.push({ type: 'put', key: PROMISES_KEY, value: pairToBytes(promisedEpoch, lastLedEpoch) });
+    }
+    await this.store.write(writes, { sync: true });
+    Object.assign(state, { promisedEpoch, lastLedEpoch, lastSequence, epochStarts });
+  }
+
+  private async applyUpTo(sequence: number): Promise<AppliedEntry[]> {
+    const results: AppliedEntry[] = [];
+    while (this.state.appliedSequence < sequence) results.push(...(await this.applyBatch(await this.toApply(sequence))));
+    return results;
+  }
+
+  /** The next entries to be applied, at least one, up to some bytes. */
+  private async toApply(sequence: number): Promise<LogEntry[]> {
+    const entries: LogEntry[] = [];
+    let bytes = 0;
+    for (let at = this.state.appliedSequence + 1; at <= sequence && bytes < APPLY_BYTES_MAX; at += 1) {
+      const entry = this.unapplied.get(at);
+      if (entry === undefined) {
+        if (entries.length > 0) return entries;
+        return (await this.read(at, APPLY_BYTES_MAX)).filter((read) => read.sequence <= sequence);
+      }
+      entries.push(entry);
+      bytes += entry.write?.payload.length ?? 0;
+    }
+    return entries;
+  }
+
+  private async applyBatch(entries: LogEntry[]): Promise<AppliedEntry[]> {
+    if (entries.length === 0) throw new QuiverError('storage_failed', `the log ends before ${this.state.appliedSequence + 1}`);
+    const last = entries[entries.length - 1];
+    const requests: WriteOperation[][] = [];
+    const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, outcomes: null }));
+    const fresh: number[] = [];
+    entries.forEach((entry, i) => {
+      if (entry.write === null) return;
+      const verdict = this.settled.begin(entry.write.source, entry.sequence);
+      if (verdict.type === 'repeats') results[i].duplicateOf = verdict.sequence;
+      if (verdict.type !== 'new') return;
+      fresh.push(i);
+      requests.push(operationsFromBytes(entry.write.payload));
+    });
+    await this.shard.applyLogged(requests, (outcomes) => {
+      fresh.forEach((i, place) => {
+        results[i].outcomes = outcomes[place];
+        const { write } = entries[i];
+        if (write !== null) this.settled.finish(write.source, outcomes[place]);
+      });
+      return [...this.settled.changes(), { type: 'put', key: APPLIED_KEY, value: pairToBytes(last.sequence, last.epoch) }];
+    });
+    for (const { sequence } of entries) this.forget(sequence);
+    this.state.appliedSequence = last.sequence;
+    return results;
+  }
+
+  private keep(entry: LogEntry): void {
+    this.forget(entry.sequence);
+    const bytes = entry.write?.payload.length ?? 0;
+    if (this.unappliedBytes + bytes > UNAPPLIED_BYTES_MAX) return;
+    this.unapplied.set(entry.sequence, entry);
+    this.unappliedBytes += bytes;
+  }
+
+  private forget(sequence: number): void {
+    const entry = this.unapplied.get(sequence);
+    if (entry === undefined) return;
+    this.unapplied.delete(sequence);
+    this.unappliedBytes -= entry.write?.payload.length ?? 0;
+  }
+}

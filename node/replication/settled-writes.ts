@@ -1,0 +1,98 @@
+import type { KeyValueChange, KeyValueEntry } from '../../shared/kv/key-value-store';
+import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../rpc/node-shards';
+import { sessionKey, sessionOfKey } from './log-keys';
+import type { SettledWrite } from './replica-storage';
+
+/** Sessions remembered; the one that has been quiet longest goes first. Coordinators that live at once are far fewer. */
+const SESSIONS_MAX = 256;
+
+const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a' };
+const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent' };
+
+interface Known {
+  sequence: number;
+  /** One letter per outcome. */
+  outcomes: string;
+}
+
+interface Session {
+  settledBelow: number;
+  /** Sequence of its latest write. */
+  last: number;
+  writes: Map<number, Known>;
+}
+
+/**
+ * Which writes the records hold, by the names that their sessions gave them, so that one which is in the log twice is
+ * applied once. Decided by the log alone and stored with the records: the same on every replica and after a restart.
+ */
+export class SettledWrites {
+  private readonly sessions = new Map<string, Session>();
+  private readonly touched = new Set<string>();
+
+  /** From the entries of SESSIONS_RANGE. */
+  static load(entries: KeyValueEntry[]): SettledWrites {
+    const settled = new SettledWrites();
+    for (const { key, value } of entries) {
+      const json = JSON.parse(value.toString()) as { below: number; last: number; writes: [number, number, string][] };
+      const writes = new Map(json.writes.map(([requestNumber, sequence, outcomes]) => [requestNumber, { sequence, outcomes }]));
+      settled.sessions.set(sessionOfKey(key), { settledBelow: json.below, last: json.last, writes });
+    }
+    return settled;
+  }
+
+  /** Takes note of an entry that is to be applied; answers whether its write is new, or which entry it repeats. */
+  begin(source: WriteSource, sequence: number): { type: 'new' } | { type: 'givenUp' } | { type: 'repeats'; sequence: number } {
+    const session = this.sessions.get(source.session) ?? { settledBelow: 0, last: 0, writes: new Map<number, Known>() };
+    this.sessions.set(source.session, session);
+    this.touched.add(source.session);
+    const known = session.writes.get(source.requestNumber);
+    const isGivenUp = source.requestNumber < session.settledBelow;
+    session.last = sequence;
+    if (source.settledBelow > session.settledBelow) {
+      session.settledBelow = source.settledBelow;
+      for (const number of session.writes.keys()) if (number < source.settledBelow) session.writes.delete(number);
+    }
+    if (known !== undefined) return { type: 'repeats', sequence: known.sequence };
+    if (isGivenUp) return { type: 'givenUp' };
+    session.writes.set(source.requestNumber, { sequence, outcomes: '' });
+    return { type: 'new' };
+  }
+
+  finish(source: WriteSource, outcomes: WriteOutcome[]): void {
+    const known = this.sessions.get(source.session)?.writes.get(source.requestNumber);
+    if (known !== undefined) known.outcomes = outcomes.map((outcome) => LETTER_OF[outcome]).join('');
+  }
+
+  /** What has to be stored for everything since the last call. */
+  changes(): KeyValueChange[] {
+    const changes: KeyValueChange[] = [];
+    for (const name of this.touched) {
+      const session = this.sessions.get(name);
+      if (session !== undefined) changes.push({ type: 'put', key: sessionKey(name), value: sessionToBytes(session) });
+    }
+    this.touched.clear();
+    while (this.sessions.size > SESSIONS_MAX) {
+      const [oldest] = [...this.sessions].reduce((least, one) => (one[1].last < least[1].last ? one : least));
+      this.sessions.delete(oldest);
+      changes.push({ type: 'delete', key: sessionKey(oldest) });
+    }
+    return changes;
+  }
+
+  all(): SettledWrite[] {
+    return [...this.sessions].flatMap(([session, { writes }]) =>
+      [...writes].map(([requestNumber, { sequence, outcomes }]) => ({
+        session,
+        requestNumber,
+        sequence,
+        outcomes: [...outcomes].map((letter) => OUTCOME_OF[letter]),
+      })),
+    );
+  }
+}
+
+function sessionToBytes({ settledBelow, last, writes }: Session): Buffer {
+  return Buffer.from(JSON.stringify({ below: settledBelow, last, writes: [...writes].map(([number, { sequence, outcomes }]) => [number, sequence, outcomes]) }));
+}

@@ -1,0 +1,132 @@
+import { rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
+import { crc32 } from '../shard/checksum';
+import { makeStableFolder, syncFolder } from '../shard/stable-folder';
+import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
+
+/**
+ * A copy of a shard as a row of chunks, all of one consistent view of its store:
+ *
+ *   u32 checksum of what follows, u32 number of this chunk from 0, u32 number of entries
+ *   each: u32 key bytes, u32 value bytes, key, value
+ *
+ * The last chunk has no entries. What is applied is among them, and is where the log goes on.
+ */
+const CHUNK_BYTES = 1024 * 1024;
+const HEAD_BYTES = 12;
+
+/** The chunks of a copy. */
+export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
+  let number = 0;
+  let entries: { key: Buffer; value: Buffer }[] = [];
+  let bytes = 0;
+  for await (const page of store.scan(COPIED_RANGE)) {
+    for (const entry of page) {
+      if (!isCopied(entry.key)) continue;
+      entries.push(entry);
+      bytes += entry.key.length + entry.value.length + 8;
+      if (bytes < CHUNK_BYTES) continue;
+      yield chunkToBytes(number++, entries);
+      entries = [];
+      bytes = 0;
+    }
+  }
+  if (entries.length > 0) yield chunkToBytes(number++, entries);
+  yield chunkToBytes(number, []);
+}
+
+/**
+ * Puts a copy in the place of what is in `folder`, whose store must be closed: written aside, complete and on stable
+ * storage before it takes the place; nothing of the old is left. The promises that the replica made are kept. Answers
+ * up to where the copy reaches.
+ * Errors: storage_failed for a copy that is damaged, out of order or ends early; the old data are still there then.
+ */
+export async function installCopy(parts: {
+  folder: string;
+  openStore: (folder: string) => Promise<KeyValueStore>;
+  chunks: AsyncIterable<Buffer>;
+  promises: { promisedEpoch: number; lastLedEpoch: number };
+}): Promise<{ sequence: number; epoch: number }> {
+  const incoming = `${parts.folder}.incoming`;
+  const outgoing = `${parts.folder}.outgoing`;
+  await Promise.all([rm(incoming, { recursive: true, force: true }), rm(outgoing, { recursive: true, force: true })]);
+  await makeStableFolder(incoming);
+  const store = await parts.openStore(join(incoming, 'records'));
+  let position: { sequence: number; epoch: number };
+  try {
+    position = await fill(store, parts.chunks);
+    const base: KeyValueChange[] = [
+      { type: 'put', key: BASE_KEY, value: pairToBytes(position.sequence, position.epoch) },
+      { type: 'put', key: PROMISES_KEY, value: pairToBytes(parts.promises.promisedEpoch, parts.promises.lastLedEpoch) },
+    ];
+    await store.write(base, { sync: true });
+  } finally {
+    await store.close();
+  }
+  await syncFolder(incoming);
+  await rename(parts.folder, outgoing).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  await rename(incoming, parts.folder);
+  await syncFolder(dirname(parts.folder));
+  await rm(outgoing, { recursive: true, force: true });
+  return position;
+}
+
+/** Finishes or undoes an installation that a crash cut short; nothing happens when there was none. */
+export async function settleCopy(folder: string): Promise<void> {
+  // The old data were moved aside and the new ones have not taken their place: the old are what is complete for sure.
+  await rename(`${folder}.outgoing`, folder).catch(() => undefined);
+  await Promise.all([rm(`${folder}.incoming`, { recursive: true, force: true }), rm(`${folder}.outgoing`, { recursive: true, force: true })]);
+}
+
+async function fill(store: KeyValueStore, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number; epoch: number }> {
+  let expected = 0;
+  let isComplete = false;
+  for await (const chunk of chunks) {
+    const { number, entries } = chunkFromBytes(chunk);
+    if (isComplete || number !== expected) throw damaged('chunks are missing or out of order');
+    expected += 1;
+    if (entries.length === 0) isComplete = true;
+    else await store.write(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: false });
+  }
+  if (!isComplete) throw damaged('it ends early');
+  const applied = await store.get(APPLIED_KEY);
+  const [sequence, epoch] = applied === undefined ? [0, 0] : pairFromBytes(applied);
+  return { sequence, epoch };
+}
+
+function chunkToBytes(number: number, entries: { key: Buffer; value: Buffer }[]): Buffer {
+  const parts: Buffer[] = [Buffer.alloc(HEAD_BYTES)];
+  for (const { key, value } of entries) {
+    const lengths = Buffer.allocUnsafe(8);
+    lengths.writeUInt32LE(key.length, 0);
+    lengths.writeUInt32LE(value.length, 4);
+    parts.push(lengths, key, value);
+  }
+  const bytes = Buffer.concat(parts);
+  bytes.writeUInt32LE(number, 4);
+  bytes.writeUInt32LE(entries.length, 8);
+  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
+  return bytes;
+}
+
+function chunkFromBytes(bytes: Buffer): { number: number; entries: { key: Buffer; value: Buffer }[] } {
+  if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) throw damaged('a chunk does not match its checksum');
+  const entries: { key: Buffer; value: Buffer }[] = [];
+  let at = HEAD_BYTES;
+  for (let left = bytes.readUInt32LE(8); left > 0; left -= 1) {
+    const valueAt = at + 8 + bytes.readUInt32LE(at);
+    const end = valueAt + bytes.readUInt32LE(at + 4);
+    entries.push({ key: bytes.subarray(at + 8, valueAt), value: bytes.subarray(valueAt, end) });
+    at = end;
+  }
+  if (at !== bytes.length) throw damaged('a chunk of the wrong length');
+  return { number: bytes.readUInt32LE(4), entries };
+}
+
+function damaged(what: string): QuiverError {
+  return new QuiverError('storage_failed', `a copy of a shard cannot be used: ${what}`);
+}

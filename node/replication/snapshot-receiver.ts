@@ -1,0 +1,80 @@
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardId } from '../../shared/shard/shard-client';
+
+/** A sender that says nothing for this long is given up. */
+const INACTIVITY_MS = 15_000;
+
+interface Part {
+  header?: { collectionUid: string; shard: number; epoch: number } | null;
+  piece?: { bytes: Buffer; isLast: boolean } | null;
+}
+
+/** Puts a copy in the place of a replica's data. Errors: unavailable when it must not, storage_failed when it can't. */
+export type InstallCopy = (id: ShardId, epoch: number, chunks: AsyncIterable<Buffer>) => Promise<{ sequence: number }>;
+
+/** Takes copies of shards from other nodes. */
+export class SnapshotReceiver {
+  private readonly install: InstallCopy;
+  private readonly log: Logger;
+
+  constructor(options: { install: InstallCopy; log: Logger }) {
+    this.install = options.install;
+    this.log = options.log;
+  }
+
+  /** Answers on the call when the copy is in its place or refused. */
+  receive(call: ServerDuplexStream<Part, { installedSequence?: number; refusal?: string }>): void {
+    const parts = call[Symbol.asyncIterator]() as AsyncIterator<Part>;
+    let isOver = false;
+    call.on('close', () => (isOver = true));
+    call.on('cancelled', () => (isOver = true));
+    call.on('error', () => (isOver = true));
+    this.take(parts)
+      .then(
+        ({ sequence }) => ({ installedSequence: sequence }),
+        (error: unknown) => {
+          this.log.warn({ error }, 'a copy of a shard was not installed');
+          return { refusal: error instanceof QuiverError ? error.message : 'it failed' };
+        },
+      )
+      .then((answer) => {
+        if (isOver) return;
+        call.write(answer);
+        call.end();
+      });
+  }
+
+  private async take(parts: AsyncIterator<Part>): Promise<{ sequence: number }> {
+    const { header } = (await next(parts)) ?? {};
+    if (!header) throw new QuiverError('unavailable', 'it does not say what it is of');
+    const { collectionUid, shard, epoch } = header;
+    return this.install({ collectionUid, shard }, epoch, chunksFrom(parts));
+  }
+}
+
+async function* chunksFrom(parts: AsyncIterator<Part>): AsyncIterable<Buffer> {
+  let pieces: Buffer[] = [];
+  for (let part = await next(parts); part !== null; part = await next(parts)) {
+    if (!part.piece) throw new QuiverError('unavailable', 'it has a part that is none');
+    pieces.push(part.piece.bytes);
+    if (!part.piece.isLast) continue;
+    yield Buffer.concat(pieces);
+    pieces = [];
+  }
+}
+
+/** The next part, null after the last. Errors: unavailable when none comes in time or the stream breaks. */
+function next(parts: AsyncIterator<Part>): Promise<Part | null> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new QuiverError('unavailable', 'the sender says nothing more')), INACTIVITY_MS);
+    parts
+      .next()
+      .then(
+        (result) => resolve(result.done === true ? null : result.value),
+        (cause: unknown) => reject(new QuiverError('unavailable', 'the stream broke', { cause })),
+      )
+      .finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,92 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
+import { type ClusterCredentials, RpcChannel, type RpcStream } from '../../shared/rpc/rpc-channel';
+import type { ShardId } from '../../shared/shard/shard-client';
+import { replicationDefinition } from './replication-definition';
+import { chunksOf } from './shard-copy';
+
+/** A receiver that takes nothing for this long is given up. */
+const INACTIVITY_MS = 10_000;
+/** What a receiver may need to put the copy in its place after the last chunk: closing and opening a shard. */
+const INSTALL_MS = 600_000;
+
+interface Part {
+  header?: { collectionUid: string; shard: number; epoch: number };
+  piece?: { bytes: Buffer; isLast: boolean };
+}
+
+interface Answer {
+  installedSequence?: number;
+  refusal?: string;
+}
+
+/** Copies shards to other nodes, no faster in all than a limit allows. */
+export class SnapshotSender {
+  private readonly credentials: ClusterCredentials;
+  private readonly bytesPerSecond: number;
+  /** When the bytes sent so far would have been through at the limit, monotonic. */
+  private paidUntilMs = 0;
+
+  constructor(options: { credentials: ClusterCredentials; bytesPerSecond: number }) {
+    this.credentials = options.credentials;
+    this.bytesPerSecond = options.bytesPerSecond;
+  }
+
+  /** Resolves when the copy is in its place. Errors: unavailable. */
+  async send(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
+    const channel = new RpcChannel({ address: parts.address, credentials: this.credentials });
+    let fail: (error: Error) => void = () => undefined;
+    let done: (answer: Answer) => void = () => undefined;
+    const answered = new Promise<Answer>((resolve, reject) => {
+      done = resolve;
+      fail = reject;
+    });
+    answered.catch(() => undefined);
+    const stream: RpcStream<Part> = channel.open<Part, Answer>(replicationDefinition.Install as never, {
+      ready: () => undefined,
+      frame: (answer) => done(answer),
+      ended: (end) => fail(new QuiverError('unavailable', `the copy was cut short: ${end.reason}`)),
+    });
+    try {
+      const { collectionUid, shard } = parts.id;
+      await this.write(stream, { header: { collectionUid, shard, epoch: parts.epoch } }, answered);
+      for await (const chunk of chunksOf(parts.store)) {
+        for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
+          const bytes = chunk.subarray(start, start + FRAME_BYTES);
+          await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);
+          await this.pause(bytes.length);
+        }
+      }
+      stream.finish();
+      const answer = await within(INSTALL_MS, answered, 'the copy was not installed in time');
+      if (answer.refusal) throw new QuiverError('unavailable', `the copy was refused: ${answer.refusal}`);
+    } finally {
+      stream.cancel();
+      channel.close();
+    }
+  }
+
+  /** Resolves when the connection has taken the part; an answer before the end is a refusal. */
+  private async write(stream: RpcStream<Part>, part: Part, answered: Promise<Answer>): Promise<void> {
+    const taken = new Promise<null>((resolve) => stream.write(part, () => resolve(null)));
+    const early = await within(INACTIVITY_MS, Promise.race([taken, answered]), 'the receiver takes nothing');
+    if (early !== null) throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
+  }
+
+  /** Waits as long as the limit asks for. */
+  private async pause(bytes: number): Promise<void> {
+    const nowMs = performance.now();
+    this.paidUntilMs = Math.max(this.paidUntilMs, nowMs) + (bytes / this.bytesPerSecond) * 1000;
+    const aheadMs = this.paidUntilMs - nowMs;
+    // Less than a timer can do is made up for later.
+    if (aheadMs > 5) await new Promise((wake) => setTimeout(wake, aheadMs));
+  }
+}
+
+function within<Result>(timeoutMs: number, result: Promise<Result>, what: string): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new QuiverError('unavailable', what)), timeoutMs);
+    result.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
