@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
+import { encodingOf } from '../text/text-encoding';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
 
 /**
@@ -9,9 +10,10 @@ import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-c
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
  *            dim × f32, id, metadata, text, zeros to the next multiple of 4
- *   delete   u8 2, u8 0, u16 0, u32 id bytes, id, zeros to the next multiple of 4
+ *   delete   u8 2, u8 flags, u16 0, u32 id bytes, id, zeros to the next multiple of 4
  *
- * Strings are UTF-8. A reader refuses versions that it does not know.
+ * Flags: 1 metadata, 2 text are there; 4 the id, 8 the metadata, 16 the text are UTF-16, being no well-formed Unicode;
+ * strings are UTF-8 otherwise. A reader refuses versions that it does not know.
  */
 const VERSION = 1;
 
@@ -24,8 +26,11 @@ const TYPE_DELETE = 2;
 
 const FLAG_METADATA = 1;
 const FLAG_TEXT = 2;
+const FLAG_ID_UTF16 = 4;
+const FLAG_METADATA_UTF16 = 8;
+const FLAG_TEXT_UTF16 = 16;
+const UPSERT_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
 
-/** The operations as bytes; strings must be well-formed Unicode (a lone surrogate becomes U+FFFD). */
 export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
   let size = HEADER_BYTES;
   for (const operation of operations) size += aligned(operationBytes(operation));
@@ -57,14 +62,24 @@ export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
 }
 
 function operationBytes(operation: WriteOperation): number {
-  const idBytes = Buffer.byteLength(operation.externalId);
+  const idBytes = stringBytes(operation.externalId);
   if (operation.type === 'delete') return DELETE_BYTES + idBytes;
   const { vector, metadata, text } = operation;
-  return UPSERT_BYTES + vector.byteLength + idBytes + optionalBytes(metadata) + optionalBytes(text);
+  return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
 }
 
-function optionalBytes(text: string | undefined): number {
-  return text === undefined ? 0 : Buffer.byteLength(text);
+function stringBytes(text: string | undefined): number {
+  return text === undefined ? 0 : Buffer.byteLength(text, encodingOf(text));
+}
+
+function writeString(bytes: Buffer, at: number, text: string | undefined): number {
+  return text === undefined ? 0 : bytes.write(text, at, encodingOf(text));
+}
+
+/** The flags of a string: `present` when it is there, and `utf16` when it is so encoded. */
+function stringFlags(text: string | undefined, present: number, utf16: number): number {
+  if (text === undefined) return 0;
+  return encodingOf(text) === 'utf8' ? present : present | utf16;
 }
 
 function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): number {
@@ -72,10 +87,13 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   // Plain arrays in memory are little-endian on every platform that Node runs on with this project's addon.
   bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + UPSERT_BYTES);
   const idAt = at + UPSERT_BYTES + vector.byteLength;
-  const idBytes = bytes.write(operation.externalId, idAt);
-  const metadataBytes = metadata === undefined ? 0 : bytes.write(metadata, idAt + idBytes);
-  const textBytes = text === undefined ? 0 : bytes.write(text, idAt + idBytes + metadataBytes);
-  const flags = (metadata === undefined ? 0 : FLAG_METADATA) | (text === undefined ? 0 : FLAG_TEXT);
+  const idBytes = writeString(bytes, idAt, operation.externalId);
+  const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
+  const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
+  const flags =
+    stringFlags(operation.externalId, 0, FLAG_ID_UTF16) |
+    stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) |
+    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
   bytes.writeUInt32LE(TYPE_UPSERT | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   bytes.writeDoubleLE(operation.stamp, at + 8);
@@ -86,8 +104,8 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
 }
 
 function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation): number {
-  const idBytes = bytes.write(operation.externalId, at + DELETE_BYTES);
-  bytes.writeUInt32LE(TYPE_DELETE, at);
+  const idBytes = writeString(bytes, at + DELETE_BYTES, operation.externalId);
+  bytes.writeUInt32LE(TYPE_DELETE | (stringFlags(operation.externalId, 0, FLAG_ID_UTF16) << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   return at + DELETE_BYTES + idBytes;
 }
@@ -111,11 +129,11 @@ class OperationReader {
     const kind = this.bytes.readUInt32LE(start);
     const type = kind & 0xff;
     const flags = kind >>> 8;
-    if (type === TYPE_UPSERT && (flags & ~(FLAG_METADATA | FLAG_TEXT)) === 0) return this.upsert(start, flags);
-    if (type === TYPE_DELETE && flags === 0) {
+    if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return this.upsert(start, flags);
+    if (type === TYPE_DELETE && (flags & ~FLAG_ID_UTF16) === 0) {
       const idBytes = this.bytes.readUInt32LE(start + 4);
       this.need(start, DELETE_BYTES + idBytes);
-      const externalId = this.string(start + DELETE_BYTES, idBytes);
+      const externalId = this.string(start + DELETE_BYTES, idBytes, flags & FLAG_ID_UTF16);
       this.end(start + DELETE_BYTES + idBytes);
       return { type: 'delete', externalId };
     }
@@ -142,11 +160,11 @@ class OperationReader {
     this.end(start + length);
     return {
       type: 'upsert',
-      externalId: this.string(idAt, idBytes),
+      externalId: this.string(idAt, idBytes, flags & FLAG_ID_UTF16),
       vector: this.vector(start + UPSERT_BYTES, vectorBytes),
       stamp,
-      metadata: hasMetadata ? this.string(metadataAt, metadataBytes) : undefined,
-      text: hasText ? this.string(textAt, textBytes) : undefined,
+      metadata: hasMetadata ? this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16) : undefined,
+      text: hasText ? this.string(textAt, textBytes, flags & FLAG_TEXT_UTF16) : undefined,
     };
   }
 
@@ -156,7 +174,11 @@ class OperationReader {
     return start % 4 === 0 ? new Float32Array(buffer, start, length / 4) : new Float32Array(buffer.slice(start, start + length));
   }
 
-  private string(at: number, length: number): string {
+  private string(at: number, length: number, isUtf16: number): string {
+    if (isUtf16 !== 0) {
+      if (length % 2 !== 0) throw malformed('half a code unit');
+      return this.bytes.toString('utf16le', at, at + length);
+    }
     const text = this.bytes.toString('utf8', at, at + length);
     // Bytes that are no UTF-8 decode to U+FFFD, which may also have been written on purpose.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(at, at + length))) throw malformed('a string that is no UTF-8');

@@ -8,7 +8,8 @@ import type { WriteOperation } from '../../shared/shard/shard-client';
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const runs = { seed: SEED, numRuns: 300 };
 
-const anyText = fc.string({ unit: 'binary' });
+/** Lone surrogates included. */
+const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)));
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
   fc.record({ type: fc.constant('delete' as const), externalId: anyText }),
   fc.record({
