@@ -31,6 +31,7 @@ export class ReadsService implements RpcService {
           taken.clear();
           this.streams.delete(stream);
         },
+        stallMs: this.stallMs,
         cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of reads'),
       });
       this.streams.add(stream);
@@ -41,12 +42,14 @@ export class ReadsService implements RpcService {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
+  private readonly stallMs: number;
 
-  /** `runningMax` bounds the reads that run at once, over all coordinators. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; runningMax: number }) {
+  /** `runningMax` bounds the reads that run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; runningMax: number; stallMs: number }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
+    this.stallMs = parts.stallMs;
     this.limit = new RunningLimit(parts.runningMax, 'reads');
   }
 

@@ -7,9 +7,6 @@ const PAUSE_BYTES = 8 * 1024 * 1024;
 /** Running requests can still answer to a paused stream; one that has them pile up to this is cut. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A reader that takes nothing for so long is cut: it can ask again on another stream. */
-const STALL_MS = 10_000;
-
 /** One stream of requests that a node serves: frames in, answers out, with the bounds that keep a slow reader harmless. */
 export class ServedStream<In, Out> {
   private readonly sender: FrameSender<Out>;
@@ -27,6 +24,8 @@ export class ServedStream<In, Out> {
       frame: (frame: In) => void;
       ended: () => void;
       cut: (reason: string) => void;
+      /** A reader that takes nothing for so long is cut: it can ask again on another stream. */
+      stallMs: number;
     },
   ) {
     const { call, emptyFrame, frame } = parts;
@@ -34,7 +33,7 @@ export class ServedStream<In, Out> {
     this.sender = new FrameSender<Out>({
       emptyFrame,
       write: (out, taken) => void call.write(out, (error?: Error | null) => error || taken()),
-      stallMs: STALL_MS,
+      stallMs: parts.stallMs,
       stalled: () => this.cut('the reader takes no answers'),
       taken: () => this.resumeWhenRoom(),
     });

@@ -11,6 +11,9 @@ const RUNNING_READS_MAX = 4_096;
 /** Payloads of writes in a node's memory at once: some of the largest, or thousands of usual ones. */
 const WRITE_BYTES_MAX = 512 * 1024 * 1024;
 
+/** Far beyond a pause of a coordinator's event loop; a reader so late has given up its requests anyway. */
+const STALL_MS = 10_000;
+
 /** The services by which coordinators reach a node's shards, for its RpcServer. */
 export function shardServices(parts: {
   shards: NodeShards;
@@ -18,10 +21,11 @@ export function shardServices(parts: {
   logger: Logger;
   runningReadsMax?: number;
   writeBytesMax?: number;
+  stallMs?: number;
 }): RpcService[] {
-  const { shards, clock, logger } = parts;
+  const { shards, clock, logger, stallMs = STALL_MS } = parts;
   return [
-    new ReadsService({ shards, clock, logger, runningMax: parts.runningReadsMax ?? RUNNING_READS_MAX }),
-    new WritesService({ shards, clock, logger, bytesMax: parts.writeBytesMax ?? WRITE_BYTES_MAX }),
+    new ReadsService({ shards, clock, logger, runningMax: parts.runningReadsMax ?? RUNNING_READS_MAX, stallMs }),
+    new WritesService({ shards, clock, logger, bytesMax: parts.writeBytesMax ?? WRITE_BYTES_MAX, stallMs }),
   ];
 }

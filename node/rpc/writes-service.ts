@@ -37,6 +37,7 @@ export class WritesService implements RpcService {
           for (const id of [...incomplete.keys()]) this.forget(id, incomplete);
           this.streams.delete(stream);
         },
+        stallMs: this.stallMs,
         cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of writes'),
       });
       this.streams.add(stream);
@@ -47,12 +48,14 @@ export class WritesService implements RpcService {
   private readonly clock: Clock;
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
+  private readonly stallMs: number;
 
-  /** `bytesMax` bounds the payloads of the writes that arrive or run at once, over all coordinators. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; bytesMax: number }) {
+  /** `bytesMax` bounds the payloads of the writes that arrive or run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; bytesMax: number; stallMs: number }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
+    this.stallMs = parts.stallMs;
     this.limit = new RunningLimit(parts.bytesMax, 'bytes of writes');
   }
 
