@@ -52,6 +52,7 @@ describe('the house', () => {
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['rocksdb', (path: string) => path === 'shared/kv/rocks-key-value-store.ts'],
     ['prom-client', (path: string) => path.includes('/metrics/')],
+    ['@grpc/grpc-js', (path: string) => path.startsWith('shared/rpc/') || path === 'node/rpc/served-stream.ts'],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);

@@ -1,0 +1,189 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ReadResult } from '../../shared/rpc/read-answer';
+import type { ReadCall } from '../../shared/rpc/read-call';
+import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
+import { operationsToBytes } from '../../shared/shard/operation-codec';
+import type {
+  CallOptions,
+  Hit,
+  KeywordSearch,
+  KeywordStatistics,
+  ScanRequest,
+  ShardClient,
+  ShardId,
+  ShardSpec,
+  ShardStatus,
+  StoredItem,
+  VectorSearch,
+  WriteOperation,
+  WriteOutcome,
+} from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { NamedWrite } from './node-link';
+import { NodeLinks } from './node-links';
+import { type OpenCall, OpenCalls } from './open-calls';
+import { RoutedCalls, type Verdict, isLost, kindOf, notInTime } from './routed-calls';
+import type { ShardRoutes } from './shard-routes';
+import { WriteLedger } from './write-ledger';
+
+/** Where shards are made and removed: what the client leaves to the cluster's controller. As ShardClient's calls. */
+export interface ShardPlacement {
+  open(spec: ShardSpec): Promise<void>;
+  drop(id: ShardId): Promise<void>;
+}
+
+/** How long a read is sent again while its node cannot be reached: a change of primaries, with room. */
+const READ_RETRY_MS = 7_000;
+
+/** What a write may hold, so that its outcomes fit one message. */
+const WRITE_OPERATIONS_MAX = 3_000_000;
+
+/**
+ * The ShardClient for shards on other nodes, each at its primary. Reads are repeated while the primary cannot be reached
+ * or has changed; so are writes, each under one name so that it is applied once.
+ */
+export class GrpcShardClient implements ShardClient {
+  private readonly placement: ShardPlacement;
+  private readonly session: string;
+  private readonly clock: Clock;
+  private readonly readRetryMs: number;
+  private readonly links: NodeLinks;
+  private readonly calls: OpenCalls;
+  private readonly routed: RoutedCalls;
+  private readonly ledger = new WriteLedger();
+
+  /** `session` must never have been used before: nodes remember its writes. `linkEnded` is told of lost connections. */
+  constructor(parts: {
+    routes: ShardRoutes;
+    placement: ShardPlacement;
+    session: string;
+    credentials: ClusterCredentials;
+    clock: Clock;
+    readRetryMs?: number;
+    linkEnded?: (address: string, end: StreamEnd) => void;
+  }) {
+    this.placement = parts.placement;
+    this.session = parts.session;
+    this.clock = parts.clock;
+    this.readRetryMs = parts.readRetryMs ?? READ_RETRY_MS;
+    this.links = new NodeLinks({ credentials: parts.credentials, clock: parts.clock, ended: parts.linkEnded });
+    this.calls = new OpenCalls({ clock: parts.clock });
+    this.routed = new RoutedCalls({ routes: parts.routes, links: this.links, clock: parts.clock });
+  }
+
+  open(spec: ShardSpec): Promise<void> {
+    return this.placement.open(spec);
+  }
+
+  drop(id: ShardId): Promise<void> {
+    return this.placement.drop(id);
+  }
+
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    if (operations.length > WRITE_OPERATIONS_MAX) throw new QuiverError('limit_exceeded', `a write takes at most ${WRITE_OPERATIONS_MAX} operations`);
+    const payload = operationsToBytes(operations);
+    const named = this.ledger.begin(id);
+    let wasSent = false;
+    const write: NamedWrite = {
+      session: this.session,
+      requestNumber: named.requestNumber,
+      settledBelow: named.settledBelow,
+      payload,
+      sent: () => (wasSent = true),
+    };
+    try {
+      return await this.calls.run(
+        call.deadlineMs,
+        (open) => this.writeUntilDone(id, write, open),
+        () => (wasSent ? unconfirmed(id) : notInTime(id)),
+      );
+    } finally {
+      named.settle();
+    }
+  }
+
+  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
+    return hitsOf(await this.read(id, { type: 'search', request }, call));
+  }
+
+  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
+    return hitsOf(await this.read(id, { type: 'score', request }, call));
+  }
+
+  async keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
+    const result = await this.read(id, { type: 'keywordStatistics', terms }, call);
+    return result.type === 'keywordStatistics' ? result.statistics : unexpected(result);
+  }
+
+  async keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
+    return hitsOf(await this.read(id, { type: 'keywordSearch', request }, call));
+  }
+
+  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
+    const result = await this.read(id, { type: 'fetch', request }, call);
+    return result.type === 'items' ? result.items : unexpected(result);
+  }
+
+  async scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
+    const result = await this.read(id, { type: 'scan', request }, call);
+    return result.type === 'items' ? result.items.filter((item) => item !== null) : unexpected(result);
+  }
+
+  async count(id: ShardId, call: CallOptions): Promise<number> {
+    const result = await this.read(id, { type: 'count' }, call);
+    return result.type === 'count' ? result.count : unexpected(result);
+  }
+
+  async status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
+    const result = await this.read(id, { type: 'status' }, call);
+    return result.type === 'status' ? result.status : unexpected(result);
+  }
+
+  /** Ends all calls, as if their deadlines had passed, and all connections. */
+  close(): void {
+    this.calls.close();
+    this.links.close();
+  }
+
+  private read(id: ShardId, what: ReadCall, call: CallOptions): Promise<ReadResult> {
+    return this.calls.run(call.deadlineMs, (open) => this.readUntilDone(id, what, open), () => notInTime(id));
+  }
+
+  private readUntilDone(id: ShardId, what: ReadCall, open: OpenCall): Promise<ReadResult> {
+    let retryUntilMs = 0;
+    const judge = (error: unknown): Verdict => {
+      if (!isLost(error)) return kindOf(error) === 'misrouted' ? 'rerouted' : 'final';
+      const nowMs = this.clock.monotonicMs();
+      if (retryUntilMs === 0) retryUntilMs = nowMs + this.readRetryMs;
+      return nowMs < retryUntilMs ? 'again' : 'final';
+    };
+    return this.routed.run(id, open, (link, to) => link.read(to, what), judge);
+  }
+
+  private writeUntilDone(id: ShardId, write: NamedWrite, open: OpenCall): Promise<WriteOutcome[]> {
+    let isInDoubt = false;
+    const judge = (error: unknown): Verdict => {
+      const kind = kindOf(error);
+      if (kind === 'misrouted') return 'rerouted';
+      if (isLost(error) || kind === 'commit_unknown') {
+        isInDoubt ||= !isLost(error) || error.wasSent;
+        return 'again';
+      }
+      // A node that cannot take this copy says nothing of the earlier one.
+      return isInDoubt && (kind === 'unavailable' || kind === 'overloaded') ? 'again' : 'final';
+    };
+    return this.routed.run(id, open, (link, to) => link.write(to, write), judge);
+  }
+}
+
+function hitsOf(result: ReadResult): Hit[] {
+  return result.type === 'hits' ? result.hits : unexpected(result);
+}
+
+function unexpected(result: ReadResult): never {
+  throw new QuiverError('internal', `a node answered with ${result.type}, which was not asked`);
+}
+
+function unconfirmed(id: ShardId): QuiverError {
+  return new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+}

@@ -1,0 +1,190 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { FrameEntry } from '../../shared/rpc/frame-sender';
+import type { Answer__Output } from '../../shared/rpc/generated/quiver/v1/Answer';
+import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
+import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
+import type { WriteAnswer__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
+import type { WriteAnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
+import type { WriteFrame } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
+import { ENTRY_BYTES_MAX, FRAME_BYTES, TIME_MAX_MS } from '../../shared/rpc/message-bounds';
+import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
+import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
+import { ReadAnswer, type ReadResult } from '../../shared/rpc/read-answer';
+import { type ReadCall, readCallBytes, readCallToProto } from '../../shared/rpc/read-call';
+import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
+import { failureFromProto } from '../../shared/rpc/wire-failure';
+import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import { RequestStream } from './request-stream';
+
+/** A request under way. `answer` fails with what the node reported, or ConnectionLost; it never settles once cancelled. */
+export interface Attempt<Result> {
+  answer: Promise<Result>;
+  cancel(): void;
+}
+
+/** Where and until when a request is to be answered. */
+export interface Addressed {
+  id: ShardId;
+  epoch: number;
+  deadlineMs: number;
+}
+
+/** A write as the wire carries it. */
+export interface NamedWrite {
+  session: string;
+  requestNumber: number;
+  /** Asked when the write is sent. */
+  settledBelow: () => number;
+  payload: Buffer;
+  /** Called when all of the write is on its way: from then on it may be stored. */
+  sent: () => void;
+}
+
+/** A node that does not take a stream within this time is not there: a round trip or three, with TLS, and much patience. */
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** What may wait to be sent to one node, reads and writes apart: some of the largest writes, not all of memory. */
+const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** The fields of a write besides its payload. */
+const WRITE_HEAD_BYTES = 1_024;
+
+/**
+ * The connection to one node: a channel with one stream for reads and one for writes. It connects when made and lives
+ * until either stream ends; then it is over and `ended` is called, once.
+ */
+export class NodeLink {
+  private readonly channel: RpcChannel;
+  private readonly reads: RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
+  private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
+  private readonly clock: Clock;
+  private readonly connectTimer: NodeJS.Timeout;
+  private readonly told: { ready: () => void; ended: (end: StreamEnd) => void };
+  private streamsToCome = 2;
+  private isOver = false;
+
+  constructor(parts: { address: string; credentials: ClusterCredentials; clock: Clock; ready: () => void; ended: (end: StreamEnd) => void }) {
+    this.clock = parts.clock;
+    this.told = parts;
+    this.channel = new RpcChannel({ address: parts.address, credentials: parts.credentials });
+    this.connectTimer = setTimeout(() => this.close({ isRefused: false, reason: 'the node did not take the connection in time' }), CONNECT_TIMEOUT_MS);
+    const life = { channel: this.channel, ready: () => this.noteReady(), ended: (end: StreamEnd) => this.close(end) };
+    this.reads = new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
+      ...life,
+      method: readsDefinition.Exchange,
+      emptyFrame: () => ({ requests: [], cancelledIds: [] }),
+      answersOf: (frame) => frame.answers,
+      addCancelled: (frame, id) => frame.cancelledIds?.push(id),
+    });
+    this.writes = new RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>({
+      ...life,
+      method: writesDefinition.Exchange,
+      emptyFrame: () => ({ requests: [], parts: [], cancelledIds: [] }),
+      answersOf: (frame) => frame.answers,
+      addCancelled: (frame, id) => frame.cancelledIds?.push(id),
+    });
+  }
+
+  read(to: Addressed, call: ReadCall): Attempt<ReadResult> {
+    const bytes = readCallBytes(call);
+    if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
+    refuseWhenFull(this.reads.queuedBytes, bytes);
+    const answer = new ReadAnswer();
+    const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [
+      { bytes, addTo: (frame) => frame.requests?.push({ id, ...this.addressToProto(to), ...readCallToProto(call) }) },
+    ];
+    return attempt(this.reads, entriesOf, (part) => answer.add(part));
+  }
+
+  write(to: Addressed, write: NamedWrite): Attempt<WriteOutcome[]> {
+    refuseWhenFull(this.writes.queuedBytes, write.payload.length);
+    return attempt(
+      this.writes,
+      (id) => this.writeEntries(id, to, write),
+      (answer) => {
+        if (answer.failure) throw failureFromProto(answer.failure);
+        return outcomesFromBytes(answer.outcomes ?? Buffer.alloc(0));
+      },
+      write.sent,
+    );
+  }
+
+  /** Whoever waits for an answer hears that the connection is lost. */
+  close(end: StreamEnd): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.connectTimer);
+    this.reads.close(end);
+    this.writes.close(end);
+    this.channel.close();
+    this.told.ended(end);
+  }
+
+  private writeEntries(id: number, to: Addressed, write: NamedWrite): FrameEntry<WriteFrame>[] {
+    const { session, requestNumber, settledBelow, payload } = write;
+    const first = payload.subarray(0, FRAME_BYTES);
+    const entries: FrameEntry<WriteFrame>[] = [
+      {
+        bytes: first.length + WRITE_HEAD_BYTES,
+        addTo: (frame) =>
+          frame.requests?.push({
+            id,
+            ...this.addressToProto(to),
+            session,
+            requestNumber,
+            settledBelow: settledBelow(),
+            payloadBytes: payload.length,
+            payload: first,
+          }),
+      },
+    ];
+    for (let from = FRAME_BYTES; from < payload.length; from += FRAME_BYTES) {
+      const part = payload.subarray(from, from + FRAME_BYTES);
+      entries.push({ bytes: part.length, addTo: (frame) => frame.parts?.push({ id, payload: part }) });
+    }
+    return entries;
+  }
+
+  private addressToProto(to: Addressed) {
+    const leftMs = Math.ceil(to.deadlineMs - this.clock.monotonicMs());
+    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIME_MAX_MS)) };
+  }
+
+  private noteReady(): void {
+    this.streamsToCome -= 1;
+    if (this.streamsToCome > 0 || this.isOver) return;
+    clearTimeout(this.connectTimer);
+    this.told.ready();
+  }
+}
+
+function attempt<Frame, AnswerFrame, Answer extends { id: number }, Result>(
+  stream: RequestStream<Frame, AnswerFrame, Answer>,
+  entriesOf: (id: number) => FrameEntry<Frame>[],
+  take: (answer: Answer) => Result | undefined,
+  sent?: () => void,
+): Attempt<Result> {
+  let id = 0;
+  const answer = new Promise<Result>((done, fail) => {
+    id = stream.send(entriesOf, {
+      answer: (part) => {
+        try {
+          const result = take(part);
+          if (result === undefined) return 'more';
+          done(result);
+        } catch (error) {
+          fail(error);
+        }
+        return 'complete';
+      },
+      lost: fail,
+      sent,
+    });
+  });
+  return { answer, cancel: () => stream.cancel(id) };
+}
+
+function refuseWhenFull(queuedBytes: number, bytes: number): void {
+  if (queuedBytes > 0 && queuedBytes + bytes > QUEUED_BYTES_MAX) throw new QuiverError('overloaded', 'too much waits to be sent to a node');
+}

@@ -1,0 +1,62 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { TIME_MAX_MS } from '../../shared/rpc/message-bounds';
+import type { Clock } from '../../shared/time/clock';
+
+/** A call whose caller still waits. */
+export interface OpenCall {
+  readonly deadlineMs: number;
+  /** No longer waited for: whatever its work does next is for nothing. */
+  isOver: boolean;
+  /** What is to be done when the caller stops waiting; the work sets it anew for each of its steps. */
+  cancel: () => void;
+}
+
+/** The calls of a client that are waited for: each until its answer, its deadline or the end of the client. */
+export class OpenCalls {
+  private readonly endings = new Set<() => void>();
+  private readonly clock: Clock;
+  private isClosed = false;
+
+  constructor(parts: { clock: Clock }) {
+    this.clock = parts.clock;
+  }
+
+  /**
+   * Answers what `work` answers. When the deadline passes or the client closes, the caller gets `late()` and the work,
+   * if it goes on, is not listened to; when the deadline has passed already, it never begins.
+   */
+  run<Result>(deadlineMs: number, work: (call: OpenCall) => Promise<Result>, late: () => QuiverError): Promise<Result> {
+    const leftMs = deadlineMs - this.clock.monotonicMs();
+    if (this.isClosed || leftMs <= 0) return Promise.reject(late());
+    return new Promise<Result>((done, fail) => {
+      const call: OpenCall = { deadlineMs, isOver: false, cancel: () => undefined };
+      const close = (): void => {
+        call.isOver = true;
+        clearTimeout(timer);
+        this.endings.delete(end);
+      };
+      const end = (): void => {
+        close();
+        call.cancel();
+        fail(late());
+      };
+      const timer = setTimeout(end, Math.min(leftMs, TIME_MAX_MS));
+      this.endings.add(end);
+      work(call).then(
+        (result) => {
+          close();
+          done(result);
+        },
+        (error) => {
+          close();
+          fail(error);
+        },
+      );
+    });
+  }
+
+  close(): void {
+    this.isClosed = true;
+    for (const end of [...this.endings]) end();
+  }
+}

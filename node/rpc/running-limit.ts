@@ -1,0 +1,22 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+
+/** How much of something may be in use at once over all streams of a node; what comes beyond is refused, not queued. */
+export class RunningLimit {
+  private inUse = 0;
+
+  /** `what` names it in the error: "reads", "bytes of writes". */
+  constructor(
+    private readonly max: number,
+    private readonly what: string,
+  ) {}
+
+  /** Errors: overloaded when too much is in use. A single taking above the limit passes when it is alone. */
+  take(amount: number): void {
+    if (this.inUse > 0 && this.inUse + amount > this.max) throw new QuiverError('overloaded', `too many ${this.what} at once on this node`);
+    this.inUse += amount;
+  }
+
+  giveBack(amount: number): void {
+    this.inUse -= amount;
+  }
+}

@@ -1,0 +1,149 @@
+import { QuiverError, isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { WriteAnswer } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
+import type { WriteAnswerFrame } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
+import type { WriteFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
+import type { WriteRequest__Output } from '../../shared/rpc/generated/quiver/v1/WriteRequest';
+import type { WritesHandlers } from '../../shared/rpc/generated/quiver/v1/Writes';
+import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
+import { writesDefinition } from '../../shared/rpc/protocol';
+import type { RpcService } from '../../shared/rpc/rpc-server';
+import { failureToProto } from '../../shared/rpc/wire-failure';
+import type { Clock } from '../../shared/time/clock';
+import type { NodeShards } from './node-shards';
+import { RunningLimit } from './running-limit';
+import { ServedStream } from './served-stream';
+import { WriteParts } from './write-parts';
+
+/** The largest write: as much as a coordinator queues for one node at all. */
+const WRITE_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Memory that a write without vectors still takes: it keeps the number of tiny ones in bounds, too. */
+const WRITE_OVERHEAD_BYTES = 4 * 1024;
+
+const ANSWER_OVERHEAD_BYTES = 128;
+
+/** Takes the writes of coordinators (proto/quiver/v1/writes.proto) for a node's shards. */
+export class WritesService implements RpcService {
+  readonly definition = writesDefinition;
+  readonly handlers: WritesHandlers = {
+    Exchange: (call) => {
+      const incomplete = new Map<number, WriteParts>();
+      const stream: WriteStream = new ServedStream<WriteFrame__Output, WriteAnswerFrame>({
+        call,
+        emptyFrame: () => ({ answers: [] }),
+        frame: (frame) => this.take(frame, stream, incomplete),
+        ended: () => {
+          for (const id of [...incomplete.keys()]) this.forget(id, incomplete);
+          this.streams.delete(stream);
+        },
+        stallMs: this.stallMs,
+        cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of writes'),
+      });
+      this.streams.add(stream);
+    },
+  };
+  private readonly streams = new Set<WriteStream>();
+  private readonly shards: NodeShards;
+  private readonly clock: Clock;
+  private readonly logger: Logger;
+  private readonly limit: RunningLimit;
+  private readonly stallMs: number;
+
+  /** `bytesMax` bounds the payloads of the writes that arrive or run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; bytesMax: number; stallMs: number }) {
+    this.shards = parts.shards;
+    this.clock = parts.clock;
+    this.logger = parts.logger;
+    this.stallMs = parts.stallMs;
+    this.limit = new RunningLimit(parts.bytesMax, 'bytes of writes');
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all([...this.streams].map((stream) => stream.drain()));
+  }
+
+  private take(frame: WriteFrame__Output, stream: WriteStream, incomplete: Map<number, WriteParts>): void {
+    for (const id of frame.cancelledIds) this.forget(id, incomplete);
+    for (const request of frame.requests) {
+      this.attempt(request.id, stream, () => {
+        if (request.payloadBytes > WRITE_BYTES_MAX) throw new QuiverError('limit_exceeded', `a write may take ${WRITE_BYTES_MAX} bytes`);
+        this.limit.take(costOf(request));
+        try {
+          incomplete.set(request.id, new WriteParts(request));
+        } catch (error) {
+          this.limit.giveBack(costOf(request));
+          throw error;
+        }
+      });
+      this.applyWhenWhole(request.id, stream, incomplete);
+    }
+    for (const { id, payload } of frame.parts) {
+      this.attempt(id, stream, () => {
+        try {
+          incomplete.get(id)?.add(payload);
+        } catch (error) {
+          this.forget(id, incomplete);
+          throw error;
+        }
+      });
+      this.applyWhenWhole(id, stream, incomplete);
+    }
+  }
+
+  private applyWhenWhole(id: number, stream: WriteStream, incomplete: Map<number, WriteParts>): void {
+    const parts = incomplete.get(id);
+    const payload = parts?.whole;
+    if (!parts || !payload) return;
+    incomplete.delete(id);
+    void this.apply(parts.request, payload, stream);
+  }
+
+  /** Applies a write and answers it. Never fails. */
+  private async apply(request: WriteRequest__Output, payload: Buffer, stream: WriteStream): Promise<void> {
+    const { id, shard, epoch, remainingMs, session, requestNumber, settledBelow } = request;
+    stream.begin();
+    try {
+      if (!shard) throw new QuiverError('internal', 'a write that names no shard');
+      const call = { epoch, deadlineMs: this.clock.monotonicMs() + remainingMs };
+      const outcomes = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
+      send(stream, { id, outcomes: outcomesToBytes(outcomes) });
+    } catch (error) {
+      this.fail(id, stream, error);
+    } finally {
+      this.limit.giveBack(costOf(request));
+      stream.finish();
+    }
+  }
+
+  private attempt(id: number, stream: WriteStream, step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.fail(id, stream, error);
+    }
+  }
+
+  private fail(id: number, stream: WriteStream, error: unknown): void {
+    if (!isQuiverError(error)) this.logger.error({ error }, 'a write failed for a reason that no caller can know');
+    send(stream, { id, failure: failureToProto(error) });
+  }
+
+  private forget(id: number, incomplete: Map<number, WriteParts>): void {
+    const parts = incomplete.get(id);
+    if (parts === undefined) return;
+    incomplete.delete(id);
+    this.limit.giveBack(costOf(parts.request));
+  }
+}
+
+type WriteStream = ServedStream<WriteFrame__Output, WriteAnswerFrame>;
+
+function costOf(request: WriteRequest__Output): number {
+  return request.payloadBytes + WRITE_OVERHEAD_BYTES;
+}
+
+function send(stream: WriteStream, answer: WriteAnswer): void {
+  const bytes = ANSWER_OVERHEAD_BYTES + (answer.outcomes?.length ?? 0) + (answer.failure?.message?.length ?? 0) * 3;
+  stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
+}

@@ -1,0 +1,36 @@
+import type { ChannelOptions } from '@grpc/grpc-js';
+import { MESSAGE_BYTES_MAX } from './message-bounds';
+
+/**
+ * A connection whose other end has vanished without a word is given up after both: within 3 s, in time for a read to be
+ * answered elsewhere, yet not for a pause of the event loop or the garbage collector.
+ */
+const KEEPALIVE_TIME_MS = 1_000;
+const KEEPALIVE_TIMEOUT_MS = 1_500;
+
+/** How much may be under way on one stream unread: a few frames, where HTTP/2's usual 64 KB would stop at every vector page. */
+const FLOW_CONTROL_BYTES = 4 * 1024 * 1024;
+
+const bothEnds: ChannelOptions = {
+  'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+  'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
+  'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
+  'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+  'grpc-node.flow_control_window': FLOW_CONTROL_BYTES,
+  'grpc.enable_channelz': 0,
+};
+
+export const serverOptions: ChannelOptions = bothEnds;
+
+export const channelOptions: ChannelOptions = {
+  ...bothEnds,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // Each channel has connections of its own, so that closing one that has gone bad gets rid of what was bad.
+  'grpc.use_local_subchannel_pool': 1,
+  // Calls are repeated by those who know whether they may be; members of a cluster reach each other directly.
+  'grpc.enable_retries': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+};

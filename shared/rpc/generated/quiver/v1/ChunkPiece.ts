@@ -1,0 +1,12 @@
+// Original file: proto/quiver/v1/replication.proto
+
+
+export interface ChunkPiece {
+  'bytes'?: (Buffer | Uint8Array | string);
+  'isLast'?: (boolean);
+}
+
+export interface ChunkPiece__Output {
+  'bytes': (Buffer);
+  'isLast': (boolean);
+}

@@ -1,0 +1,10 @@
+// Original file: proto/quiver/v1/administration.proto
+
+
+export interface ReportRequest {
+  'id'?: (number);
+}
+
+export interface ReportRequest__Output {
+  'id': (number);
+}

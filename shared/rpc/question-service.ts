@@ -1,0 +1,39 @@
+import { Metadata, type ServerDuplexStream, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { RpcService } from './rpc-server';
+
+/** A service of one method, Exchange, that answers each message of a stream with one that has the same id. */
+export class QuestionService<Question extends { id: number }, Answer extends { id: number }> implements RpcService {
+  readonly definition: ServiceDefinition;
+  readonly handlers: UntypedServiceImplementation;
+  private readonly streams = new Set<ServerDuplexStream<Question, Answer>>();
+
+  /** A question whose answer fails gets none. */
+  constructor(options: { definition: ServiceDefinition; answer: (question: Question) => Promise<Omit<Answer, 'id'>>; onError: (error: unknown) => void }) {
+    this.definition = options.definition;
+    this.handlers = {
+      Exchange: (call: ServerDuplexStream<Question, Answer>) => {
+        call.sendMetadata(new Metadata());
+        this.streams.add(call);
+        const end = (): boolean => this.streams.delete(call);
+        call.on('data', (question: Question) => {
+          options.answer(question).then(
+            (answer) => this.streams.has(call) && call.write({ ...answer, id: question.id } as Answer),
+            (error: unknown) => options.onError(error),
+          );
+        });
+        call.on('end', () => {
+          end();
+          call.end();
+        });
+        for (const event of ['close', 'cancelled', 'error']) call.on(event, end);
+      },
+    };
+  }
+
+  async drain(): Promise<void> {
+    for (const call of [...this.streams]) {
+      this.streams.delete(call);
+      call.end();
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import type { MethodDefinition } from '@grpc/proto-loader';
+import { RpcChannel, type ClusterCredentials, type RpcStream } from './rpc-channel';
+
+/** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
+const RETRY_MS = 250;
+
+/** A message that names the question it is, or answers. */
+interface Numbered {
+  id: number;
+}
+
+interface Open<Answer> {
+  settle: (answer: Answer | null) => void;
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Questions to another member over one long-lived stream, each with an answer of its own, in any order. Whoever can't
+ * be reached in time gives no answer: null. For small messages that may be lost.
+ */
+export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
+  private readonly address: string;
+  private readonly method: MethodDefinition<Question, unknown, unknown, Answer>;
+  private readonly credentials: ClusterCredentials;
+  private readonly open = new Map<number, Open<Answer>>();
+  private connection: { channel: RpcChannel; stream: RpcStream<Question> } | null = null;
+  private brokeAtMs = -Infinity;
+  private nextId = 1;
+  private closed = false;
+
+  constructor(options: { address: string; method: MethodDefinition<Question, unknown, unknown, Answer>; credentials: ClusterCredentials }) {
+    this.address = options.address;
+    this.method = options.method;
+    this.credentials = options.credentials;
+  }
+
+  /** The answer, or null when there is none within `timeoutMs`. */
+  ask(question: Omit<Question, 'id'>, timeoutMs: number): Promise<Answer | null> {
+    const connection = this.connected();
+    if (connection === null) return Promise.resolve(null);
+    return new Promise((settle) => {
+      const id = this.nextId;
+      this.nextId = (this.nextId % 0xffffffff) + 1;
+      const timer = setTimeout(() => {
+        this.open.delete(id);
+        settle(null);
+      }, timeoutMs);
+      this.open.set(id, { settle, timer });
+      connection.stream.write({ ...question, id } as Question, () => undefined);
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+    this.disconnect();
+  }
+
+  private connected(): { stream: RpcStream<Question> } | null {
+    if (this.connection !== null) return this.connection;
+    if (this.closed || performance.now() - this.brokeAtMs < RETRY_MS) return null;
+    const channel = new RpcChannel({ address: this.address, credentials: this.credentials });
+    const connection = {
+      channel,
+      stream: channel.open<Question, Answer>(this.method, {
+        ready: () => undefined,
+        frame: (answer) => {
+          const found = this.open.get(answer.id);
+          if (found === undefined) return;
+          this.open.delete(answer.id);
+          clearTimeout(found.timer);
+          found.settle(answer);
+        },
+        ended: () => {
+          if (this.connection === connection) this.disconnect();
+        },
+      }),
+    };
+    this.connection = connection;
+    return connection;
+  }
+
+  private disconnect(): void {
+    const { connection } = this;
+    this.connection = null;
+    this.brokeAtMs = performance.now();
+    connection?.stream.cancel();
+    connection?.channel.close();
+    for (const { settle, timer } of this.open.values()) {
+      clearTimeout(timer);
+      settle(null);
+    }
+    this.open.clear();
+  }
+}

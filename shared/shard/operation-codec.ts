@@ -1,0 +1,205 @@
+import { isUtf8 } from 'node:buffer';
+import { QuiverError } from '../errors/quiver-error';
+import { encodingOf } from '../text/text-encoding';
+import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
+
+/**
+ * The operations of one write as bytes, for the wire and for the replicated log. Little-endian; every operation begins
+ * at a multiple of 4 bytes, so that its vector can be looked at where it lies:
+ *
+ *   header   u8 version, 3 zero bytes, u32 number of operations
+ *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
+ *            dim × f32, id, metadata, text, zeros to the next multiple of 4
+ *   delete   u8 2, u8 flags, u16 0, u32 id bytes, id, zeros to the next multiple of 4
+ *
+ * Flags: 1 metadata, 2 text are there; 4 the id, 8 the metadata, 16 the text are UTF-16, being no well-formed Unicode;
+ * strings are UTF-8 otherwise. A reader refuses versions that it does not know.
+ */
+const VERSION = 1;
+
+const HEADER_BYTES = 8;
+const UPSERT_BYTES = 28;
+const DELETE_BYTES = 8;
+
+const TYPE_UPSERT = 1;
+const TYPE_DELETE = 2;
+
+const FLAG_METADATA = 1;
+const FLAG_TEXT = 2;
+const FLAG_ID_UTF16 = 4;
+const FLAG_METADATA_UTF16 = 8;
+const FLAG_TEXT_UTF16 = 16;
+const UPSERT_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
+
+export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
+  let size = HEADER_BYTES;
+  for (const operation of operations) size += aligned(operationBytes(operation));
+  const bytes = Buffer.allocUnsafeSlow(size);
+  bytes.writeUInt32LE(VERSION, 0);
+  bytes.writeUInt32LE(operations.length, 4);
+  let at = HEADER_BYTES;
+  for (const operation of operations) {
+    const end = operation.type === 'upsert' ? writeUpsert(bytes, at, operation) : writeDelete(bytes, at, operation);
+    at = aligned(end);
+    bytes.fill(0, end, at);
+  }
+  return bytes;
+}
+
+/**
+ * The operations that `bytes` hold. Vectors are views of `bytes` where these are aligned in memory and copies elsewhere,
+ * so the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.
+ */
+export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== VERSION) throw malformed('unknown header');
+  const count = bytes.readUInt32LE(4);
+  if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
+  const operations: WriteOperation[] = new Array(count);
+  const reader = new OperationReader(bytes, HEADER_BYTES);
+  for (let i = 0; i < count; i++) operations[i] = reader.next();
+  if (!reader.atEnd) throw malformed('bytes after the last operation');
+  return operations;
+}
+
+function operationBytes(operation: WriteOperation): number {
+  const idBytes = stringBytes(operation.externalId);
+  if (operation.type === 'delete') return DELETE_BYTES + idBytes;
+  const { vector, metadata, text } = operation;
+  return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
+}
+
+function stringBytes(text: string | undefined): number {
+  return text === undefined ? 0 : Buffer.byteLength(text, encodingOf(text));
+}
+
+function writeString(bytes: Buffer, at: number, text: string | undefined): number {
+  return text === undefined ? 0 : bytes.write(text, at, encodingOf(text));
+}
+
+/** The flags of a string: `present` when it is there, and `utf16` when it is so encoded. */
+function stringFlags(text: string | undefined, present: number, utf16: number): number {
+  if (text === undefined) return 0;
+  return encodingOf(text) === 'utf8' ? present : present | utf16;
+}
+
+function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): number {
+  const { vector, metadata, text } = operation;
+  // Plain arrays in memory are little-endian on every platform that Node runs on with this project's addon.
+  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + UPSERT_BYTES);
+  const idAt = at + UPSERT_BYTES + vector.byteLength;
+  const idBytes = writeString(bytes, idAt, operation.externalId);
+  const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
+  const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
+  const flags =
+    stringFlags(operation.externalId, 0, FLAG_ID_UTF16) |
+    stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) |
+    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  bytes.writeUInt32LE(TYPE_UPSERT | (flags << 8), at);
+  bytes.writeUInt32LE(idBytes, at + 4);
+  bytes.writeDoubleLE(operation.stamp, at + 8);
+  bytes.writeUInt32LE(vector.length, at + 16);
+  bytes.writeUInt32LE(metadataBytes, at + 20);
+  bytes.writeUInt32LE(textBytes, at + 24);
+  return idAt + idBytes + metadataBytes + textBytes;
+}
+
+function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation): number {
+  const idBytes = writeString(bytes, at + DELETE_BYTES, operation.externalId);
+  bytes.writeUInt32LE(TYPE_DELETE | (stringFlags(operation.externalId, 0, FLAG_ID_UTF16) << 8), at);
+  bytes.writeUInt32LE(idBytes, at + 4);
+  return at + DELETE_BYTES + idBytes;
+}
+
+class OperationReader {
+  private readonly bytes: Buffer;
+  private at: number;
+
+  constructor(bytes: Buffer, at: number) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  get atEnd(): boolean {
+    return this.at === this.bytes.length;
+  }
+
+  next(): WriteOperation {
+    const start = this.at;
+    this.need(start, DELETE_BYTES);
+    const kind = this.bytes.readUInt32LE(start);
+    const type = kind & 0xff;
+    const flags = kind >>> 8;
+    if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return this.upsert(start, flags);
+    if (type === TYPE_DELETE && (flags & ~FLAG_ID_UTF16) === 0) {
+      const idBytes = this.bytes.readUInt32LE(start + 4);
+      this.need(start, DELETE_BYTES + idBytes);
+      const externalId = this.string(start + DELETE_BYTES, idBytes, flags & FLAG_ID_UTF16);
+      this.end(start + DELETE_BYTES + idBytes);
+      return { type: 'delete', externalId };
+    }
+    throw malformed('unknown type of operation');
+  }
+
+  private upsert(start: number, flags: number): UpsertOperation {
+    const { bytes } = this;
+    this.need(start, UPSERT_BYTES);
+    const idBytes = bytes.readUInt32LE(start + 4);
+    const stamp = bytes.readDoubleLE(start + 8);
+    const vectorBytes = bytes.readUInt32LE(start + 16) * 4;
+    const metadataBytes = bytes.readUInt32LE(start + 20);
+    const textBytes = bytes.readUInt32LE(start + 24);
+    if (!Number.isFinite(stamp)) throw malformed('a stamp that is no number');
+    const hasMetadata = (flags & FLAG_METADATA) !== 0;
+    const hasText = (flags & FLAG_TEXT) !== 0;
+    if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0)) throw malformed('a string that is not announced');
+    const length = UPSERT_BYTES + vectorBytes + idBytes + metadataBytes + textBytes;
+    this.need(start, length);
+    const idAt = start + UPSERT_BYTES + vectorBytes;
+    const metadataAt = idAt + idBytes;
+    const textAt = metadataAt + metadataBytes;
+    this.end(start + length);
+    return {
+      type: 'upsert',
+      externalId: this.string(idAt, idBytes, flags & FLAG_ID_UTF16),
+      vector: this.vector(start + UPSERT_BYTES, vectorBytes),
+      stamp,
+      metadata: hasMetadata ? this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16) : undefined,
+      text: hasText ? this.string(textAt, textBytes, flags & FLAG_TEXT_UTF16) : undefined,
+    };
+  }
+
+  private vector(at: number, length: number): Float32Array {
+    const { buffer, byteOffset } = this.bytes;
+    const start = byteOffset + at;
+    return start % 4 === 0 ? new Float32Array(buffer, start, length / 4) : new Float32Array(buffer.slice(start, start + length));
+  }
+
+  private string(at: number, length: number, isUtf16: number): string {
+    if (isUtf16 !== 0) {
+      if (length % 2 !== 0) throw malformed('half a code unit');
+      return this.bytes.toString('utf16le', at, at + length);
+    }
+    const text = this.bytes.toString('utf8', at, at + length);
+    // Bytes that are no UTF-8 decode to U+FFFD, which may also have been written on purpose.
+    if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(at, at + length))) throw malformed('a string that is no UTF-8');
+    return text;
+  }
+
+  private need(start: number, length: number): void {
+    if (start + length > this.bytes.length) throw malformed('cut short');
+  }
+
+  private end(at: number): void {
+    const end = aligned(at);
+    if (end > this.bytes.length) throw malformed('cut short');
+    this.at = end;
+  }
+}
+
+function aligned(bytes: number): number {
+  return Math.ceil(bytes / 4) * 4;
+}
+
+function malformed(what: string): QuiverError {
+  return new QuiverError('internal', `malformed operations: ${what}`);
+}

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import { operationsFromBytes, operationsToBytes } from '../../shared/shard/operation-codec';
+import type { WriteOperation } from '../../shared/shard/shard-client';
+
+/** Writes as bytes (shared/shard/operation-codec.ts). */
+
+const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const runs = { seed: SEED, numRuns: 300 };
+
+/** Lone surrogates included. */
+const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)));
+const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
+  fc.record({ type: fc.constant('delete' as const), externalId: anyText }),
+  fc.record({
+    type: fc.constant('upsert' as const),
+    externalId: anyText,
+    vector: fc.float32Array({ noNaN: true, maxLength: 20 }),
+    stamp: fc.maxSafeNat(),
+    metadata: fc.option(anyText, { nil: undefined }),
+    text: fc.option(anyText, { nil: undefined }),
+  }),
+);
+const anyOperations = fc.array(anyOperation, { maxLength: 8 });
+
+/** The same bytes at an address that is no multiple of 4. */
+function misaligned(bytes: Buffer): Buffer {
+  const room = Buffer.alloc(bytes.length + 8);
+  const offset = (room.byteOffset % 4) + 1;
+  bytes.copy(room, offset);
+  return room.subarray(offset, offset + bytes.length);
+}
+
+describe(`operation codec (SEED=${SEED})`, () => {
+  test('gives back the operations that were written, wherever the bytes lie', () => {
+    fc.assert(
+      fc.property(anyOperations, (operations) => {
+        const bytes = operationsToBytes(operations);
+        expect(operationsFromBytes(bytes)).toEqual(operations);
+        expect(operationsFromBytes(misaligned(bytes))).toEqual(operations);
+      }),
+      runs,
+    );
+  });
+
+  test('vectors of aligned bytes are looked at in place', () => {
+    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }]);
+    const [operation] = operationsFromBytes(bytes);
+    expect(operation.type === 'upsert' && operation.vector.buffer).toBe(bytes.buffer);
+  });
+
+  test('bytes cut anywhere are refused', () => {
+    fc.assert(
+      fc.property(fc.array(anyOperation, { minLength: 1, maxLength: 3 }), (operations) => {
+        const bytes = operationsToBytes(operations);
+        for (let length = 0; length < bytes.length; length++) {
+          expect(() => operationsFromBytes(bytes.subarray(0, length))).toThrow('malformed operations');
+        }
+        expect(() => operationsFromBytes(Buffer.concat([bytes, Buffer.alloc(4)]))).toThrow('malformed operations');
+      }),
+      { ...runs, numRuns: 50 },
+    );
+  });
+
+  test('damaged bytes give operations or a QuiverError, never another failure', () => {
+    fc.assert(
+      fc.property(anyOperations, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }), (operations, damage) => {
+        const bytes = operationsToBytes(operations);
+        for (const [at, value] of damage) bytes[at % bytes.length] = value;
+        try {
+          operationsFromBytes(bytes);
+        } catch (error) {
+          expect(isQuiverError(error)).toBe(true);
+        }
+      }),
+      { ...runs, numRuns: 2000 },
+    );
+  });
+
+  test('a later version is refused', () => {
+    const bytes = operationsToBytes([]);
+    bytes[0] = 2;
+    expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
+  });
+});

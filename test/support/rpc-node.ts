@@ -1,0 +1,85 @@
+import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
+import type { NodeShards } from '../../node/rpc/node-shards';
+import { shardServices } from '../../node/rpc/shard-service';
+import { silentLogger } from '../../shared/logs/logger';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import { type RpcService, RpcServer } from '../../shared/rpc/rpc-server';
+import { systemClock } from '../../shared/time/clock';
+import { SettableRoutes } from './settable-routes';
+
+export const SECRET = 'a secret of the cluster';
+export const PLAIN: ClusterCredentials = { secret: SECRET, tls: null };
+export const SHARD = { collectionUid: 'uid', shard: 0 };
+
+/** Frames by direction, counted at the node. */
+export interface FrameCounts {
+  received: number;
+  sent: number;
+}
+
+/** A node that serves `shards` over gRPC in this process. */
+export class RpcNode {
+  readonly frames: FrameCounts = { received: 0, sent: 0 };
+  private server!: RpcServer;
+  port = 0;
+
+  private constructor(private readonly parts: { shards: NodeShards; credentials: ClusterCredentials; stallMs?: number; runningReadsMax?: number }) {}
+
+  static async start(shards: NodeShards, options: { credentials?: ClusterCredentials; port?: number; stallMs?: number; runningReadsMax?: number } = {}): Promise<RpcNode> {
+    const node = new RpcNode({ shards, credentials: options.credentials ?? PLAIN, stallMs: options.stallMs, runningReadsMax: options.runningReadsMax });
+    await node.listen(options.port ?? 0);
+    return node;
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  async listen(port = this.port): Promise<void> {
+    const { shards, credentials, stallMs, runningReadsMax } = this.parts;
+    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, runningReadsMax });
+    this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials });
+    this.port = await this.server.listen(`127.0.0.1:${port}`);
+  }
+
+  /** As RpcServer.close. */
+  close(graceMs = 0): Promise<void> {
+    return this.server.close(graceMs);
+  }
+
+  private counting(service: RpcService): RpcService {
+    const exchange = service.handlers.Exchange as (call: import('@grpc/grpc-js').ServerDuplexStream<unknown, unknown>) => void;
+    const Exchange: typeof exchange = (call) => {
+      call.on('data', () => (this.frames.received += 1));
+      const write = call.write.bind(call) as (...given: unknown[]) => boolean;
+      call.write = (...given: unknown[]) => {
+        this.frames.sent += 1;
+        return write(...given);
+      };
+      exchange(call);
+    };
+    return { definition: service.definition, handlers: { Exchange }, drain: () => service.drain() };
+  }
+}
+
+let sessions = 0;
+
+/** A client whose shards are all at one address. */
+export function clientTo(address: string, options: { credentials?: ClusterCredentials; readRetryMs?: number } = {}) {
+  const routes = new SettableRoutes({ node: 'node', address, epoch: 1 });
+  const ended: string[] = [];
+  const client = new GrpcShardClient({
+    routes,
+    placement: { open: async () => undefined, drop: async () => undefined },
+    session: `session-${++sessions}`,
+    credentials: options.credentials ?? PLAIN,
+    clock: systemClock,
+    readRetryMs: options.readRetryMs,
+    linkEnded: (where, end) => void ended.push(`${where}: ${end.reason}`),
+  });
+  return { client, routes, ended };
+}
+
+export function within(milliseconds: number): { deadlineMs: number } {
+  return { deadlineMs: performance.now() + milliseconds };
+}
