@@ -90,7 +90,8 @@ export class Faults {
   private strike(): void {
     const { schedule, chance, nodes, etcd } = this.around;
     if (schedule.now > this.until) return;
-    const node = chance.pick([...nodes.values()]);
+    // Mostly one that holds the shard.
+    const node = nodes.get(chance.pick([...etcd.current.assignment.replicas, ...etcd.current.assignment.replicas, ...nodes.keys()]))!;
     const duration = 200 + chance.around(2000);
     const { mix } = this;
     const kind = chance.below(11);
@@ -100,7 +101,7 @@ export class Faults {
     else if (kind === 5 && mix.leases) this.endLeases(node);
     else if (kind === 6 && mix.outages) this.block([...this.everyone()].flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]), duration * 2);
     else if (kind === 7 && mix.zombies && etcd.current.assignment.primary !== null) this.makeZombie(nodes.get(etcd.current.assignment.primary.node)!);
-    else if (kind === 8 && mix.moves) chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: node.id };
+    else if (kind === 8 && mix.moves) chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: chance.pick([...nodes.keys()]) };
     else if (kind === 9 && mix.handovers) this.handOver();
     else if (kind === 10 && mix.trims) this.trim(node);
     schedule.after(chance.around(600) + 30, () => this.strike());
