@@ -43,7 +43,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   for (const node of nodes.values()) node.start();
   const controllers = CONTROLLERS.map((name) => new SimulatedController(name, around));
   const end = 9000 + chance.below(9000);
-  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], until: end });
+  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], only: options.mutant?.strikes, until: end });
   let values = 0;
   const clientOptions = { around, nextValue: () => ++values };
   for (const name of CLIENTS) {

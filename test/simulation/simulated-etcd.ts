@@ -26,6 +26,12 @@ export class SimulatedEtcd {
   /** Store and time of the last keep-alive, by node. */
   readonly registered = new Map<string, { store: string; at: number }>();
   staleReads = 0;
+  /** Probability that a change's answer is lost. */
+  lostAnswers = 0;
+  /** Told of every node that a change takes into the in-sync set. */
+  onJoined: (node: string) => void = () => {};
+  /** By node: how many of its sessions have ended. */
+  private readonly ended = new Map<string, number>();
   private readonly history: Versioned[];
   private readonly watchers: { name: string; see: (current: Versioned) => void }[] = [];
   private readonly schedule: Schedule;
@@ -41,7 +47,16 @@ export class SimulatedEtcd {
   }
 
   register(node: string, store: string): void {
-    this.network.send(node, ETCD, () => void this.registered.set(node, { store, at: this.schedule.now }));
+    const session = this.ended.get(node);
+    this.network.send(node, ETCD, () => {
+      if (this.ended.get(node) === session) this.registered.set(node, { store, at: this.schedule.now });
+    });
+  }
+
+  /** The node's lease is gone, and no delayed message brings it back. */
+  endSession(node: string): void {
+    this.registered.delete(node);
+    this.ended.set(node, (this.ended.get(node) ?? 0) + 1);
   }
 
   watch(name: string, see: (current: Versioned) => void): void {
@@ -59,6 +74,7 @@ export class SimulatedEtcd {
   change(from: string, change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }, see: (answer: ChangeAnswer) => void): void {
     this.network.send(from, ETCD, () => {
       const answer = this.compareAndSwap(change);
+      if (this.chance.happens(this.lostAnswers)) return;
       this.network.send(ETCD, from, () => see(answer));
     });
   }
@@ -67,10 +83,14 @@ export class SimulatedEtcd {
     const members = this.members();
     const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
     if (!holds) return { applied: false, ...this.current };
+    const before = this.current.assignment;
     this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
     this.history.push(this.current);
     const seen = this.current;
     for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
+    if (before.epoch === change.assignment.epoch) {
+      for (const { node } of change.assignment.inSync) if (!before.inSync.some((member) => member.node === node)) this.onJoined(node);
+    }
     return { applied: true, ...this.current };
   }
 
