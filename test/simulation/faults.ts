@@ -23,6 +23,8 @@ export interface FaultMix {
   slowDisks: boolean;
   /** Probability that the answer to a change of the assignment is lost. */
   lostAnswers: number;
+  /** See SimulatedEtcd.lateCopies. */
+  lateCopies: number;
   /** A replica that has just joined the in-sync set is cut off from its primary, and soon all but it seem dead. */
   unluckyJoins: boolean;
 }
@@ -52,6 +54,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     trims: chance.happens(0.4),
     slowDisks: chance.happens(0.3),
     lostAnswers: chance.happens(0.4) ? chance.unit() * 0.4 : 0,
+    lateCopies: chance.happens(0.2) ? chance.unit() * 0.5 : 0,
     unluckyJoins: chance.happens(0.3),
   };
 }
@@ -67,14 +70,16 @@ export class Faults {
   private readonly controllers: SimulatedController[];
   private readonly bystanders: string[];
   private readonly strikes: readonly Strike[];
+  private readonly everyMs: number;
   private readonly until: number;
 
-  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; only?: readonly Strike[]; until: number }) {
+  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; strikes?: readonly Strike[]; everyMs?: number; until: number }) {
     this.mix = options.mix;
     this.around = options.around;
     this.controllers = options.controllers;
     this.bystanders = options.bystanders;
-    this.strikes = options.only ?? STRIKES;
+    this.strikes = options.strikes ?? STRIKES;
+    this.everyMs = options.everyMs ?? 450;
     this.until = options.until;
   }
 
@@ -86,6 +91,8 @@ export class Faults {
     network.longDelays = mix.longDelays;
     etcd.staleReads = mix.staleReads;
     etcd.lostAnswers = mix.lostAnswers;
+    etcd.lateCopies = mix.lateCopies;
+    etcd.onLateCopy = (nodes) => this.cutFromPrimary(nodes);
     etcd.onJoined = (node) => this.joined(node);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
     this.strike();
@@ -96,6 +103,7 @@ export class Faults {
     this.around.network.heal();
     this.around.etcd.staleReads = 0;
     this.around.etcd.lostAnswers = 0;
+    this.around.etcd.lateCopies = 0;
     for (const node of this.around.nodes.values()) {
       node.syncMs = 1;
       if (node.paused) node.resume();
@@ -108,7 +116,7 @@ export class Faults {
     if (schedule.now > this.until) return;
     const strike = chance.pick(this.strikes);
     if (this.mix[strike]) this[strike](this.pickNode(), 200 + chance.around(2000));
-    schedule.after(chance.around(this.strikes === STRIKES ? 600 : 300) + 30, () => this.strike());
+    schedule.after(chance.around(this.everyMs) + 30, () => this.strike());
   }
 
   /** Mostly one that holds the shard. */
@@ -224,6 +232,11 @@ export class Faults {
       if (chance.happens(0.5)) this.pauses(primary, 1000 + chance.around(1500));
       else this.block([...nodes.keys(), ETCD].flatMap((name) => (name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`])), 2000);
     });
+  }
+
+  private cutFromPrimary(nodes: string[]): void {
+    const primary = this.primary();
+    if (primary !== null) this.block(nodes.flatMap((node) => [`${primary.id}>${node}`, `${node}>${primary.id}`]), 2000);
   }
 
   private handovers(): void {

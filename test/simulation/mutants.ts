@@ -16,8 +16,10 @@ export interface Mutant {
   /** A seed that is known to catch it, from which on the tests look. */
   seed: number;
   faults?: Partial<FaultMix>;
-  /** These faults only, and twice as often. */
+  /** These faults only. */
   strikes?: readonly Strike[];
+  /** Mean time between two of them. */
+  strikeEveryMs?: number;
   core?(replica: ShardReplica, clock: () => number): void;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
@@ -42,6 +44,7 @@ export const MUTANTS: Mutant[] = [
     title: 'a replica accepts a lower epoch',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 600,
     faults: { zombies: true, crashes: true, longDelays: 0.08 },
     strikes: ['zombies', 'zombies', 'crashes', 'partitions'],
     core: (replica) => {
@@ -81,6 +84,7 @@ export const MUTANTS: Mutant[] = [
     title: 'no read lease',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 2500,
     faults: { zombies: true },
     strikes: ['zombies'],
     core: (replica) => onLeading(replica, (primary) => void (primary.hasLease = () => primary.phase === 'serving')),
@@ -90,6 +94,7 @@ export const MUTANTS: Mutant[] = [
     title: 'a new primary does not wait out its grant',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 2500,
     faults: { zombies: true },
     strikes: ['zombies'],
     core: (replica) => onLeading(replica, (primary) => void (primary.isGrantOver = () => true)),
@@ -99,6 +104,7 @@ export const MUTANTS: Mutant[] = [
     title: 'a replica joins before it has caught up',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
     core: (replica) =>
@@ -174,24 +180,22 @@ export const MUTANTS: Mutant[] = [
     title: 'the lease is a flag kept by a timer',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 1500,
     faults: { zombies: true, pauses: true, loss: 0, longDelays: 0 },
     strikes: ['zombies', 'pauses'],
     core: (replica) =>
       onLeading(replica, (primary) => {
         const hasLease = primary.hasLease.bind(primary);
-        const heartbeat = primary.nextTickAt.bind(primary);
-        let flag = false;
-        let keptAt = -Infinity;
-        let clock = 0;
         const advance = primary.advance.bind(primary);
+        let flag = false;
+        let dueAt = -Infinity;
         primary.advance = (nowMs) => {
           advance(nowMs);
-          clock = nowMs;
-          if (clock - keptAt < TIMINGS.heartbeatMs) return;
-          keptAt = clock;
-          flag = hasLease(nowMs);
+          if (nowMs < dueAt) return;
+          // A timer that was late because the process stood still is only set again.
+          if (nowMs - dueAt < TIMINGS.heartbeatMs / 2 || dueAt === -Infinity) flag = hasLease(nowMs);
+          dueAt = nowMs + TIMINGS.heartbeatMs;
         };
-        primary.nextTickAt = heartbeat;
         primary.hasLease = () => flag;
         primary.mayServe = () => (primary.phase === 'serving' && flag ? 'yes' : 'wait');
       }),
@@ -208,6 +212,7 @@ export const MUTANTS: Mutant[] = [
     title: 'an unanswered expand is taken as failed',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
     core: (replica, clock) => guessUnanswered(replica, clock, 'expand'),
@@ -217,6 +222,7 @@ export const MUTANTS: Mutant[] = [
     title: 'an unanswered shrink is taken as done',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 800,
     faults: { partitions: true, outages: true, lostAnswers: 0.4 },
     strikes: ['partitions', 'outages', 'zombies'],
     core: (replica, clock) => guessUnanswered(replica, clock, 'shrink'),
@@ -226,6 +232,7 @@ export const MUTANTS: Mutant[] = [
     title: "a joining replica's acknowledgement is not required before its joining is confirmed",
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
     core: (replica) => requireWithout(replica, 'expand'),
@@ -242,6 +249,9 @@ export const MUTANTS: Mutant[] = [
     title: 'a restarted primary resumes its epoch',
     minInSync: 2,
     seed: 1,
+    faults: { crashes: true, slowDisks: true },
+    strikes: ['crashes'],
+    strikeEveryMs: 1000,
     core: (replica) => {
       const anatomy = anatomyOf(replica);
       anatomy.resume = (assignment, nowMs) => {
@@ -255,17 +265,21 @@ export const MUTANTS: Mutant[] = [
     title: 'an unanswered change is settled by a plain read',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 500,
     faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
     strikes: ['crashes', 'partitions'],
-    core: (replica) => {
+    core: (replica, clock) => {
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);
+      let quietUntil = -Infinity;
       membership.answered = (changeId, revision) => {
-        if (changeId.startsWith('read:')) {
-          membership.pending = null;
-          return;
-        }
-        answered(changeId, revision);
+        if (!changeId.startsWith('read:')) return answered(changeId, revision);
+        membership.pending = null;
+        quietUntil = clock() + 1500;
+      };
+      const propose = membership.propose.bind(membership);
+      membership.propose = (proposal, nowMs) => {
+        if (nowMs >= quietUntil) propose(proposal, nowMs);
       };
     },
     change: settleByRead,
@@ -275,6 +289,7 @@ export const MUTANTS: Mutant[] = [
     title: 'the promised epoch is not durable',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 800,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
     restart: (storage) => void (storage.disk.promisedEpoch = Math.min(storage.disk.promisedEpoch, 1)),
@@ -284,6 +299,7 @@ export const MUTANTS: Mutant[] = [
     title: 'no lease is waited out after a restart',
     minInSync: 2,
     seed: 1,
+    strikeEveryMs: 1500,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
     core: (replica) => void (anatomyOf(replica).grant.until = -Infinity),
@@ -293,8 +309,9 @@ export const MUTANTS: Mutant[] = [
     title: 'a refused expand is forgotten while a copy of it is under way',
     minInSync: 2,
     seed: 1,
-    faults: { leases: true, longDelays: 0.15, duplicates: 0.3, unluckyJoins: true, crashes: true },
-    strikes: ['leases', 'crashes'],
+    strikeEveryMs: 300,
+    faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
+    strikes: ['crashes', 'partitions'],
     core: (replica) => {
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);

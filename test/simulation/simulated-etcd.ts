@@ -10,6 +10,12 @@ export interface Versioned {
   revision: number;
 }
 
+export interface Change {
+  assignment: ShardAssignment;
+  expectedRevision: number;
+  requires: Replica[];
+}
+
 export interface ChangeAnswer extends Versioned {
   applied: boolean;
 }
@@ -28,6 +34,10 @@ export class SimulatedEtcd {
   staleReads = 0;
   /** Probability that a change's answer is lost. */
   lostAnswers = 0;
+  /** Probability that a change is refused, as if a node entry that it requires were missing, while a copy of it is under way. */
+  lateCopies = 0;
+  /** Told of the nodes that such a change requires. */
+  onLateCopy: (nodes: string[]) => void = () => {};
   /** Told of every node that a change takes into the in-sync set. */
   onJoined: (node: string) => void = () => {};
   /** By node: how many of its sessions have ended. */
@@ -71,15 +81,22 @@ export class SimulatedEtcd {
     });
   }
 
-  change(from: string, change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }, see: (answer: ChangeAnswer) => void): void {
+  change(from: string, change: Change, see: (answer: ChangeAnswer) => void): void {
     this.network.send(from, ETCD, () => {
-      const answer = this.compareAndSwap(change);
+      const answer = this.isDelayed(change) ? { applied: false, ...this.current } : this.compareAndSwap(change);
       if (this.chance.happens(this.lostAnswers)) return;
       this.network.send(ETCD, from, () => see(answer));
     });
   }
 
-  private compareAndSwap(change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }): ChangeAnswer {
+  private isDelayed(change: Change): boolean {
+    if (change.requires.length === 0 || !this.chance.happens(this.lateCopies)) return false;
+    this.schedule.after(200 + this.chance.unit() * 1500, () => this.compareAndSwap(change));
+    this.onLateCopy(change.requires.map((replica) => replica.node));
+    return true;
+  }
+
+  private compareAndSwap(change: Change): ChangeAnswer {
     const members = this.members();
     const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
     if (!holds) return { applied: false, ...this.current };
