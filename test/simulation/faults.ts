@@ -21,7 +21,18 @@ export interface FaultMix {
   handovers: boolean;
   trims: boolean;
   slowDisks: boolean;
+  /** Probability that the answer to a change of the assignment is lost. */
+  lostAnswers: number;
+  /** See SimulatedEtcd.lateCopies. */
+  lateCopies: number;
+  /** A replica that has just joined the in-sync set is cut off from its primary, and soon all but it seem dead. */
+  unluckyJoins: boolean;
 }
+
+export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims';
+
+/** Partitions and crashes are the usual faults. */
+const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
 
 export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
   return {
@@ -42,6 +53,9 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     handovers: chance.happens(0.4),
     trims: chance.happens(0.4),
     slowDisks: chance.happens(0.3),
+    lostAnswers: chance.happens(0.4) ? chance.unit() * 0.4 : 0,
+    lateCopies: chance.happens(0.2) ? chance.unit() * 0.5 : 0,
+    unluckyJoins: chance.happens(0.3),
   };
 }
 
@@ -55,13 +69,17 @@ export class Faults {
   private readonly around: NodeSurroundings;
   private readonly controllers: SimulatedController[];
   private readonly bystanders: string[];
+  private readonly strikes: readonly Strike[];
+  private readonly everyMs: number;
   private readonly until: number;
 
-  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; until: number }) {
+  constructor(options: { mix: FaultMix; around: NodeSurroundings; controllers: SimulatedController[]; bystanders: string[]; strikes?: readonly Strike[]; everyMs?: number; until: number }) {
     this.mix = options.mix;
     this.around = options.around;
     this.controllers = options.controllers;
     this.bystanders = options.bystanders;
+    this.strikes = options.strikes ?? STRIKES;
+    this.everyMs = options.everyMs ?? 450;
     this.until = options.until;
   }
 
@@ -72,6 +90,10 @@ export class Faults {
     network.duplicates = mix.duplicates;
     network.longDelays = mix.longDelays;
     etcd.staleReads = mix.staleReads;
+    etcd.lostAnswers = mix.lostAnswers;
+    etcd.lateCopies = mix.lateCopies;
+    etcd.onLateCopy = (nodes) => this.cutFromPrimary(nodes);
+    etcd.onJoined = (node) => this.joined(node);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
     this.strike();
   }
@@ -80,6 +102,8 @@ export class Faults {
   heal(): void {
     this.around.network.heal();
     this.around.etcd.staleReads = 0;
+    this.around.etcd.lostAnswers = 0;
+    this.around.etcd.lateCopies = 0;
     for (const node of this.around.nodes.values()) {
       node.syncMs = 1;
       if (node.paused) node.resume();
@@ -88,29 +112,25 @@ export class Faults {
   }
 
   private strike(): void {
-    const { schedule, chance, nodes, etcd } = this.around;
+    const { schedule, chance } = this.around;
     if (schedule.now > this.until) return;
-    const node = chance.pick([...nodes.values()]);
-    const duration = 200 + chance.around(2000);
-    const { mix } = this;
-    const kind = chance.below(11);
-    if (kind < 2 && mix.partitions) this.partition(node, duration);
-    else if (kind < 4 && mix.crashes && node.up) this.crash(node, duration);
-    else if (kind === 4 && mix.pauses && node.up && !node.paused) this.pause(node, duration);
-    else if (kind === 5 && mix.leases) this.endLeases(node);
-    else if (kind === 6 && mix.outages) this.block([...this.everyone()].flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]), duration * 2);
-    else if (kind === 7 && mix.zombies && etcd.current.assignment.primary !== null) this.makeZombie(nodes.get(etcd.current.assignment.primary.node)!);
-    else if (kind === 8 && mix.moves) chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: node.id };
-    else if (kind === 9 && mix.handovers) this.handOver();
-    else if (kind === 10 && mix.trims) this.trim(node);
-    schedule.after(chance.around(600) + 30, () => this.strike());
+    const strike = chance.pick(this.strikes);
+    if (this.mix[strike]) this[strike](this.pickNode(), 200 + chance.around(2000));
+    schedule.after(chance.around(this.everyMs) + 30, () => this.strike());
+  }
+
+  /** Mostly one that holds the shard. */
+  private pickNode(): SimulatedNode {
+    const { nodes, etcd, chance } = this.around;
+    const { replicas } = etcd.current.assignment;
+    return nodes.get(chance.pick([...replicas, ...replicas, ...nodes.keys()]))!;
   }
 
   private everyone(): string[] {
     return [...this.around.nodes.keys(), ...this.bystanders];
   }
 
-  private partition(node: SimulatedNode, duration: number): void {
+  private partitions(node: SimulatedNode, duration: number): void {
     const { chance } = this.around;
     const all = [...this.everyone(), ETCD];
     const side = new Set([chance.happens(0.6) ? node.id : chance.pick(all)]);
@@ -135,14 +155,17 @@ export class Faults {
     });
   }
 
-  private crash(node: SimulatedNode, duration: number): void {
-    const { schedule, chance, counts } = this.around;
+  private crashes(node: SimulatedNode, duration: number): void {
+    const { schedule, chance, counts, etcd } = this.around;
+    if (!node.up) return;
     const wipes = this.mix.wipes && chance.happens(0.4) && this.mayLose(node);
     node.crash();
     counts.crashes++;
     if (wipes) {
       this.wipedAt = schedule.now;
       node.storage.wipe();
+      // A disk is not replaced within the time of a lease.
+      etcd.endSession(node.id);
       counts.wipes++;
     }
     schedule.after(chance.happens(0.4) ? 50 + chance.unit() * 300 : duration, () => {
@@ -158,38 +181,75 @@ export class Faults {
     return complete.length >= 1 && inSync.length >= minInSync && schedule.now - this.wipedAt > WIPE_INTERVAL_MS;
   }
 
-  private pause(node: SimulatedNode, duration: number): void {
+  private pauses(node: SimulatedNode, duration: number): void {
+    if (!node.up || node.paused) return;
     node.pause();
     this.around.schedule.after(duration, () => node.resume());
   }
 
-  private endLeases(node: SimulatedNode): void {
+  private leases(node: SimulatedNode): void {
     if (this.around.chance.happens(0.5)) this.around.etcd.registered.delete(node.id);
     else this.around.etcd.registered.clear();
   }
 
+  private outages(_node: SimulatedNode, duration: number): void {
+    this.block(this.everyone().flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]), duration * 2);
+  }
+
+  private moves(): void {
+    const { chance, etcd, nodes } = this.around;
+    chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: chance.pick([...nodes.keys()]) };
+  }
+
   /** The primary is taken for dead while it stands still or is cut off from all but clients. */
-  private makeZombie(primary: SimulatedNode): void {
+  private zombies(): void {
     const { chance, etcd } = this.around;
-    if (!primary.up || primary.paused) return;
+    const primary = this.primary();
+    if (primary === null) return;
     etcd.registered.delete(primary.id);
     const duration = 500 + chance.around(2000);
-    if (chance.happens(0.35)) return this.pause(primary, duration);
+    if (chance.happens(0.35)) return this.pauses(primary, duration);
     const others = [...this.around.nodes.keys(), ETCD].filter((name) => name !== primary.id);
     this.block(others.flatMap((name) => [`${primary.id}>${name}`, `${name}>${primary.id}`]), duration);
   }
 
-  private handOver(): void {
-    const { etcd, nodes, chance, schedule, counts } = this.around;
-    const { primary, replicas } = etcd.current.assignment;
-    const node = primary === null ? undefined : nodes.get(primary.node);
-    if (node === undefined || !node.up || node.paused) return;
+  /** The primary by etcd's word, if its process runs. */
+  private primary(): SimulatedNode | null {
+    const { primary } = this.around.etcd.current.assignment;
+    const node = primary === null ? undefined : this.around.nodes.get(primary.node);
+    return node !== undefined && node.up && !node.paused ? node : null;
+  }
+
+  /** A replica joined the in-sync set a moment ago. */
+  private joined(replica: string): void {
+    const { chance, schedule, nodes, etcd } = this.around;
+    const primary = this.primary();
+    if (!this.mix.unluckyJoins || schedule.now > this.until || primary === null || chance.happens(0.5)) return;
+    this.block([`${primary.id}>${replica}`, `${ETCD}>${primary.id}`], 1500);
+    schedule.after(100 + chance.unit() * 400, () => {
+      if (schedule.now > this.until) return;
+      for (const node of nodes.keys()) if (node !== replica) etcd.registered.delete(node);
+      if (chance.happens(0.5)) this.pauses(primary, 1000 + chance.around(1500));
+      else this.block([...nodes.keys(), ETCD].flatMap((name) => (name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`])), 2000);
+    });
+  }
+
+  private cutFromPrimary(nodes: string[]): void {
+    const primary = this.primary();
+    if (primary !== null) this.block(nodes.flatMap((node) => [`${primary.id}>${node}`, `${node}>${primary.id}`]), 2000);
+  }
+
+  private handovers(): void {
+    const { etcd, chance, schedule, counts } = this.around;
+    const { replicas } = etcd.current.assignment;
+    const node = this.primary();
+    if (node === null) return;
     counts.handovers++;
     node.step({ type: 'handover', to: chance.happens(0.5) ? null : chance.pick(replicas) });
     schedule.after(1000 + chance.unit() * 1000, () => node.receive(() => node.step({ type: 'cancelHandover' })));
   }
 
-  private trim(node: SimulatedNode): void {
+  private trims(node: SimulatedNode): void {
     if (!node.up || node.paused || node.replica === null) return;
     const { chance } = this.around;
     const below = chance.happens(0.5) ? node.replica.trimmableBelow() : node.replica.applied + 1;

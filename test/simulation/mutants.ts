@@ -1,20 +1,388 @@
+import type { ReplicaEffect } from '../../node/replication/core/effects';
+import { decideExpand, type MembershipView } from '../../node/replication/core/membership-decision';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
-import type { decidePromotion } from '../../shared/cluster/promotion';
-import type { FaultMix } from './faults';
+import { TIMINGS } from '../../node/replication/core/timings';
+import { decidePromotion } from '../../shared/cluster/promotion';
+import { anatomyOf, onLeading } from './anatomy';
+import type { FaultMix, Strike } from './faults';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';
 import type { SimulatedStorage } from './simulated-storage';
-import type { ReplicaEffect } from '../../node/replication/core/effects';
 
-/** A known-bad variant of the protocol: what it breaks, and the faults that bring it out. */
+/** A known-bad variant of the protocol: what it breaks, and the faults that bring it out soonest. */
 export interface Mutant {
   name: string;
   title: string;
-  minInSync?: number;
+  minInSync: number;
+  /** A seed that is known to catch it, from which on the tests look. */
+  seed: number;
   faults?: Partial<FaultMix>;
+  /** These faults only. */
+  strikes?: readonly Strike[];
+  /** Mean time between two of them. */
+  strikeEveryMs?: number;
   core?(replica: ShardReplica, clock: () => number): void;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
-  change?(node: SimulatedNode, around: NodeSurroundings, effect: Extract<ReplicaEffect, { type: 'change' }>): void;
+  change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
 }
 
-export const MUTANTS: Mutant[] = [];
+type ChangeEffect = Extract<ReplicaEffect, { type: 'change' }>;
+
+const CALM: Partial<FaultMix> = { wipes: false, moves: false, handovers: false, trims: false, slowDisks: false };
+
+/** The broken variants of docs on replication, by the names that they have there; M20 is none. */
+export const MUTANTS: Mutant[] = [
+  {
+    name: 'M1',
+    title: 'a shrink counts before it is confirmed',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => requireWithout(replica, 'shrink'),
+  },
+  {
+    name: 'M2',
+    title: 'a replica accepts a lower epoch',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 600,
+    faults: { zombies: true, crashes: true, longDelays: 0.08 },
+    strikes: ['zombies', 'zombies', 'crashes', 'partitions'],
+    core: (replica) => {
+      const { follower, log } = anatomyOf(replica);
+      const append = follower.append.bind(follower);
+      follower.isFenced = () => false;
+      follower.append = (message, nowMs) => {
+        log.promisedEpoch = Math.min(log.promisedEpoch, message.epoch);
+        append(message, nowMs);
+      };
+    },
+  },
+  {
+    name: 'M3',
+    title: 'unclean election',
+    minInSync: 2,
+    seed: 1,
+    promotion: (assignment, members) => {
+      const promotion = decidePromotion(assignment, members);
+      const { primary } = assignment;
+      if (promotion !== null || assignment.epoch === 0 || primary === null || members.get(primary.node)?.store === primary.store) return promotion;
+      const node = assignment.replicas.find((one) => one !== primary.node && members.has(one));
+      if (node === undefined) return null;
+      const chosen = { node, store: members.get(node)!.store };
+      return { assignment: { ...assignment, epoch: assignment.epoch + 1, primary: chosen, inSync: [chosen] }, requires: [], from: 'eligible' };
+    },
+  },
+  {
+    name: 'M4',
+    title: 'reads before the barrier is committed',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => onLeading(replica, (primary) => void (primary.isBarrierApplied = () => true)),
+  },
+  {
+    name: 'M5',
+    title: 'no read lease',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 2500,
+    faults: { zombies: true },
+    strikes: ['zombies'],
+    core: (replica) => onLeading(replica, (primary) => void (primary.hasLease = () => primary.phase === 'serving')),
+  },
+  {
+    name: 'M6',
+    title: 'a new primary does not wait out its grant',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 2500,
+    faults: { zombies: true },
+    strikes: ['zombies'],
+    core: (replica) => onLeading(replica, (primary) => void (primary.isGrantOver = () => true)),
+  },
+  {
+    name: 'M7',
+    title: 'a replica joins before it has caught up',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 300,
+    faults: { unluckyJoins: true, crashes: true, partitions: true },
+    strikes: ['crashes', 'partitions'],
+    core: (replica) =>
+      alwaysPropose(replica, (view) => {
+        const eager = new Map([...view.peers].map(([node, peer]) => [node, Object.assign(Object.create(peer), { match: Infinity })]));
+        return decideExpand({ ...view, peers: eager, serving: true, nowMs: view.nowMs });
+      }),
+  },
+  {
+    name: 'M8',
+    title: 'the store id is ignored',
+    minInSync: 2,
+    seed: 1,
+    faults: { wipes: true, crashes: true },
+    core: (replica) => {
+      const { membership } = anatomyOf(replica);
+      onLeading(replica, (primary) => {
+        primary.peers.byNode.set = function set(node, peer) {
+          peer.is = (member) => member.node === peer.node;
+          peer.hasOtherStoreThan = () => false;
+          const matched = peer.matched.bind(peer);
+          let best = 0;
+          peer.matched = (result, sentAt, at) => {
+            best = Math.max(best, result.match);
+            matched({ match: Math.max(best, result.match), agreed: Math.max(best, result.agreed) }, sentAt, at);
+          };
+          return Map.prototype.set.call(this, node, peer) as Map<string, typeof peer>;
+        };
+        primary.matchOf = (member) => (member.node === replica.self.node ? anatomyOf(replica).log.lastSequence : (primary.peers.byNode.get(member.node)?.match ?? 0));
+      });
+      const adopt = membership.adopt.bind(membership);
+      membership.adopt = (assignment, revision) => {
+        const { primary } = assignment;
+        return adopt(primary?.node === replica.self.node ? { ...assignment, primary: replica.self } : assignment, revision);
+      };
+    },
+    promotion: (assignment, members) => {
+      const all = new Map([...members].map(([node]) => [node, [...assignment.inSync, ...assignment.eligible].find((one) => one.node === node)?.store ?? members.get(node)!.store]));
+      const promotion = decidePromotion(assignment, new Map([...all].map(([node, store]) => [node, { store }])));
+      return promotion === null ? null : { ...promotion, requires: [] };
+    },
+  },
+  {
+    name: 'M9',
+    title: 'a replica cuts its log to its own commit position (KIP-101)',
+    minInSync: 2,
+    seed: 1,
+    restart: (storage) => {
+      storage.disk.entries.length = Math.max(storage.disk.firstSequence - 1, storage.disk.applied);
+      storage.crash();
+    },
+  },
+  {
+    name: 'M10',
+    title: 'entries are taken without the one before them',
+    minInSync: 2,
+    seed: 1,
+    faults: CALM,
+    core: (replica) => {
+      const { follower, log } = anatomyOf(replica);
+      follower.agreesBefore = (message) => message.prev.sequence <= log.lastSequence;
+    },
+  },
+  {
+    name: 'M11',
+    title: 'a write sent again is appended again',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => void (anatomyOf(replica).ledger.find = () => undefined),
+  },
+  {
+    name: 'M12',
+    title: 'the lease is a flag kept by a timer',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 1500,
+    faults: { zombies: true, pauses: true, loss: 0, longDelays: 0 },
+    strikes: ['zombies', 'pauses'],
+    core: (replica) =>
+      onLeading(replica, (primary) => {
+        const hasLease = primary.hasLease.bind(primary);
+        const advance = primary.advance.bind(primary);
+        let flag = false;
+        let dueAt = -Infinity;
+        primary.advance = (nowMs) => {
+          advance(nowMs);
+          if (nowMs < dueAt) return;
+          // A timer that was late because the process stood still is only set again.
+          if (nowMs - dueAt < TIMINGS.heartbeatMs / 2 || dueAt === -Infinity) flag = hasLease(nowMs);
+          dueAt = nowMs + TIMINGS.heartbeatMs;
+        };
+        primary.hasLease = () => flag;
+        primary.mayServe = () => (primary.phase === 'serving' && flag ? 'yes' : 'wait');
+      }),
+  },
+  {
+    name: 'M13',
+    title: 'commits under the minimum of in-sync replicas',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => void (anatomyOf(replica).membership.hasEnough = () => true),
+  },
+  {
+    name: 'M14',
+    title: 'an unanswered expand is taken as failed',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 300,
+    faults: { unluckyJoins: true, crashes: true, partitions: true },
+    strikes: ['crashes', 'partitions'],
+    core: (replica, clock) => guessUnanswered(replica, clock, 'expand'),
+  },
+  {
+    name: 'M15',
+    title: 'an unanswered shrink is taken as done',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 800,
+    faults: { partitions: true, outages: true, lostAnswers: 0.4 },
+    strikes: ['partitions', 'outages', 'zombies'],
+    core: (replica, clock) => guessUnanswered(replica, clock, 'shrink'),
+  },
+  {
+    name: 'M16',
+    title: "a joining replica's acknowledgement is not required before its joining is confirmed",
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 300,
+    faults: { unluckyJoins: true, crashes: true, partitions: true },
+    strikes: ['crashes', 'partitions'],
+    core: (replica) => requireWithout(replica, 'expand'),
+  },
+  {
+    name: 'M17',
+    title: 'a restarted primary does not take a new epoch',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => void (anatomyOf(replica).resume = () => {}),
+  },
+  {
+    name: 'M18',
+    title: 'a restarted primary resumes its epoch',
+    minInSync: 2,
+    seed: 1,
+    faults: { crashes: true, slowDisks: true },
+    strikes: ['crashes'],
+    strikeEveryMs: 1000,
+    core: (replica) => {
+      const anatomy = anatomyOf(replica);
+      anatomy.resume = (assignment, nowMs) => {
+        anatomy.log.lastLedEpoch = 0;
+        anatomy.lead(assignment.epoch, nowMs);
+      };
+    },
+  },
+  {
+    name: 'M19',
+    title: 'an unanswered change is settled by a plain read',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 500,
+    faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
+    strikes: ['crashes', 'partitions'],
+    core: (replica, clock) => {
+      const { membership } = anatomyOf(replica);
+      const answered = membership.answered.bind(membership);
+      let quietUntil = -Infinity;
+      membership.answered = (changeId, revision) => {
+        if (!changeId.startsWith('read:')) return answered(changeId, revision);
+        membership.pending = null;
+        quietUntil = clock() + 1500;
+      };
+      const propose = membership.propose.bind(membership);
+      membership.propose = (proposal, nowMs) => {
+        if (nowMs >= quietUntil) propose(proposal, nowMs);
+      };
+    },
+    change: settleByRead,
+  },
+  {
+    name: 'M21',
+    title: 'the promised epoch is not durable',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 800,
+    faults: { crashes: true, zombies: true, partitions: true },
+    strikes: ['crashes', 'zombies'],
+    restart: (storage) => void (storage.disk.promisedEpoch = Math.min(storage.disk.promisedEpoch, 1)),
+  },
+  {
+    name: 'M22',
+    title: 'no lease is waited out after a restart',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 1500,
+    faults: { crashes: true, zombies: true, partitions: true },
+    strikes: ['crashes', 'zombies'],
+    core: (replica) => void (anatomyOf(replica).grant.until = -Infinity),
+  },
+  {
+    name: 'M23',
+    title: 'a refused expand is forgotten while a copy of it is under way',
+    minInSync: 2,
+    seed: 1,
+    strikeEveryMs: 300,
+    faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
+    strikes: ['crashes', 'partitions'],
+    core: (replica) => {
+      const { membership } = anatomyOf(replica);
+      const answered = membership.answered.bind(membership);
+      membership.answered = (changeId, revision) => {
+        answered(changeId, revision);
+        membership.unsettled.length = 0;
+      };
+    },
+  },
+];
+
+/** Leaves the members that a change of this kind is about out of the maximal set. */
+function requireWithout(replica: ShardReplica, kind: 'shrink' | 'expand'): void {
+  const { membership } = anatomyOf(replica);
+  const maximal = membership.maximal.bind(membership);
+  membership.maximal = () => {
+    const { pending, confirmed } = membership;
+    if (pending?.kind !== kind || confirmed === null) return maximal();
+    return kind === 'expand' ? confirmed.inSync : pending.assignment.inSync;
+  };
+}
+
+/** Puts a decision before the real ones. */
+function alwaysPropose(replica: ShardReplica, decide: (view: MembershipView) => ReturnType<typeof decideExpand>): void {
+  onLeading(replica, (primary, { membership }) => {
+    const change = primary.changeMembership.bind(primary);
+    primary.changeMembership = (nowMs) => {
+      const { view } = primary as unknown as { view(nowMs: number): MembershipView };
+      if (membership.pending === null && (primary.phase === 'active' || primary.phase === 'serving')) {
+        const proposal = decide(view.call(primary, nowMs));
+        if (proposal !== null) return membership.propose(proposal, nowMs);
+      }
+      change(nowMs);
+    };
+  });
+}
+
+/** Assumes what became of a change of this kind when there is no answer soon. */
+function guessUnanswered(replica: ShardReplica, clock: () => number, kind: 'shrink' | 'expand'): void {
+  const { membership } = anatomyOf(replica);
+  let quietUntil = -Infinity;
+  const propose = membership.propose.bind(membership);
+  membership.propose = (proposal, nowMs) => {
+    if (nowMs >= quietUntil) propose(proposal, nowMs);
+  };
+  onLeading(replica, (primary) => {
+    const advance = primary.advance.bind(primary);
+    primary.advance = (nowMs) => {
+      const { pending } = membership;
+      if (pending?.kind === kind && clock() - pending.sentAt > 40) {
+        if (kind === 'shrink') membership.confirmed = pending.assignment;
+        else quietUntil = nowMs + 3000;
+        membership.pending = null;
+      }
+      advance(nowMs);
+    };
+  });
+}
+
+const asked = new WeakSet<object>();
+
+function settleByRead(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void {
+  const { changeId } = effect.assignment;
+  if (asked.has(effect.assignment)) {
+    around.etcd.read(node.id, (current) =>
+      node.receive(() => node.step({ type: 'changeAnswer', changeId: `read:${changeId}`, applied: false, current: current.assignment, revision: current.revision })),
+    );
+    return;
+  }
+  asked.add(effect.assignment);
+  around.etcd.change(node.id, effect, (answer) =>
+    node.receive(() => node.step({ type: 'changeAnswer', changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })),
+  );
+}

@@ -42,8 +42,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   for (const id of NODES) nodes.set(id, new SimulatedNode(id, around));
   for (const node of nodes.values()) node.start();
   const controllers = CONTROLLERS.map((name) => new SimulatedController(name, around));
-  const end = 9000 + chance.below(9000);
-  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], until: end });
+  const end = 10_000 + chance.below(10_000);
+  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], strikes: options.mutant?.strikes, everyMs: options.mutant?.strikeEveryMs, until: end });
   let values = 0;
   const clientOptions = { around, nextValue: () => ++values };
   for (const name of CLIENTS) {

@@ -10,6 +10,12 @@ export interface Versioned {
   revision: number;
 }
 
+export interface Change {
+  assignment: ShardAssignment;
+  expectedRevision: number;
+  requires: Replica[];
+}
+
 export interface ChangeAnswer extends Versioned {
   applied: boolean;
 }
@@ -26,6 +32,16 @@ export class SimulatedEtcd {
   /** Store and time of the last keep-alive, by node. */
   readonly registered = new Map<string, { store: string; at: number }>();
   staleReads = 0;
+  /** Probability that a change's answer is lost. */
+  lostAnswers = 0;
+  /** Probability that a change is refused, as if a node entry that it requires were missing, while a copy of it is under way. */
+  lateCopies = 0;
+  /** Told of the nodes that such a change requires. */
+  onLateCopy: (nodes: string[]) => void = () => {};
+  /** Told of every node that a change takes into the in-sync set. */
+  onJoined: (node: string) => void = () => {};
+  /** By node: how many of its sessions have ended. */
+  private readonly ended = new Map<string, number>();
   private readonly history: Versioned[];
   private readonly watchers: { name: string; see: (current: Versioned) => void }[] = [];
   private readonly schedule: Schedule;
@@ -41,7 +57,16 @@ export class SimulatedEtcd {
   }
 
   register(node: string, store: string): void {
-    this.network.send(node, ETCD, () => void this.registered.set(node, { store, at: this.schedule.now }));
+    const session = this.ended.get(node);
+    this.network.send(node, ETCD, () => {
+      if (this.ended.get(node) === session) this.registered.set(node, { store, at: this.schedule.now });
+    });
+  }
+
+  /** The node's lease is gone, and no delayed message brings it back. */
+  endSession(node: string): void {
+    this.registered.delete(node);
+    this.ended.set(node, (this.ended.get(node) ?? 0) + 1);
   }
 
   watch(name: string, see: (current: Versioned) => void): void {
@@ -56,21 +81,33 @@ export class SimulatedEtcd {
     });
   }
 
-  change(from: string, change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }, see: (answer: ChangeAnswer) => void): void {
+  change(from: string, change: Change, see: (answer: ChangeAnswer) => void): void {
     this.network.send(from, ETCD, () => {
-      const answer = this.compareAndSwap(change);
+      const answer = this.isDelayed(change) ? { applied: false, ...this.current } : this.compareAndSwap(change);
+      if (this.chance.happens(this.lostAnswers)) return;
       this.network.send(ETCD, from, () => see(answer));
     });
   }
 
-  private compareAndSwap(change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }): ChangeAnswer {
+  private isDelayed(change: Change): boolean {
+    if (change.requires.length === 0 || !this.chance.happens(this.lateCopies)) return false;
+    this.schedule.after(200 + this.chance.unit() * 1500, () => this.compareAndSwap(change));
+    this.onLateCopy(change.requires.map((replica) => replica.node));
+    return true;
+  }
+
+  private compareAndSwap(change: Change): ChangeAnswer {
     const members = this.members();
     const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
     if (!holds) return { applied: false, ...this.current };
+    const before = this.current.assignment;
     this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
     this.history.push(this.current);
     const seen = this.current;
     for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
+    if (before.epoch === change.assignment.epoch) {
+      for (const { node } of change.assignment.inSync) if (!before.inSync.some((member) => member.node === node)) this.onJoined(node);
+    }
     return { applied: true, ...this.current };
   }
 

@@ -80,8 +80,7 @@ export class Peer {
 
   /** Whether a mismatch at `prev` tells something new; late ones don't. */
   isNewMismatch(prev: number): boolean {
-    if (prev <= this.match) return false;
-    return this.state === 'probing' ? prev === this.next - 1 : true;
+    return this.state === 'probing' ? prev === this.next - 1 : prev > this.match;
   }
 
   /** Starts over at `next`, which is beyond what it is known to have. */

@@ -76,10 +76,7 @@ export class Peers {
     } else if (ack.result.type === 'mismatch' && peer.isNewMismatch(ack.result.prev)) {
       const next = continuationAfter(ack.result.hint, this.log.index);
       if (next.type === 'snapshot') this.askForSnapshot(peer);
-      else {
-        peer.probe(next.next);
-        this.send(peer, null, nowMs);
-      }
+      else this.probeFrom(peer, next.next, nowMs);
     }
     this.pumpOne(peer, nowMs);
   }
@@ -111,6 +108,13 @@ export class Peers {
     for (let range = peer.takeRange(this.log.lastSequence); range !== null; range = peer.takeRange(this.log.lastSequence)) {
       this.send(peer, range, nowMs);
     }
+  }
+
+  private probeFrom(peer: Peer, next: number, nowMs: number): void {
+    const [state, before] = [peer.state, peer.next];
+    peer.probe(next);
+    // The same question once more waits for the next heartbeat.
+    if (state !== 'probing' || peer.next !== before) this.send(peer, null, nowMs);
   }
 
   private askForSnapshot(peer: Peer): void {
