@@ -4,7 +4,7 @@ import type { WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
 import { RpcNode, SHARD, clientTo, within } from '../support/rpc-node';
 import { ScriptedNodeShards } from '../support/scripted-node-shards';
-import { TcpProxy } from '../support/tcp-proxy';
+import { FlowProxy } from '../support/flow-proxy';
 
 /** What coordinators and nodes make of connections that break, stall and move. */
 
@@ -12,13 +12,13 @@ const A_WRITE: WriteOperation[] = [{ type: 'upsert', externalId: 'a', vector: Fl
 
 let shards: ScriptedNodeShards;
 let node: RpcNode;
-let proxy: TcpProxy;
+let proxy: FlowProxy;
 let opened: GrpcShardClient[];
 
 beforeEach(async () => {
   shards = new ScriptedNodeShards();
   node = await RpcNode.start(shards);
-  proxy = await TcpProxy.start(node.port);
+  proxy = await FlowProxy.start(node.port);
   opened = [];
 });
 afterEach(async () => {

@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** A TCP connection to somewhere that a test can cut: on a port of its own, which stays the same. */
@@ -72,76 +71,6 @@ export class TcpProxy {
         to.destroy();
       });
       if (this.silent) from.pause();
-=======
-import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
-
-/** A way between two processes that a test can cut or hold up. */
-export class TcpProxy {
-  private readonly pairs = new Set<[Socket, Socket]>();
-  private readonly server: Server;
-  private isHolding = false;
-  /** Connections taken so far. */
-  connections = 0;
-  /** Bytes seen on the way to the target. */
-  bytesUp = 0;
-
-  private constructor(private readonly targetPort: number) {
-    this.server = createServer((near) => this.join(near));
-  }
-
-  static async start(targetPort: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort);
-    await new Promise<void>((done) => proxy.server.listen(0, '127.0.0.1', done));
-    return proxy;
-  }
-
-  get address(): string {
-    return `127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  /** Resets all connections; new ones are taken. */
-  cut(): void {
-    for (const pair of [...this.pairs]) for (const socket of pair) socket.resetAndDestroy();
-  }
-
-  /** The connections of the moment carry nothing any more and stay open, as when a machine vanishes; new ones are fine. */
-  freeze(): void {
-    for (const [near, far] of this.pairs) {
-      near.removeAllListeners('data').on('data', () => undefined);
-      far.removeAllListeners('data').on('data', () => undefined);
-    }
-  }
-
-  /** While held, answers do not come through. */
-  holdAnswers(): void {
-    this.isHolding = true;
-  }
-
-  async close(): Promise<void> {
-    this.cut();
-    await new Promise((done) => this.server.close(done));
-  }
-
-  private join(near: Socket): void {
-    this.connections += 1;
-    const far = connect(this.targetPort, '127.0.0.1');
-    const pair: [Socket, Socket] = [near, far];
-    this.pairs.add(pair);
-    near.on('data', (bytes) => {
-      this.bytesUp += bytes.length;
-      far.write(bytes);
-    });
-    far.on('data', (bytes) => {
-      if (!this.isHolding) near.write(bytes);
-    });
-    for (const [from, to] of [pair, [far, near]] as const) {
-      from.on('error', () => undefined);
-      from.on('close', () => {
-        to.destroy();
-        this.pairs.delete(pair);
-        this.isHolding = false;
-      });
->>>>>>> 09958985026eb0437b3a83acc4db176ff323048a
     }
   }
 }
