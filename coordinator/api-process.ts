@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
@@ -31,15 +30,18 @@ export class ApiProcess {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly endings: Endings;
+  private readonly instanceId: string;
   private readonly metrics: MetricsRecorder;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private service: RunningService | null = null;
 
-  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings }) {
+  /** `instanceId`: of this process and no other. */
+  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; instanceId: string }) {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
     this.endings = options.endings;
+    this.instanceId = options.instanceId;
     this.metrics = new MetricsRecorder({
       measure: async () => {
         const { service } = this;
@@ -75,7 +77,7 @@ export class ApiProcess {
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
   }): Promise<{ port: number; firstSecret: string | null }> {
-    const { config, clock, log, endings } = this;
+    const { config, clock, log, endings, instanceId } = this;
     const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
     endings.defer(() => keys.close());
     const usage = new StoreKeyUsage({
@@ -89,7 +91,7 @@ export class ApiProcess {
     const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: null, log, clock });
     await embedding.defaultModel();
 
-    const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId: randomUUID() });
+    const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId });
     endings.defer(() => service.close());
     await parts.recover(service);
     this.service = service;

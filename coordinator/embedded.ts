@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { LocalShardClient } from '../node/shard/local-shard-client';
@@ -31,7 +32,7 @@ const STORAGE_THREADS = 4;
 
 async function build(config: Config, log: Logger, endings: Endings): Promise<void> {
   const clock = systemClock;
-  const api = new ApiProcess({ config, clock, log, endings });
+  const api = new ApiProcess({ config, clock, log, endings, instanceId: randomUUID() });
   await api.openOperationsPort();
 
   const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster')) });

@@ -15,15 +15,25 @@ import { ShardedSearchService } from './search/sharded-search-service';
 import type { Service } from './service';
 import { ShardedVectorsService } from './vectors/sharded-vectors-service';
 
+/** What a recovery must leave alone. */
+export interface OtherProcesses {
+  /** Whether another process still runs, and may be uploading. */
+  isAlive: (instanceId: string) => boolean;
+  /** How long another process may take to create a collection. */
+  creationMs: number;
+}
+
+const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0 };
+
 /** The use cases of a coordinator, and the two ends of their life. */
 export interface RunningService extends Service {
+  /** Follows the cluster store; the service may be called once it resolves. Errors: unavailable when it can't be reached. */
+  follow(): Promise<void>;
   /**
-   * Finishes what a crash interrupted and opens every collection; the service may be called once it resolves. May be
-   * called again, to clean up what could not be reached. `isAlive` says which other processes that share the cluster
-   * store still run, so that their uploads are left alone; none by default.
-   * Errors: unavailable when the cluster store can't be reached.
+   * Follows, finishes what a crash interrupted and opens every collection. May be called again, to clean up what could not
+   * be reached. `others` is about processes that share the cluster store; none by default. Errors: unavailable as above.
    */
-  recover(isAlive?: (instanceId: string) => boolean): Promise<void>;
+  recover(others?: OtherProcesses): Promise<void>;
   /** The state of every shard of every collection, collections by name. Errors: unavailable as for `recover`. */
   readShards(): Promise<ShardReading[]>;
   /** Stops following the cluster store. What was handed in stays open: it is the caller's. */
@@ -59,9 +69,10 @@ export function createService(options: {
     vectors,
     search,
     documents,
-    recover: async (isAlive) => {
-      await collections.recover();
-      await documents.recoverUploads(isAlive);
+    follow: () => catalog.follow(),
+    recover: async (others = NO_OTHERS) => {
+      await collections.recover(others.creationMs);
+      await documents.recoverUploads(others.isAlive);
     },
     readShards: () => collections.readShards(),
     close: () => catalog.close(),

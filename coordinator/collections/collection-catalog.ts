@@ -133,10 +133,10 @@ export class CollectionCatalog {
     return { uid: reserved.uid, name: reserved.name, shards: reserved.shards };
   }
 
-  /** Turns every reservation into a drop: after a start nobody is behind them. One whose maker lives fails to publish. */
-  async abandonReservations(): Promise<void> {
+  /** Turns reservations that nobody is behind any more into drops. One whose maker lives fails to publish. */
+  async abandonReservations(isAbandoned: (record: CollectionRecord) => boolean): Promise<void> {
     for (const found of await this.listAll()) {
-      if (found.record.state === 'creating') await this.turnIntoDrop(found);
+      if (found.record.state === 'creating' && isAbandoned(found.record)) await this.turnIntoDrop(found);
     }
   }
 

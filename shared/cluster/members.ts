@@ -31,6 +31,8 @@ export interface CoordinatorMember {
   address: string;
   /** host:port of its gRPC service for other coordinators. */
   peerAddress: string;
+  /** Another one at each start. */
+  instance: string;
   pid: number;
   startedAt: string;
 }

@@ -1,0 +1,43 @@
+import type { Logger } from '../../shared/logs/logger';
+import type { RunningService } from '../service-factory';
+import type { ClusterMap } from './cluster-map';
+import type { ControllerOffice } from './controller';
+
+/** What crashes of coordinators left half done is looked for this often. */
+const EVERY_MS = 15_000;
+/** Longest that a living coordinator may be at creating a collection. */
+const CREATION_MS = 120_000;
+
+/** The controller's chore: finishes collections and uploads that a coordinator which is gone has left half done. */
+export class Housekeeping {
+  private readonly service: RunningService;
+  private readonly office: ControllerOffice;
+  private readonly map: ClusterMap;
+  private readonly log: Logger;
+  private readonly timer: NodeJS.Timeout;
+  private running: Promise<void> | null = null;
+
+  constructor(options: { service: RunningService; office: ControllerOffice; map: ClusterMap; log: Logger }) {
+    this.service = options.service;
+    this.office = options.office;
+    this.map = options.map;
+    this.log = options.log;
+    this.timer = setInterval(() => this.tidy(), EVERY_MS);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  private tidy(): void {
+    if (this.office.guard === null || this.running !== null) return;
+    const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
+    this.running = this.service
+      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS })
+      .catch((error: unknown) => this.log.debug({ error }, 'tidying up did not come to its end; it is tried again'))
+      .finally(() => {
+        this.running = null;
+      });
+  }
+}

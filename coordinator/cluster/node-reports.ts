@@ -1,0 +1,34 @@
+import type { NodeReport } from '../../shared/cluster/node-report';
+import { administrationDefinition, type WireReport } from '../../shared/rpc/administration';
+import { QuestionStream } from '../../shared/rpc/question-stream';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+
+/** A node that takes longer is shown without what only it knows. */
+const TIMEOUT_MS = 2_000;
+
+/** Asks nodes for their reports. */
+export class NodeReports {
+  private readonly credentials: ClusterCredentials;
+  private readonly streams = new Map<string, QuestionStream<{ id: number }, WireReport>>();
+
+  constructor(options: { credentials: ClusterCredentials }) {
+    this.credentials = options.credentials;
+  }
+
+  /** null when the node does not answer in time. */
+  async ask(address: string): Promise<NodeReport | null> {
+    let stream = this.streams.get(address);
+    if (stream === undefined) {
+      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, credentials: this.credentials });
+      this.streams.set(address, stream);
+    }
+    const answer = await stream.ask({}, TIMEOUT_MS);
+    if (answer === null || answer.report === null) return null;
+    return { shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })) };
+  }
+
+  close(): void {
+    for (const stream of this.streams.values()) stream.close();
+    this.streams.clear();
+  }
+}

@@ -1,0 +1,64 @@
+import { COORDINATORS_PREFIX } from '../../shared/cluster/members';
+import type { Logger } from '../../shared/logs/logger';
+import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/Peers';
+import { loadService } from '../../shared/rpc/protocol';
+import { QuestionService } from '../../shared/rpc/question-service';
+import { QuestionStream } from '../../shared/rpc/question-stream';
+import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { RpcService } from '../../shared/rpc/rpc-server';
+import type { RateDecision } from '../limits/rate-limiter';
+import type { SharedLimiter } from '../limits/shared-limiter';
+import type { ClusterMap } from './cluster-map';
+
+/** A request must not wait long for its limit to be counted elsewhere. */
+const TIMEOUT_MS = 250;
+
+const definition = loadService<PeersDefinition>('quiver/v1/peers.proto', 'quiver.v1.Peers');
+
+type Question = { id: number; subject: string };
+type Answer = { id: number } & RateDecision;
+
+/** Asks other coordinators to count requests of the subjects that they own. */
+export class PeerLimits {
+  private readonly map: ClusterMap;
+  private readonly credentials: ClusterCredentials;
+  private readonly streams = new Map<string, { address: string; stream: QuestionStream<Question, Answer> }>();
+
+  constructor(options: { map: ClusterMap; credentials: ClusterCredentials }) {
+    this.map = options.map;
+    this.credentials = options.credentials;
+  }
+
+  /** null when the coordinator can't be reached in time. */
+  async ask(coordinatorId: string, subject: string): Promise<RateDecision | null> {
+    const member = this.map.coordinators.get(COORDINATORS_PREFIX + coordinatorId)?.value;
+    if (member === undefined) return null;
+    const answer = await this.streamTo(coordinatorId, member.peerAddress).ask({ subject }, TIMEOUT_MS);
+    if (answer === null) return null;
+    const { allowed, limit, remaining, resetSeconds } = answer;
+    return { allowed, limit, remaining, resetSeconds };
+  }
+
+  close(): void {
+    for (const { stream } of this.streams.values()) stream.close();
+    this.streams.clear();
+  }
+
+  private streamTo(coordinatorId: string, address: string): QuestionStream<Question, Answer> {
+    const known = this.streams.get(coordinatorId);
+    if (known?.address === address) return known.stream;
+    known?.stream.close();
+    const stream = new QuestionStream<Question, Answer>({ address, method: definition.Exchange as never, credentials: this.credentials });
+    this.streams.set(coordinatorId, { address, stream });
+    return stream;
+  }
+}
+
+/** The service by which other coordinators ask this one to count. */
+export function peersService(parts: { limiter: SharedLimiter; log: Logger }): RpcService {
+  return new QuestionService<Question, Answer>({
+    definition,
+    answer: async ({ subject }) => parts.limiter.admitForPeer(subject),
+    onError: (error) => parts.log.warn({ error }, 'a request could not be counted'),
+  });
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism, hostname } from 'node:os';
+import { Election } from '../shared/cluster/election';
+import { etcdOptions, memberAddress, memberCredentials, secretsOf } from '../shared/cluster/member-options';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember } from '../shared/cluster/members';
+import { reached } from '../shared/cluster/reach';
+import { RegisteredEntry } from '../shared/cluster/registered-entry';
+import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
+import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
+import type { Logger } from '../shared/logs/logger';
+import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { type Endings, startWithEndings } from '../shared/process/endings';
+import { runUntilSignal } from '../shared/process/life-cycle';
+import { RpcServer } from '../shared/rpc/rpc-server';
+import { systemClock } from '../shared/time/clock';
+import { ApiProcess } from './api-process';
+import { ClusterMap } from './cluster/cluster-map';
+import { ClusterOperations } from './cluster/cluster-operations';
+import { ClusterPlacement } from './cluster/cluster-placement';
+import { Controller } from './cluster/controller';
+import { GrpcShardClient } from './cluster/grpc-shard-client';
+import { Housekeeping } from './cluster/housekeeping';
+import { MapShardRoutes } from './cluster/map-shard-routes';
+import { NodeReports } from './cluster/node-reports';
+import { PeerLimits, peersService } from './cluster/peer-limits';
+import { SharedLimiter } from './limits/shared-limiter';
+import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
+import { HealthReading } from './operations/health-reading';
+
+/** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
+
+/** A session outlives a coordinator that died by this long; etcd's minimum is 2. */
+const SESSION_SECONDS = 3;
+/** Running calls of the peers' server that closes get this long. */
+const DRAIN_MS = 1_000;
+
+type CoordinatorConfig = Config & ClusterConfig;
+
+async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+  const clock = systemClock;
+  const coordinatorId = config.memberId;
+  const instanceId = randomUUID();
+  const startedAt = new Date(clock.wallMs()).toISOString();
+  const api = new ApiProcess({ config, clock, log, endings, instanceId });
+  await api.openOperationsPort();
+
+  const store = new EtcdClusterStore(etcdOptions(config));
+  endings.defer(() => store.close());
+  const credentials = memberCredentials(config);
+  const map = new ClusterMap({ store, log });
+  endings.defer(() => map.close());
+  await reached('the cluster store', () => map.follow(), { ending, log });
+
+  const routes = new MapShardRoutes({ map, clock });
+  endings.defer(() => routes.close());
+  const shardClient = new GrpcShardClient({
+    routes,
+    placement: new ClusterPlacement({ store, routes, clock }),
+    session: instanceId,
+    credentials,
+    clock,
+    linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
+  });
+  endings.defer(() => shardClient.close());
+  const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
+  endings.defer(() => election.close());
+  const controller = new Controller({ store, map, office: election, clock, log });
+  endings.defer(() => controller.close());
+
+  const local = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
+  const peers = new PeerLimits({ map, credentials });
+  endings.defer(() => peers.close());
+  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: local(), askOwner: (id, subject) => peers.ask(id, subject) });
+  const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
+  noteCoordinators();
+  map.coordinators.onChange(noteCoordinators);
+  const server = new RpcServer({ services: [peersService({ limiter: rateLimiter, log })], secret: credentials.secret, tls: credentials.tls });
+  const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
+  endings.defer(() => server.close(DRAIN_MS));
+
+  const reports = new NodeReports({ credentials });
+  endings.defer(() => reports.close());
+  const { port } = await reached(
+    'the cluster store',
+    () =>
+      api.serve({
+        clusterStore: store,
+        shardClient,
+        coordinatorId,
+        rateLimiter,
+        addressLimiter: local(),
+        operations: (service, embedding) =>
+          new ClusterOperations({
+            store,
+            map,
+            askNode: (address) => reports.ask(address),
+            health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
+          }),
+        recover: async (service) => {
+          await service.follow();
+          const housekeeping = new Housekeeping({ service, office: election, map, log });
+          endings.defer(() => housekeeping.close());
+        },
+      }),
+    { ending, log },
+  );
+  const member: CoordinatorMember = {
+    id: coordinatorId,
+    address: `${memberAddress(config, rpcPort).replace(/:\d+$/, '')}:${port}`,
+    peerAddress: memberAddress(config, rpcPort),
+    instance: instanceId,
+    pid: process.pid,
+    startedAt,
+  };
+  const registration = new RegisteredEntry({ store, key: COORDINATORS_PREFIX + coordinatorId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  endings.defer(() => registration.close());
+}
+
+function main(): void {
+  let config: CoordinatorConfig;
+  try {
+    config = { ...readConfig(process.env, availableParallelism()), ...readClusterConfig(process.env, hostname()) };
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { coordinator: config.memberId } });
+  runUntilSignal({
+    start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)),
+    hardStopMs: config.shutdownTimeoutMs,
+    logger: log,
+  });
+}
+
+main();

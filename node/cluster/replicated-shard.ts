@@ -1,0 +1,164 @@
+import { dirname, join } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardSpec } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { UnappliedWrite } from '../replication/core/write-ledger';
+import { Replica, type ReplicaSurroundings } from '../replication/replica';
+import { RocksReplicaStorage } from '../replication/rocks-replica-storage';
+import { installCopy, settleCopy } from '../replication/shard-copy';
+import { Shard } from '../shard/shard';
+import type { ShardOptions } from '../shard/shard-options';
+import { makeStableFolder } from '../shard/stable-folder';
+import type { WriteBudget } from '../shard/write-queue';
+import type { HostedReplica } from './hosted-replica';
+
+/** Entries looked through at a start for what they are of. */
+const READ_BYTES = 8 * 1024 * 1024;
+
+export interface ReplicatedShardOptions {
+  folder: string;
+  spec: ShardSpec;
+  self: { node: string; store: string };
+  changeIdPrefix: string;
+  shardOptions: ShardOptions;
+  budget: WriteBudget;
+  clock: Clock;
+  log: Logger;
+  surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
+}
+
+/** What is open of a replica's data: the store, and the shard and the log in it. */
+interface OpenData {
+  store: KeyValueStore;
+  shard: Shard;
+  storage: RocksReplicaStorage;
+}
+
+/** A replica of a shard with its data: one store that holds the records and the log. */
+export class ReplicatedShard implements HostedReplica {
+  readonly spec: ShardSpec;
+  readonly replica: Replica;
+  private closing: Promise<void> | null = null;
+
+  private constructor(
+    private readonly options: ReplicatedShardOptions,
+    private data: OpenData,
+    unapplied: UnappliedWrite[],
+  ) {
+    this.spec = options.spec;
+    this.replica = new Replica({
+      id: { collectionUid: options.spec.collectionUid, shard: options.spec.shard },
+      self: options.self,
+      storage: data.storage,
+      unapplied,
+      changeIdPrefix: options.changeIdPrefix,
+      clock: options.clock,
+      log: options.log,
+      surroundings: options.surroundings(this),
+    });
+  }
+
+  /** Opens the replica, making it when it does not exist. Errors: storage_failed. */
+  static async open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
+    await makeStableFolder(dirname(options.folder));
+    await settleCopy(options.folder);
+    let hosted: ReplicatedShard | null = null;
+    const data = await openData(options, (error) => hosted?.diverged(error));
+    try {
+      hosted = new ReplicatedShard(options, data, await unappliedOf(data.storage));
+      return hosted;
+    } catch (error) {
+      await closeData(data, 'closed');
+      throw error;
+    }
+  }
+
+  get shard(): Shard {
+    return this.data.shard;
+  }
+
+  /** The store, for a copy of it; `release` lets the log be trimmed again. */
+  beginCopy(): { store: KeyValueStore; release: () => void } {
+    return { store: this.data.store, release: this.data.storage.pin() };
+  }
+
+  /** Takes a copy in the place of the data. Errors: unavailable when it is of an earlier epoch than promised, storage_failed. */
+  async install(epoch: number, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number }> {
+    const { role, epoch: promised } = this.replica.status();
+    if (role === 'primary' || epoch < promised) throw new QuiverError('unavailable', `epoch ${epoch} is over`);
+    let position = { sequence: 0, epoch: 0 };
+    await this.replica.replaceStorage(async () => {
+      await closeData(this.data, 'dropped');
+      const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
+      const { folder, shardOptions } = this.options;
+      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch } });
+      this.data = await openData(this.options, (error) => this.diverged(error));
+      return this.data.storage;
+    });
+    return position;
+  }
+
+  close(reason: 'closed' | 'dropped'): Promise<void> {
+    this.replica.close();
+    this.closing ??= closeData(this.data, reason);
+    return this.closing;
+  }
+
+  private diverged(error: Error): void {
+    this.options.surroundings(this).onFailed(error, 'storage');
+  }
+}
+
+async function openData(options: ReplicatedShardOptions, onDiverged: (error: Error) => void): Promise<OpenData> {
+  const { folder, spec, shardOptions, budget } = options;
+  const store = await shardOptions.openStore(join(folder, 'records'));
+  try {
+    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged });
+    try {
+      return { store, shard, storage: await RocksReplicaStorage.open({ store, shard }) };
+    } catch (error) {
+      await shard.close('diverged');
+      throw error;
+    }
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function closeData({ store, shard, storage }: OpenData, reason: 'closed' | 'dropped'): Promise<void> {
+  await storage.close();
+  try {
+    await shard.close(reason);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The store as the shard sees it: not the shard's to close. */
+function borrowed(store: KeyValueStore): KeyValueStore {
+  return {
+    get: (key) => store.get(key),
+    getMany: (keys) => store.getMany(keys),
+    write: (changes, options) => store.write(changes, options),
+    scan: (range) => store.scan(range),
+    clear: (range) => store.clear(range),
+    sizeBytes: () => store.sizeBytes(),
+    close: async () => undefined,
+  };
+}
+
+/** What the entries are that the log holds and the records do not. */
+async function unappliedOf(storage: RocksReplicaStorage): Promise<UnappliedWrite[]> {
+  const { appliedSequence, lastSequence } = storage.state;
+  const unapplied: UnappliedWrite[] = [];
+  for (let next = appliedSequence + 1; next <= lastSequence; ) {
+    const entries = await storage.read(next, READ_BYTES);
+    if (entries.length === 0) break;
+    for (const { sequence, write } of entries) unapplied.push({ sequence, source: write?.source ?? null });
+    next = entries[entries.length - 1].sequence + 1;
+  }
+  return unapplied;
+}

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
+import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
+import { etcdOptions, memberAddress, memberCredentials, secretsOf } from '../shared/cluster/member-options';
+import { memberFromEntry, type NodeMember, NODES_PREFIX } from '../shared/cluster/members';
+import { reached } from '../shared/cluster/reach';
+import { RegisteredEntry } from '../shared/cluster/registered-entry';
+import { WatchedEntries } from '../shared/cluster/watched-entries';
+import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
+import { QuiverError } from '../shared/errors/quiver-error';
+import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
+import type { Logger } from '../shared/logs/logger';
+import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { type Endings, startWithEndings } from '../shared/process/endings';
+import { runUntilSignal } from '../shared/process/life-cycle';
+import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import { RpcServer } from '../shared/rpc/rpc-server';
+import { systemClock } from '../shared/time/clock';
+import { administrationService } from './cluster/administration-service';
+import { AssignmentChanges } from './cluster/assignment-changes';
+import { NodeAgent } from './cluster/node-agent';
+import { readStoreId } from './cluster/node-identity';
+import { ReplicaShards } from './cluster/replica-shards';
+import { ReplicatedShard } from './cluster/replicated-shard';
+import { retireStore } from './cluster/retired-store';
+import { indexFactories } from './index-factories';
+import { NodeMetrics } from './metrics/node-metrics';
+import { GrpcReplicationLinks } from './replication/grpc-replication-links';
+import { ReplicationService } from './replication/replication-service';
+import { SnapshotReceiver } from './replication/snapshot-receiver';
+import { SnapshotSender } from './replication/snapshot-sender';
+import { shardServices } from './rpc/shard-service';
+import type { ShardOptions } from './shard/shard-options';
+import { WriteBudget } from './shard/write-queue';
+
+/** The composition root of a storage node: what the shard map gives to it, served to coordinators and other nodes. */
+
+/** A session outlives a node that died by this long; etcd's minimum is 2. */
+const SESSION_SECONDS = 3;
+/** Writes of all shards that wait at once, in bytes: some seconds of a bulk load. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+/** Running calls of a server that closes get this long. */
+const DRAIN_MS = 5_000;
+/** The exit code of a process whose disk failed (EX_IOERR). */
+const STORAGE_FAILURE_CODE = 74;
+
+type NodeConfig = Config & ClusterConfig;
+
+async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+  const clock = systemClock;
+  const nodeId = config.memberId;
+  let readiness: Readiness = { ready: false, reason: 'recovering' };
+  const metrics = new NodeMetrics({ report: () => agent.report(), log });
+  const ops = new OpsServer({
+    readiness: () => readiness,
+    metrics: () => metrics.read(),
+    onError: (error) => log.error({ error }, 'the operations port failed'),
+  });
+  await ops.listen(config.opsPort, config.host);
+  endings.defer(() => ops.close());
+
+  const folder = join(config.dataDir, 'node');
+  const storeId = await readStoreId(folder, nodeId);
+  const store = new EtcdClusterStore(etcdOptions(config));
+  endings.defer(() => store.close());
+  const credentials = memberCredentials(config);
+  const members = new WatchedEntries<NodeMember>({
+    store,
+    prefix: NODES_PREFIX,
+    decode: memberFromEntry<NodeMember>,
+    onUnreadable: (error) => log.error({ error }, 'an entry of the cluster store is unreadable and left out'),
+  });
+  endings.defer(() => members.close());
+  /** A node whose session was lost by mistake can still be reached. */
+  const addresses = new Map<string, string>();
+  members.onChange(() => {
+    for (const { value } of members.all()) addresses.set(value.id, value.address);
+  });
+
+  const links = new GrpcReplicationLinks({ nodeId, addressOf: (node) => addresses.get(node) ?? null, credentials, clock, log });
+  endings.defer(() => links.close());
+  const changes = new AssignmentChanges({ store });
+  const copies = new SnapshotSender({ credentials, bytesPerSecond: config.copyBytesPerSecond });
+  const shardOptions: ShardOptions = {
+    factories: indexFactories,
+    openStore: (path) => RocksKeyValueStore.open(path),
+    recallTarget: config.recallTarget,
+    buildThreads: config.indexThreads,
+    logger: log,
+  };
+  const budget = new WriteBudget(WAITING_BYTES_MAX);
+  const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
+
+  const agent: NodeAgent = new NodeAgent({
+    nodeId,
+    store,
+    folder,
+    clock,
+    log,
+    openReplica: (spec) =>
+      ReplicatedShard.open({
+        folder: pathOf(spec),
+        spec,
+        self: { node: nodeId, store: storeId },
+        changeIdPrefix: randomUUID(),
+        shardOptions,
+        budget,
+        clock,
+        log,
+        surroundings: (hosted) => ({
+          links,
+          changeAssignment: (change) => changes.make(change),
+          sendSnapshot: async (to) => {
+            const address = addresses.get(to);
+            if (address === undefined) throw new QuiverError('unavailable', `node ${to} is not known`);
+            const copy = hosted.beginCopy();
+            log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copying a shard');
+            try {
+              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address });
+              log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copied a shard');
+            } finally {
+              copy.release();
+            }
+          },
+          onFailed: (error, kind) => {
+            log.error({ error, kind, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
+            if (kind === 'storage') return agent.failed(spec);
+            // What this store says it holds can't be believed any more: the next start begins with an empty one.
+            return void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
+          },
+        }),
+      }),
+    removeReplica: (id) => rm(pathOf(id), { recursive: true, force: true }),
+  });
+  links.deliverTo(agent);
+
+  const snapshots = new SnapshotReceiver({
+    log,
+    install: async (id, epoch, chunks) => {
+      const hosted = agent.hosted(id);
+      if (!(hosted instanceof ReplicatedShard)) throw new QuiverError('unavailable', 'the shard is not open here');
+      return hosted.install(epoch, chunks);
+    },
+  });
+  const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
+  const server = new RpcServer({
+    services: [
+      ...shardServices({ shards, clock, logger: log }),
+      new ReplicationService({ links, snapshots }),
+      administrationService({ report: () => agent.report(), log }),
+    ],
+    secret: credentials.secret,
+    tls: credentials.tls,
+  });
+  const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
+  endings.defer(() => server.close(DRAIN_MS));
+
+  await reached('the cluster store', () => members.follow(), { ending, log });
+  await reached('the cluster store', () => agent.start(), { ending, log });
+  endings.defer(() => agent.close());
+  const member: NodeMember = {
+    id: nodeId,
+    address: memberAddress(config, rpcPort),
+    store: storeId,
+    incarnation: randomUUID(),
+    zone: config.zone,
+    pid: process.pid,
+    startedAt: new Date(clock.wallMs()).toISOString(),
+    freeBytes: 0,
+    usedBytes: 0,
+  };
+  const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  endings.defer(() => registration.close());
+  endings.defer(async () => {
+    readiness = { ready: false, reason: 'shutting down' };
+    await agent.handOver();
+  });
+  readiness = { ready: true };
+  log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
+}
+
+function main(): void {
+  const cores = availableParallelism();
+  let config: NodeConfig;
+  try {
+    const environment = nodeEnvironment(process.env);
+    config = { ...readConfig(environment, cores), ...readClusterConfig(environment, hostname()) };
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { node: config.memberId } });
+  runUntilSignal({
+    start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)),
+    hardStopMs: config.shutdownTimeoutMs,
+    logger: log,
+  });
+}
+
+main();

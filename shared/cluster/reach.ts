@@ -1,0 +1,24 @@
+import { isQuiverError, QuiverError } from '../errors/quiver-error';
+import type { Logger } from '../logs/logger';
+
+const RETRY_MS = 500;
+
+/**
+ * Tries until it succeeds, for a start that has to wait for something outside: says so once. Errors: what is not about
+ * reach, at once; unavailable when the process is told to end meanwhile.
+ */
+export async function reached<Result>(what: string, attempt: () => Promise<Result>, options: { ending: AbortSignal; log: Logger }): Promise<Result> {
+  for (let failed = false; ; failed = true) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isQuiverError(error) || !error.retryable) throw error;
+      if (!failed) options.log.warn({ error }, `${what} can't be reached; waiting for it`);
+    }
+    if (options.ending.aborted) throw new QuiverError('unavailable', `gave up waiting for ${what}`);
+    await new Promise<void>((wake) => {
+      const timer = setTimeout(wake, RETRY_MS);
+      options.ending.addEventListener('abort', () => (clearTimeout(timer), wake()), { once: true });
+    });
+  }
+}
