@@ -9,6 +9,7 @@ import {
   type NodeMember,
 } from '../../shared/cluster/members';
 import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -27,6 +28,7 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
+  readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry: its value is the coordinator's id. */
   readonly controller: WatchedEntries<string>;
   private readonly log: Logger;
@@ -45,10 +47,11 @@ export class ClusterMap {
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
+    this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows it. Errors: unavailable. */

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { assignmentPath } from '../../shared/cluster/shard-assignment';
+import { tombstonePath } from '../../shared/cluster/tombstones';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { ClusterMap } from './cluster-map';
@@ -69,9 +70,8 @@ export class MapShardRoutes implements ShardRoutes {
     for (const wake of [...this.waiting]) wake();
   }
 
-  /** A shard that no collection has any more. */
   private isDropped(id: ShardId): boolean {
-    return this.map.assignments.get(assignmentPath(id)) === null && !this.map.collections.all().some(({ value }) => value.uid === id.collectionUid);
+    return this.map.tombstones.get(tombstonePath(id.collectionUid)) !== null;
   }
 
   private find(path: string): ShardRoute | null {
