@@ -95,6 +95,9 @@ export function protocolSuite(context: SuiteContext): void {
         const found = reference.slice(3, -1).split('/').reduce((node, step) => node?.[step], document);
         expect({ reference, found }).toEqual({ reference, found: expect.anything() });
       }
+      for (const [id, schema] of Object.entries<any>(document.components.schemas)) {
+        expect({ id, properties: schema.properties }).toEqual({ id, properties: expect.anything() });
+      }
       const ids = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods).map(({ operationId }) => operationId));
       expect(new Set(ids).size).toBe(ids.length);
       for (const [path, methods] of Object.entries<any>(document.paths)) {
