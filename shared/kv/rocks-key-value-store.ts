@@ -46,7 +46,11 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   /** Opens or makes the store in `folder`. Errors: storage_failed, with a message of its own for a folder in use. */
   static async open(folder: string): Promise<RocksKeyValueStore> {
-    mkdirSync(folder, { recursive: true });
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    }
     return new RocksKeyValueStore(folder, await openDatabase(folder));
   }
 
