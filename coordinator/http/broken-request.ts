@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { errorEnvelope } from './envelope';
 
 /** What Node's parser says of bytes that are no request. */
@@ -18,7 +19,18 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
     socket.destroy();
     return;
   }
-  const body = errorEnvelope(400, messageFor(error.code));
+  endWithError(socket, 400, messageFor(error.code));
+}
+
+/** Answers CONNECT, for which Node hands out the bare connection: no request under any path is a tunnel here. */
+export function refuseTunnel(socket: Duplex): void {
+  // A reset while the answer is on its way is the caller's business.
+  socket.on('error', () => undefined);
+  endWithError(socket, 404, 'there is no CONNECT: this is no proxy');
+}
+
+function endWithError(socket: Duplex, code: number, message: string): void {
+  const body = errorEnvelope(code, message);
   const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + body, () => socket.destroy());
 }

@@ -38,10 +38,19 @@ export function expressLane(endpoints: readonly Endpoint[], serve: Serve): expre
   return app;
 }
 
+/** Headers that ask for a piece of a file or set conditions, which would be answered with HTTP statuses of their own. */
+const PARTIAL_HEADERS = ['range', 'if-range', 'if-match', 'if-unmodified-since'];
+/** The explorer's package answers these paths by itself with a bare 404. */
+const HIDDEN = /\/package\.json$/;
+
 function docsOnly(handlers: RequestHandler[]): RequestHandler[] {
   return handlers.map((handler) => (request, response, next) => {
-    if (request.method === 'GET' || request.method === 'HEAD') handler(request, response, next);
-    else next();
+    if ((request.method !== 'GET' && request.method !== 'HEAD') || HIDDEN.test(request.path)) {
+      next();
+      return;
+    }
+    for (const name of PARTIAL_HEADERS) delete request.headers[name];
+    handler(request, response, next);
   });
 }
 

@@ -6,7 +6,7 @@ import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
-import { answerBrokenRequest } from './broken-request';
+import { answerBrokenRequest, refuseTunnel } from './broken-request';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
@@ -59,7 +59,8 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const endpoints = endpointTable({ service, keys, usage, operations, metricsText, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true });
+  // Nothing here depends on the host, and Node's own refusal of a request without one is a bare HTTP 400.
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
     usage,
@@ -92,6 +93,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   });
   // Expectations that nobody knows are not met, and no reason to refuse (the default is a bare 417).
   server.on('checkExpectation', accept);
+  server.on('connect', (_request, socket) => refuseTunnel(socket));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
   server.on('close', () => lag.stop());
 

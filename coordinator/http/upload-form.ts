@@ -34,13 +34,17 @@ export async function readUploadForm(request: IncomingMessage, limits: { uploadB
 
   const parser = openParser(request);
   await new Promise<void>((resolve, reject) => {
+    // Of two the caller means both, or is not sure which: neither may be dropped in silence.
+    const refuseTwice = (name: string) => reject(new QuiverError('schema_violation', `${name} is given twice: send one`));
     parser.on('field', (name, value) => {
+      if (name in fields && name in uploadFields.shape) refuseTwice(name);
       fields[name] = value;
     });
     parser.on('file', (name, stream, info) => {
       // The parser reports the error of a part itself.
       stream.on('error', () => undefined);
       if (name !== 'file' || fileName !== null) {
+        if (name === 'file') refuseTwice(name);
         stream.resume();
         return;
       }

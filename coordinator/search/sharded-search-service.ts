@@ -132,8 +132,7 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const [first, second] = await Promise.all([this.fetchOne(collection, id1, call), this.fetchOne(collection, id2, call)]);
-    // Rounding may carry the cosine of parallel vectors past 1.
-    return Math.max(-1, Math.min(1, scoreOf('cosine', first.vector, second.vector)));
+    return scoreOf('cosine', first.vector, second.vector);
   }
 
   async query(name: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { diskTakesWrites } from '../../shared/kv/disk-room';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { Shard, specText } from './shard';
 import type { ShardOptions } from './shard-options';
@@ -10,7 +11,7 @@ import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
-/** A shard that can't be opened, or diverges again and again, is opened anew after this long, then twice as long and so on. */
+/** A shard that can't be opened or written to, or diverges again and again, is opened anew after this long, then twice as long and so on. */
 const REOPEN_DELAY_MS = 1_000;
 const REOPEN_DELAY_MAX_MS = 30_000;
 /** Waiting bytes of all shards beyond which writers are turned away: some seconds of a bulk load. */
@@ -137,20 +138,40 @@ export class ShardHost {
   private async openShard(name: string, hosted: HostedShard): Promise<Shard> {
     const shard = await Shard.open(join(this.folder, 'shards', name), hosted.spec, this.options, {
       budget: this.budget,
-      onDiverged: (error) => this.reopen(name, hosted, error),
+      onDiverged: (error) => {
+        this.options.logger.error({ error, shard: name }, 'a shard could not follow its own records and is opened anew');
+        this.reopen(name, hosted);
+      },
+      onWriteFailed: (error) => {
+        this.options.logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
+        this.awaitDisk(name, hosted, REOPEN_DELAY_MS);
+      },
     });
     hosted.openedAtMs = performance.now();
     return shard;
   }
 
-  /** Closes a shard whose indexes can't be trusted and opens it from its records. Calls meanwhile wait for it. */
-  private reopen(name: string, hosted: HostedShard, cause: Error): void {
+  /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
+  private awaitDisk(name: string, hosted: HostedShard, delayMs: number): void {
     if (!this.isHosted(name, hosted)) return;
-    this.options.logger.error({ error: cause, shard: name }, 'a shard could not follow its own records and is opened anew');
-    const diverged = hosted.shard;
+    hosted.retry = setTimeout(async () => {
+      const isUsable = await diskTakesWrites(this.folder);
+      if (!isUsable) this.awaitDisk(name, hosted, Math.min(delayMs * 2, REOPEN_DELAY_MAX_MS));
+      else if (this.isHosted(name, hosted)) {
+        this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
+        this.reopen(name, hosted);
+      }
+    }, delayMs);
+    hosted.retry.unref();
+  }
+
+  /** Closes a shard whose indexes or disk can't be trusted and opens it from its records. Calls meanwhile wait for it. */
+  private reopen(name: string, hosted: HostedShard): void {
+    if (!this.isHosted(name, hosted)) return;
+    const failed = hosted.shard;
     const delayMs = Math.max(0, REOPEN_DELAY_MS - (performance.now() - hosted.openedAtMs));
     this.attempt(name, hosted, REOPEN_DELAY_MS, async () => {
-      await (await diverged).close('diverged').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a diverged shard failed to close'));
+      await (await failed).close('reopened').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be opened anew failed to close'));
       if (delayMs > 0) await new Promise((wake) => setTimeout(wake, delayMs));
     });
   }

@@ -21,7 +21,7 @@ export interface ShardCounters {
  *
  * A failed disk write leaves nothing visible, but what reached the disk is unknown, and an fsync must never be tried
  * again (Rebello et al., "Can applications recover from fsync failures?", 2020): the shard takes no more writes until it
- * is opened anew. If the indexes can't follow a durable batch, the same holds for reads.
+ * is opened anew, which happens once its disk takes writes again. If the indexes can't follow a durable batch, the same holds for reads.
  */
 export class ShardWriter {
   private broken: QuiverError | null = null;
@@ -37,6 +37,8 @@ export class ShardWriter {
       onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened anew. */
       onDiverged: (error: Error) => void;
+      /** The disk failed: no write is taken until the shard is opened anew, and reads go on. */
+      onWriteFailed: (error: Error) => void;
     },
   ) {}
 
@@ -72,7 +74,8 @@ export class ShardWriter {
       const stored = items.map((item) => ({ ...item, bytes: recordToBytes(item) }));
       await records.write({ operation, stored, dropped }, { sync: writing.sync, alongside });
     } catch (error) {
-      this.broken = new QuiverError('storage_failed', 'the shard failed to write to its disk and takes no more writes until it is opened anew', { cause: error });
+      this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
+      this.parts.onWriteFailed(error as Error);
       throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });
     }
     counters.lastOperation = operation;
@@ -120,4 +123,10 @@ export class ShardWriter {
       }),
     );
   }
+}
+
+/** What callers are told of a failed write; the whole of it is in the log. */
+function diskTrouble(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Error && /no space left|quota exceeded/i.test(cause.message) ? 'the disk is full' : 'the disk failed';
 }

@@ -21,8 +21,20 @@ export interface ShardReader {
   items: ShardItems;
 }
 
-/** How a shard is closed: for now, or because its data are to be removed, which running calls are told. */
-export type ClosingReason = 'closed' | 'dropped' | 'diverged';
+/** What a shard tells the host that opened it. */
+export interface ShardSurroundings {
+  budget: WriteBudget;
+  /** The shard can no longer answer rightly and has to be closed and opened anew. */
+  onDiverged: (error: Error) => void;
+  /** The shard's disk failed; it reads, and has to be closed and opened anew to write again. */
+  onWriteFailed: (error: Error) => void;
+}
+
+/**
+ * How a shard is closed: for now; because its data are to be removed, which running calls are told; or to be opened anew
+ * from its records at once, without a checkpoint.
+ */
+export type ClosingReason = 'closed' | 'dropped' | 'reopened';
 
 /** One shard, open: records, indexes, and the paths between them. Everything it holds on disk is under its folder. */
 export class Shard {
@@ -36,7 +48,7 @@ export class Shard {
   private constructor(
     readonly spec: ShardSpec,
     private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard },
-    surroundings: { budget: WriteBudget; onDiverged: (error: Error) => void },
+    surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
     const { indexes, counters } = recovered;
@@ -59,20 +71,20 @@ export class Shard {
         this.diverged = true;
         surroundings.onDiverged(error);
       },
+      onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
   }
 
   /**
-   * Opens the shard in `folder`, making it when it does not exist. `onDiverged` is called when the shard can no longer
-   * answer rightly and has to be closed and opened anew.
+   * Opens the shard in `folder`, making it when it does not exist.
    * Errors: storage_failed, also for a folder in use and for a shard of another dimension or metric.
    */
   static async open(
     folder: string,
     spec: ShardSpec,
     options: ShardOptions,
-    surroundings: { budget: WriteBudget; onDiverged: (error: Error) => void },
+    surroundings: ShardSurroundings,
   ): Promise<Shard> {
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
@@ -188,7 +200,7 @@ export class Shard {
       if (!isAboutWrite(error)) this.checkOpen();
       throw error;
     }
-    if (this.diverged) throw this.closedError('diverged');
+    if (this.diverged) throw this.closedError('reopened');
     return result;
   }
 

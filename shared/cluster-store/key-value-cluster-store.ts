@@ -93,7 +93,7 @@ export class KeyValueClusterStore implements ClusterStore {
     try {
       await this.settle();
     } catch (cause) {
-      for (const transaction of batch) transaction.reject(failure('unavailable', 'the cluster state can not be read at present', cause));
+      for (const transaction of batch) transaction.reject(failure('unavailable', 'the cluster state can not be changed until its disk takes writes again; the call may be retried', cause));
       return;
     }
     const draft = new StoreDraft(this.state);
@@ -123,6 +123,7 @@ export class KeyValueClusterStore implements ClusterStore {
   /** Finds out whether the write that failed is on storage all the same: a batch is atomic, so its revision tells. */
   private async settle(): Promise<void> {
     if (this.unsettled.length === 0) return;
+    await this.store.recover();
     const bytes = await this.store.get(REVISION_KEY);
     const stored = bytes === undefined ? 0 : revisionFromBytes(bytes);
     if (stored !== this.state.revision) this.show(this.unsettled);

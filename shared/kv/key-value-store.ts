@@ -15,6 +15,12 @@ export interface KeyValueStore {
    * (fsync of the write-ahead log); the call itself does not merge concurrent batches.
    */
   write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void>;
+  /**
+   * To be called after a `write` or `clear` that failed, before anything is read to learn what became of it and before
+   * the next write, which is refused until then: brings the store to what is on the disk. Does nothing otherwise.
+   * Errors: storage_failed while the disk takes no writes; reads go on as before.
+   */
+  recover(): Promise<void>;
   /** Entries with `from` ≤ key < `to` in key order (or falling with `reverse`), over a snapshot taken when the first page is asked for. */
   scan(range: KeyRange): AsyncIterable<KeyValueEntry[]>;
   /** Removes every key with `from` ≤ key < `to`. */

@@ -33,6 +33,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
     }
   }
 
+  async recover(): Promise<void> {
+    this.assertOpen();
+  }
+
   async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     this.assertOpen();
     const keys = this.keysBetween(range.from, range.to);

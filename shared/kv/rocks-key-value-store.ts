@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import rocksdb = require('rocksdb');
 import { QuiverError } from '../errors/quiver-error';
+import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from './key-value-store';
 
@@ -15,11 +16,14 @@ const READ_AHEAD_BYTES = 256 * 1024;
 const LOCK_HELD = /While lock file|lock hold by current process/i;
 
 type Database = rocksdb.RocksDatabase;
+type Call<Result> = (database: Database, callback: (error: Error | null | undefined, result?: Result) => void) => void;
 
 /**
  * A KeyValueStore on RocksDB (the `rocksdb` package): the only file that knows the library.
  * RocksDB locks the folder with fcntl, so a second process is refused and a killed one leaves nothing behind.
  * The binding is safe only between open and close, so this class counts running calls and closes after the last.
+ * After a failed write its log may end in half a record; what is appended behind it is lost at the next open. So nothing
+ * more is written until `recover` has opened the database anew.
  * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open, RocksDB's
  * kPointInTimeRecovery; anything else that is damaged fails the open.
  */
@@ -28,24 +32,26 @@ export class RocksKeyValueStore implements KeyValueStore {
   private closing: Promise<void> | null = null;
   private wakeClose: (() => void) | null = null;
 
-  private constructor(private readonly database: Database) {}
+  /** The write that failed since the database was opened. */
+  private failure: Error | null = null;
+  private recovering: Promise<void> | null = null;
+  /** Set while the database is being exchanged: calls wait for it. */
+  private exchanging: Promise<void> | null = null;
+
+  private constructor(
+    private readonly folder: string,
+    /** null when the database could not be opened anew. */
+    private database: Database | null,
+  ) {}
 
   /** Opens or makes the store in `folder`. Errors: storage_failed, with a message of its own for a folder in use. */
   static async open(folder: string): Promise<RocksKeyValueStore> {
-    mkdirSync(folder, { recursive: true });
-    const database = rocksdb(folder);
-    await new Promise<void>((done, fail) =>
-      database.open(
-        { createIfMissing: true, writeBufferSize: WRITE_BUFFER_BYTES, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true },
-        (error) => {
-          if (!error) return done();
-          const inUse = LOCK_HELD.test(error.message);
-          const message = inUse ? `the data folder ${folder} is in use by another process` : `the store in ${folder} cannot be opened: ${error.message}`;
-          fail(new QuiverError('storage_failed', message, { cause: error }));
-        },
-      ),
-    );
-    return new RocksKeyValueStore(database);
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    }
+    return new RocksKeyValueStore(folder, await openDatabase(folder));
   }
 
   get(key: Buffer): Promise<Buffer | undefined> {
@@ -54,7 +60,7 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
     if (keys.length === 0) return Promise.resolve([]);
-    return this.call<(Buffer | undefined)[]>('read', (callback) => this.database.getMany(keys, { asBuffer: true }, callback));
+    return this.call<(Buffer | undefined)[]>('read', (database, callback) => database.getMany(keys, { asBuffer: true }, callback));
   }
 
   write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
@@ -62,14 +68,15 @@ export class RocksKeyValueStore implements KeyValueStore {
     const operations = changes.map((change) =>
       change.type === 'put' ? { type: 'put' as const, key: change.key, value: change.value } : { type: 'del' as const, key: change.key },
     );
-    return this.call<void>('write', (callback) => this.database.batch(operations, { sync: options.sync }, callback));
+    return this.change((database, callback) => database.batch(operations, { sync: options.sync }, callback));
   }
 
   async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
     if (Buffer.compare(range.from, range.to) >= 0 || range.limit === 0) return;
-    this.enter();
+    while (this.exchanging !== null) await this.exchanging;
+    const database = this.enter();
     try {
-      const iterator = this.database.iterator({
+      const iterator = database.iterator({
         gte: range.from,
         lt: range.to,
         reverse: range.reverse ?? false,
@@ -96,27 +103,61 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   clear(range: { from: Buffer; to: Buffer }): Promise<void> {
     if (Buffer.compare(range.from, range.to) >= 0) return Promise.resolve();
-    return this.call<void>('write', (callback) => this.database.clear({ gte: range.from, lt: range.to }, callback));
+    return this.change((database, callback) => database.clear({ gte: range.from, lt: range.to }, callback));
   }
 
   sizeBytes(): Promise<number> {
-    return this.call<number>('read', (callback) => this.database.approximateSize(Buffer.from([0]), Buffer.alloc(32, 0xff), callback));
+    return this.call<number>('read', (database, callback) => database.approximateSize(Buffer.from([0]), Buffer.alloc(32, 0xff), callback));
   }
 
   close(): Promise<void> {
     this.closing ??= (async () => {
-      if (this.running > 0) await new Promise<void>((done) => (this.wakeClose = done));
-      await new Promise<void>((done, fail) =>
-        this.database.close((error) => (error ? fail(new QuiverError('storage_failed', `the store cannot be closed: ${error.message}`, { cause: error })) : done())),
-      );
+      await this.recovering?.catch(() => undefined);
+      await this.idle();
+      if (this.database !== null) await closeDatabase(this.database);
     })();
     return this.closing;
   }
 
-  private call<Result>(verb: string, start: (callback: (error: Error | null | undefined, result?: Result) => void) => void): Promise<Result> {
+  recover(): Promise<void> {
+    if (this.closing !== null) return Promise.reject(new QuiverError('storage_failed', 'the store is closed'));
+    if (this.failure === null) return Promise.resolve();
+    this.recovering ??= this.openAnew().finally(() => (this.recovering = null));
+    return this.recovering;
+  }
+
+  private async openAnew(): Promise<void> {
+    if (!(await diskTakesWrites(this.folder))) throw new QuiverError('storage_failed', 'the disk takes no writes at present', { cause: this.failure });
+    let exchanged: () => void = () => undefined;
+    this.exchanging = new Promise((done) => (exchanged = done));
+    try {
+      await this.idle();
+      const failed = this.database;
+      this.database = null;
+      // What it can't flush is in its log, or was never acknowledged.
+      if (failed !== null) await closeDatabase(failed).catch(() => undefined);
+      this.database = await openDatabase(this.folder);
+      this.failure = null;
+    } finally {
+      this.exchanging = null;
+      exchanged();
+    }
+  }
+
+  private async change(start: Call<void>): Promise<void> {
+    if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
+    try {
+      await this.call<void>('write', start);
+    } catch (error) {
+      if (this.closing === null) this.failure ??= error as Error;
+      throw error;
+    }
+  }
+
+  private async call<Result>(verb: string, start: Call<Result>): Promise<Result> {
+    while (this.exchanging !== null) await this.exchanging;
     return new Promise<Result>((done, fail) => {
-      this.enter();
-      start((error, result) => {
+      start(this.enter(), (error, result) => {
         this.leave();
         if (error) fail(new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error }));
         else done(result as Result);
@@ -124,15 +165,43 @@ export class RocksKeyValueStore implements KeyValueStore {
     });
   }
 
-  private enter(): void {
+  private async idle(): Promise<void> {
+    if (this.running > 0) await new Promise<void>((done) => (this.wakeClose = done));
+  }
+
+  private enter(): Database {
     if (this.closing !== null) throw new QuiverError('storage_failed', 'the store is closed');
+    if (this.database === null) throw new QuiverError('storage_failed', 'the store could not be opened again', { cause: this.failure });
     this.running += 1;
+    return this.database;
   }
 
   private leave(): void {
     this.running -= 1;
     if (this.running === 0) this.wakeClose?.();
   }
+}
+
+async function openDatabase(folder: string): Promise<Database> {
+  const database = rocksdb(folder);
+  await new Promise<void>((done, fail) =>
+    database.open(
+      { createIfMissing: true, writeBufferSize: WRITE_BUFFER_BYTES, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true },
+      (error) => {
+        if (!error) return done();
+        const inUse = LOCK_HELD.test(error.message);
+        const message = inUse ? `the data folder ${folder} is in use by another process` : `the store in ${folder} cannot be opened: ${error.message}`;
+        fail(new QuiverError('storage_failed', message, { cause: error }));
+      },
+    ),
+  );
+  return database;
+}
+
+function closeDatabase(database: Database): Promise<void> {
+  return new Promise((done, fail) =>
+    database.close((error) => (error ? fail(new QuiverError('storage_failed', `the store cannot be closed: ${error.message}`, { cause: error })) : done())),
+  );
 }
 
 function readPage(iterator: ReturnType<Database['iterator']>, pageSize: number): Promise<KeyValueEntry[]> {

@@ -20,5 +20,6 @@ export function scoreOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<numbe
   }
   if (metric === 'ip') return dot;
   if (metric === 'l2') return 1 / (1 + Math.sqrt(squareDifference));
-  return squareA === 0 || squareB === 0 ? 0 : dot / Math.sqrt(squareA * squareB);
+  // Two roots: the product of the squares may leave the range of doubles. Rounding may carry parallel vectors past 1.
+  return squareA === 0 || squareB === 0 ? 0 : Math.max(-1, Math.min(1, dot / (Math.sqrt(squareA) * Math.sqrt(squareB))));
 }

@@ -9,6 +9,7 @@ import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 class FaultyMedium extends MemoryKeyValueStore {
   nextWrite: 'succeeds' | 'fails' | 'fails after it landed' = 'succeeds';
   readable = true;
+  recoverable = true;
   batches: { changes: number; sync: boolean }[] = [];
 
   override async write(changes: KeyValueChange[], options: { sync: boolean } = { sync: false }): Promise<void> {
@@ -18,6 +19,10 @@ class FaultyMedium extends MemoryKeyValueStore {
     if (mode !== 'fails') await super.write(changes);
     if (mode !== 'succeeds') throw new QuiverError('storage_failed', 'the disk said no');
     this.batches.push({ changes: changes.length, sync: options.sync });
+  }
+
+  override async recover(): Promise<void> {
+    if (!this.recoverable) throw new QuiverError('storage_failed', 'the disk is still full');
   }
 
   override async get(key: Buffer): Promise<Buffer | undefined> {
@@ -66,6 +71,16 @@ test('nothing is decided while it can not be found out what a failed write did',
   await expect(store.transact([], put('a', '3'))).rejects.toMatchObject({ kind: 'unavailable' });
   medium.readable = true;
   expect(await store.transact([{ key: 'a', revision: 2 }], put('a', '3'))).toEqual({ applied: true, revision: 3 });
+});
+
+test('after a failed write nothing is written before the medium has recovered, and reads go on', async () => {
+  medium.nextWrite = 'fails';
+  await expect(store.transact([], put('a', '2'))).rejects.toMatchObject({ kind: 'commit_unknown' });
+  medium.recoverable = false;
+  await expect(store.transact([], put('a', '3'))).rejects.toMatchObject({ kind: 'unavailable' });
+  expect((await store.get('a'))?.value).toBe('1');
+  medium.recoverable = true;
+  expect(await store.transact([], put('a', '4'))).toEqual({ applied: true, revision: 2 });
 });
 
 test('nobody sees a change before it is stored', async () => {

@@ -91,6 +91,23 @@ describe.each([
     expect((await node.client.fetch(SPEC, { externalIds: ['b'], vectors: true }, NO_HURRY))[0]).toMatchObject({ stamp: 2, text: 'words', vector: Float32Array.of(5, 1) });
   });
 
+  test.each<[WriteFault, string[]]>([
+    ['before', ['a']],
+    ['after', ['a', 'b']],
+  ])('after a write that failed %s it was in the log the shard takes writes again by itself once its disk does', async (fault, stored) => {
+    await write(put('a', 1));
+    faults.writes = fault;
+    await expect(write(put('b', 2))).rejects.toMatchObject({ kind: 'commit_unknown' });
+    await expect(write(put('c', 3))).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expectItems('a');
+    faults.writes = 'none';
+    await eventually('the shard takes writes', () => write(put('d', 4)).then(() => true, () => false));
+    await expectItems(...stored, 'd');
+    await node.restart();
+    await node.client.open(SPEC);
+    await expectItems(...stored, 'd');
+  });
+
   test('writers that wait behind a failing one all hear of it', async () => {
     faults.writes = 'before';
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => write(put(`i${i}`, i))));

@@ -115,6 +115,18 @@ describe('connections', () => {
     dataOf(await api.get('/v1/health'));
   });
 
+  test('a request without a host is served, a tunnel refused, both in the envelope', async () => {
+    await start();
+    const hostless = await RawConnection.open(server);
+    await hostless.send(`GET /v1/collections HTTP/1.1\r\nx-api-key: ${server.adminKey}\r\nconnection: close\r\n\r\n`);
+    expect(envelopeIn(await hostless.closed()).data).toEqual({ collections: [] });
+    const tunnel = await RawConnection.open(server);
+    await tunnel.send('CONNECT example.org:443 HTTP/1.1\r\nhost: example.org:443\r\n\r\n');
+    const text = await tunnel.closed();
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(envelopeIn(text).error).toEqual({ code: 404, message: expect.stringContaining('CONNECT') });
+  });
+
   test('more bytes than announced are no second request', async () => {
     await start();
     const connection = await RawConnection.open(server);

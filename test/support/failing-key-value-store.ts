@@ -22,6 +22,10 @@ export class FailingKeyValueStore implements KeyValueStore {
     await this.store.write(changes, options);
   }
 
+  recover(): Promise<void> {
+    return this.store.recover();
+  }
+
   async get(key: Buffer): Promise<Buffer | undefined> {
     if (this.faults.reads) throw diskError();
     return this.store.get(key);

@@ -17,10 +17,8 @@ export class SchemaCollector {
     const converted = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as JsonSchema;
     const { $schema: _dialect, $defs: definitions, ...root } = JSON.parse(JSON.stringify(converted).replaceAll(DEFINITION, COMPONENT)) as JsonSchema;
     for (const [id, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) this.add(id, definition);
-    const id = schema.meta()?.id;
-    if (id === undefined) return open(root);
-    this.add(id, root);
-    return { $ref: `${COMPONENT}${id}` };
+    // A schema with an id comes as a reference to its own definition, which stands among the others.
+    return open(root);
   }
 
   private add(id: string, schema: JsonSchema): void {

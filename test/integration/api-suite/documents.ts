@@ -41,6 +41,8 @@ export function documentsSuite(context: SuiteContext): void {
       ['no collection_name', () => [file()], 422, 'collection_name'],
       ['a collection_name that is no name', () => [into('a b'), file()], 422, 'collection_name'],
       ['include_timing that is no boolean', (name: string) => [into(name), file(), { name: 'include_timing', value: 'perhaps' }], 422, 'include_timing'],
+      ['two files', (name: string) => [into(name), file(), file()], 422, 'file is given twice'],
+      ['two collection_names', (name: string) => [into(name), into(name), file()], 422, 'collection_name is given twice'],
       ['another type of file', (name: string) => [into(name), file(TEXT, 'river.pdf')], 400, 'Only .txt'],
       ['an empty file', (name: string) => [into(name), file('')], 400, 'empty'],
       ['a blank file', (name: string) => [into(name), file(' \n\t')], 400, 'empty'],

@@ -75,7 +75,12 @@ export function protocolSuite(context: SuiteContext): void {
         expect((await context.api.get(`/docs/${asset[1].slice(2)}`, { key: null })).httpStatus).toBe(200);
       }
       expect((await context.api.get('/docs/swagger-ui-init.js', { key: null })).text).toContain('/openapi.json');
-      errorOf(await context.api.get('/docs/nothing', { key: null }), 404);
+      for (const path of ['/docs/nothing', '/docs/package.json', '/docs/%2e%2e/package.json', '/docs/..%2f..%2fpackage.json']) {
+        errorOf(await context.api.get(path, { key: null }), 404);
+      }
+      for (const [header, value] of [['range', 'bytes=99999999-'], ['range', 'bytes=0-9'], ['if-match', '"x"'], ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT']]) {
+        expect(await context.api.get('/docs/swagger-ui.css', { key: null, headers: { [header]: value } })).toMatchObject({ httpStatus: 200 });
+      }
     });
 
     test('/openapi.json describes every endpoint that GET / lists, with references that resolve', async () => {
@@ -89,6 +94,9 @@ export function protocolSuite(context: SuiteContext): void {
       for (const [reference] of answer.text.matchAll(/"#\/[^"]*"/g)) {
         const found = reference.slice(3, -1).split('/').reduce((node, step) => node?.[step], document);
         expect({ reference, found }).toEqual({ reference, found: expect.anything() });
+      }
+      for (const [id, schema] of Object.entries<any>(document.components.schemas)) {
+        expect({ id, properties: schema.properties }).toEqual({ id, properties: expect.anything() });
       }
       const ids = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods).map(({ operationId }) => operationId));
       expect(new Set(ids).size).toBe(ids.length);

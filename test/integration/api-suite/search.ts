@@ -45,6 +45,17 @@ export function searchSuite(context: SuiteContext): void {
       }
     });
 
+    test('a cosine is never past 1, however long or short the vectors', async () => {
+      const other = await context.collection({ dim: 2 });
+      const vectors = [[3e38, 3e38], [-3e38, -3e38], [1e-45, 1e-45], [3, 4], [0.1, 0.3]];
+      dataOf(await context.api.post(`/v1/collections/${other}/bulk_upsert`, { items: vectors.map((vector, i) => ({ external_id: `v${i}`, vector })) }));
+      for (const [i, vector] of vectors.entries()) {
+        const { results } = dataOf(await context.api.post(`/v1/collections/${other}/search`, { vector }));
+        for (const { score } of results) expect(Math.abs(score)).toBeLessThanOrEqual(1);
+        expect(results.find((result: { external_id: string }) => result.external_id === `v${i}`).score).toBeCloseTo(1, 6);
+      }
+    });
+
     test.each<[unknown, string[]]>([
       [{ kind: 'axis' }, ['east', 'north', 'up']],
       [{ kind: 'axis', n: 2 }, ['north']],

@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import { open, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What opening a RocksDB store may write at once: two memtables of its log become files (see rocks-key-value-store). */
+const ROOM_BYTES = 64 * 1024 * 1024;
+const TRIAL_BYTES = 64 * 1024;
+
+/**
+ * Whether a store in `folder` whose disk failed may be opened anew: there is room for what that writes, and a trial write
+ * reaches stable storage. Where it says no the store had better stay open, for those who read.
+ */
+export async function diskTakesWrites(folder: string): Promise<boolean> {
+  const trial = join(folder, `.trial-${randomUUID()}`);
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    if (bavail * bsize < ROOM_BYTES) return false;
+    const file = await open(trial, 'wx');
+    try {
+      await file.write(Buffer.alloc(TRIAL_BYTES));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await rm(trial, { force: true }).catch(() => undefined);
+  }
+}
