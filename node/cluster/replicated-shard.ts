@@ -65,7 +65,7 @@ export class ReplicatedShard implements HostedReplica {
     await makeStableFolder(dirname(options.folder));
     await settleCopy(options.folder);
     let hosted: ReplicatedShard | null = null;
-    const data = await openData(options, (error) => hosted?.diverged(error));
+    const data = await openData(options, (error) => hosted?.fail(error));
     try {
       hosted = new ReplicatedShard(options, data, await unappliedOf(data.storage));
       return hosted;
@@ -94,7 +94,7 @@ export class ReplicatedShard implements HostedReplica {
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch } });
-      this.data = await openData(this.options, (error) => this.diverged(error));
+      this.data = await openData(this.options, (error) => this.fail(error));
       return this.data.storage;
     });
     return position;
@@ -106,20 +106,20 @@ export class ReplicatedShard implements HostedReplica {
     return this.closing;
   }
 
-  private diverged(error: Error): void {
+  private fail(error: Error): void {
     this.options.surroundings(this).onFailed(error, 'storage');
   }
 }
 
-async function openData(options: ReplicatedShardOptions, onDiverged: (error: Error) => void): Promise<OpenData> {
+async function openData(options: ReplicatedShardOptions, onFailed: (error: Error) => void): Promise<OpenData> {
   const { folder, spec, shardOptions, budget } = options;
   const store = await shardOptions.openStore(join(folder, 'records'));
   try {
-    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged });
+    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged: onFailed, onWriteFailed: onFailed });
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard }) };
     } catch (error) {
-      await shard.close('diverged');
+      await shard.close('reopened');
       throw error;
     }
   } catch (error) {
@@ -143,6 +143,7 @@ function borrowed(store: KeyValueStore): KeyValueStore {
     get: (key) => store.get(key),
     getMany: (keys) => store.getMany(keys),
     write: (changes, options) => store.write(changes, options),
+    recover: () => store.recover(),
     scan: (range) => store.scan(range),
     clear: (range) => store.clear(range),
     sizeBytes: () => store.sizeBytes(),

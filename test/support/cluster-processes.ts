@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
 import { freePorts, type Envelope } from './embedded-process';
 import { EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
@@ -122,7 +124,7 @@ export class ClusterProcesses {
     private readonly options: ClusterOptions,
   ) {}
 
-  /** Resolves when every coordinator shows every node up. */
+  /** Resolves when every process is ready and a member. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
     const cluster = new ClusterProcesses(await EtcdProcess.start(), options);
     try {
@@ -175,23 +177,23 @@ export class ClusterProcesses {
     return envelope.data;
   }
 
-  /** Resolves when every running coordinator shows every running node up. */
+  /** Resolves when every running process is ready and a member; asks nothing of the API. */
   async allUp(): Promise<void> {
-    const running = this.coordinators.flatMap((coordinator, i) => (coordinator.isRunning ? [i] : []));
-    const expected = this.nodes.filter((node) => node.isRunning).map((node) => node.id).sort();
-    for (const i of running) {
-      await this.coordinators[i].ready();
+    const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
+    await Promise.all(running.map((member) => member.ready()));
+    const store = new EtcdClusterStore({ endpoints: [this.etcd.endpoint] });
+    try {
       await eventually(
-        `coordinator ${i} shows ${expected.join(', ')} up`,
+        'every process is a member',
         async () => {
-          const dead = [...this.nodes, ...this.coordinators].find((member) => !member.isRunning && member.output !== '' && expected.includes(member.id));
-          if (dead !== undefined) throw new Error(`${dead.id} ended: ${dead.output}`);
-          const { nodes } = await this.data('GET', '/v1/cluster', undefined, i).catch(() => ({ nodes: [] }));
-          const up = nodes.filter((node: { state: string }) => node.state === 'up').map((node: { id: string }) => node.id);
-          return expected.every((id) => up.includes(id));
+          const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
+          const pids = listed.flatMap(({ entries }) => entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid));
+          return running.every((member) => pids.includes(member.pid));
         },
         READY_DEADLINE_MS,
       );
+    } finally {
+      await store.close();
     }
   }
 

@@ -52,7 +52,8 @@ describe('the house', () => {
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['rocksdb', (path: string) => path === 'shared/kv/rocks-key-value-store.ts'],
     ['prom-client', (path: string) => path.includes('/metrics/')],
-    ['@grpc/grpc-js', (path: string) => path.startsWith('shared/rpc/') || path === 'node/rpc/served-stream.ts'],
+    ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
+    ['etcd3', (path: string) => path.startsWith('shared/cluster-store/etcd-')],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);
