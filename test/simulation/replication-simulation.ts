@@ -56,9 +56,10 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   faults.heal();
   for (const controller of controllers) controller.wantedMove = null;
   schedule.runUntil(end + HEALING_MS);
-  const late = new SimulatedClient({ name: CLIENTS[0] + "'", until: schedule.now + 1000, ...clientOptions });
+  const late = new SimulatedClient({ name: CLIENTS[0] + "'", until: schedule.now + 2000, ...clientOptions });
   late.run();
-  schedule.runUntil(schedule.now + 2000);
+  // Longer than a read that stalls twice.
+  schedule.runUntil(schedule.now + 5000);
   if (late.acknowledged === 0) throw new Violation(`liveness: nothing is served after healing; ${JSON.stringify(etcd.current.assignment)}`);
   checkHealed(around);
   around.oracle.checkHistory();

@@ -1,0 +1,57 @@
+import { MUTANTS } from './mutants';
+import { simulate } from './replication-simulation';
+import { Violation } from './violation';
+
+/**
+ * The replication protocol's core under a simulator: SEED moves the first seed, SIMULATION_SEEDS the number of schedules
+ * per minimum of in-sync replicas. `node scripts/simulate.mjs` runs more of them and repeats single ones.
+ */
+const FROM = Number(process.env.SEED ?? 1);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 1000);
+/** Seeds per test, so that each ends well within its time. */
+const BATCH = 250;
+/** As many schedules as a broken variant may survive before it counts as not caught. */
+const MUTANT_SEEDS = 2000;
+
+describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
+  console.log(`replication with at least ${minInSync} in sync: SEED=${FROM}`);
+  const batches = Array.from({ length: Math.ceil(SEEDS / BATCH) }, (_, batch) => FROM + batch * BATCH);
+
+  test.each(batches)('keeps its promises under random faults, seeds from %i', (from) => {
+    const totals: Record<string, number> = {};
+    for (let seed = from; seed < Math.min(from + BATCH, FROM + SEEDS); seed++) {
+      for (const [name, count] of Object.entries(run(seed, minInSync))) totals[name] = (totals[name] ?? 0) + count;
+    }
+    // Schedules in which nothing happens would prove nothing.
+    const idle = SEEDS < BATCH ? [] : ['writes', 'reads', 'promotions', 'wipes', 'removals', 'handovers', 'snapshots'].filter((name) => !(totals[name] > 0));
+    expect(idle).toEqual([]);
+  });
+
+  test('the same seed gives the same run', () => {
+    expect(run(FROM, minInSync)).toEqual(run(FROM, minInSync));
+  });
+});
+
+describe('broken variants of replication are caught', () => {
+  test.each(MUTANTS.map((mutant) => [mutant.name, mutant.title, mutant] as const))('%s: %s', (_name, _title, mutant) => {
+    let caught: unknown = null;
+    for (let seed = mutant.seed; seed < mutant.seed + MUTANT_SEEDS && caught === null; seed++) {
+      try {
+        simulate({ seed, minInSync: mutant.minInSync, mutant });
+      } catch (error) {
+        caught = error;
+      }
+    }
+    expect(caught).not.toBeNull();
+    // An assertion of the core counts as well; a mistake of the mutant itself doesn't.
+    expect(caught instanceof Violation || (caught as { code?: string }).code === 'ERR_ASSERTION').toBe(true);
+  });
+});
+
+function run(seed: number, minInSync: number): Record<string, number> {
+  try {
+    return simulate({ seed, minInSync });
+  } catch (error) {
+    throw new Error(`node scripts/simulate.mjs --seeds 1 --from ${seed} --min-in-sync ${minInSync}`, { cause: error });
+  }
+}
