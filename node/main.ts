@@ -99,10 +99,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     folder,
     clock,
     log,
-    openReplica: (spec) =>
+    openReplica: (spec, epoch) =>
       ReplicatedShard.open({
         folder: pathOf(spec),
         spec,
+        epoch,
         self: { node: nodeId, store: storeId },
         changeIdPrefix: randomUUID(),
         shardOptions,

@@ -40,7 +40,8 @@ export interface NodeAgentOptions {
   store: ClusterStore;
   /** Where the shards are: `shards/<collection uid>/<shard>` under it. */
   folder: string;
-  openReplica: (spec: ShardSpec) => Promise<HostedReplica>;
+  /** `epoch`: that of the assignment by which it is opened. */
+  openReplica: (spec: ShardSpec, epoch: number) => Promise<HostedReplica>;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
   clock: Clock;
@@ -184,17 +185,11 @@ export class NodeAgent implements ReplicationReceiver {
   private tell({ hosted }: Place, assignment: ShardAssignment, revision: number): void {
     if (hosted === null) return;
     hosted.replica.assigned(assignment, revision);
-    const { primary, removing, adding, inSync } = assignment;
-    // The end of a move away from here: the lead goes first.
-    const isOver = adding.every((id) => inSync.some(({ node }) => node === id));
-    if (primary?.node === this.options.nodeId && removing.includes(primary.node) && isOver && inSync.length > 1) {
-      const heir = inSync.find(({ node }) => !removing.includes(node));
-      if (heir !== undefined) hosted.replica.handOver(heir.node);
-    }
   }
 
   private open(place: Place): void {
-    place.opening = this.options.openReplica(place.spec).then(
+    const assigned = this.assignments.get(assignmentPath(place.spec));
+    place.opening = this.options.openReplica(place.spec, assigned?.value.epoch ?? 0).then(
       async (hosted) => {
         place.opening = null;
         if (place.leaving || this.closed) return hosted.close('closed');

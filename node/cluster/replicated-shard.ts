@@ -20,6 +20,8 @@ const READ_BYTES = 8 * 1024 * 1024;
 export interface ReplicatedShardOptions {
   folder: string;
   spec: ShardSpec;
+  /** The assignment's epoch: a replica that is made for it follows no primary of an earlier one. */
+  epoch: number;
   self: { node: string; store: string };
   changeIdPrefix: string;
   shardOptions: ShardOptions;
@@ -45,14 +47,14 @@ export class ReplicatedShard implements HostedReplica {
   private constructor(
     private readonly options: ReplicatedShardOptions,
     private data: OpenData,
-    unapplied: UnappliedWrite[],
+    found: { unapplied: UnappliedWrite[]; isNew: boolean },
   ) {
     this.spec = options.spec;
     this.replica = new Replica({
       id: { collectionUid: options.spec.collectionUid, shard: options.spec.shard },
       self: options.self,
       storage: data.storage,
-      unapplied,
+      ...found,
       changeIdPrefix: options.changeIdPrefix,
       clock: options.clock,
       log: options.log,
@@ -67,7 +69,10 @@ export class ReplicatedShard implements HostedReplica {
     let hosted: ReplicatedShard | null = null;
     const data = await openData(options, (error) => hosted?.fail(error));
     try {
-      hosted = new ReplicatedShard(options, data, await unappliedOf(data.storage));
+      const { promisedEpoch, lastSequence, lastLedEpoch } = data.storage.state;
+      const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
+      if (isNew) await data.storage.append({ promisedEpoch: options.epoch });
+      hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
       return hosted;
     } catch (error) {
       await closeData(data, 'closed');
@@ -93,7 +98,8 @@ export class ReplicatedShard implements HostedReplica {
       await closeData(this.data, 'dropped');
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
-      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch } });
+      const mayTakePlace = (reached: { sequence: number }): boolean => this.replica.mayInstall(epoch, reached.sequence);
+      position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
       this.data = await openData(this.options, (error) => this.fail(error));
       return this.data.storage;
     });

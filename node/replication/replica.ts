@@ -21,6 +21,8 @@ const APPEND_BYTES_MAX = 1024 * 1024;
 const TRIM_ENTRIES = 1024;
 /** What is kept of the log for followers that were away for a moment: cheaper to send than a copy of the shard. */
 const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
+/** A copy that failed is not begun again before this. */
+const COPY_RETRY_MS = 2_000;
 /** Beyond it a follower that is still away gets a copy when it is back: the log must not fill the disk. */
 const LOG_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
 
@@ -72,6 +74,7 @@ export class Replica {
     self: { node: string; store: string };
     storage: ReplicaStorage;
     unapplied: UnappliedWrite[];
+    isNew?: boolean;
     changeIdPrefix: string;
     clock: Clock;
     log: Logger;
@@ -87,6 +90,7 @@ export class Replica {
       changeIdPrefix: options.changeIdPrefix,
       state: options.storage.state,
       unapplied: options.unapplied,
+      isNew: options.isNew,
       nowMs: this.clock.monotonicMs(),
     });
     this.handle({ type: 'tick' });
@@ -157,6 +161,11 @@ export class Replica {
       // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
       if (this.core.leaseValid(epoch, this.clock.monotonicMs())) return result;
     }
+  }
+
+  /** Whether a copy that reaches up to `sequence`, of `epoch`, may take the place of what is here. */
+  mayInstall(epoch: number, sequence: number): boolean {
+    return !this.closed && this.core.mayInstall(epoch, sequence);
   }
 
   /**
@@ -239,7 +248,10 @@ export class Replica {
       case 'snapshot':
         this.surroundings
           .sendSnapshot(effect.to)
-          .catch((error: unknown) => this.log.warn({ error, ...this.id, to: effect.to }, 'copying a shard failed; it is tried again'))
+          .catch((error: unknown) => {
+            this.log.warn({ error, ...this.id, to: effect.to }, 'copying a shard failed; it is tried again');
+            return new Promise((wake) => setTimeout(wake, COPY_RETRY_MS));
+          })
           .finally(() => this.handle({ type: 'snapshotEnded', node: effect.to }));
         return;
       case 'lossy':

@@ -107,7 +107,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
         entries.push(logEntryFromBytes(value, positionOfLogKey(key)));
       }
     }
-    return entries;
+    // What is on its way to the disk is sent to followers at the same time.
+    for (let at = fromSequence + entries.length; ; at += 1) {
+      const entry = this.unapplied.get(at);
+      if (entry === undefined) return entries;
+      bytes += entry.write?.payload.length ?? 0;
+      if (entries.length > 0 && bytes > maxBytes) return entries;
+      entries.push(entry);
+    }
   }
 
   apply(sequence: number): Promise<AppliedEntry[]> {

@@ -41,13 +41,16 @@ export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
  * Puts a copy in the place of what is in `folder`, whose store must be closed: written aside, complete and on stable
  * storage before it takes the place; nothing of the old is left. The promises that the replica made are kept. Answers
  * up to where the copy reaches.
- * Errors: storage_failed for a copy that is damaged, out of order or ends early; the old data are still there then.
+ * Errors: storage_failed for a copy that is damaged, out of order or ends early, unavailable when it may not take the
+ * place; the old data are still there then.
  */
 export async function installCopy(parts: {
   folder: string;
   openStore: (folder: string) => Promise<KeyValueStore>;
   chunks: AsyncIterable<Buffer>;
   promises: { promisedEpoch: number; lastLedEpoch: number };
+  /** Asked when the copy is complete, just before it takes the place. */
+  mayTakePlace: (position: { sequence: number; epoch: number }) => boolean;
 }): Promise<{ sequence: number; epoch: number }> {
   const incoming = `${parts.folder}.incoming`;
   const outgoing = `${parts.folder}.outgoing`;
@@ -66,6 +69,7 @@ export async function installCopy(parts: {
     await store.close();
   }
   await syncFolder(incoming);
+  if (!parts.mayTakePlace(position)) throw new QuiverError('unavailable', `a copy up to ${position.sequence} comes too late`);
   await rename(parts.folder, outgoing).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });

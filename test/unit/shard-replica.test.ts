@@ -76,12 +76,18 @@ describe('a shard replica', () => {
   });
 
   test('leads after its promise is stored and the lease granted by its last process is over', () => {
-    const replica = replicaOf(A);
+    const replica = replicaOf(A, { promisedEpoch: 1 });
     expect(only(replica.step({ type: 'assignment', assignment: assignment(), revision: 5 }, 0), 'sendAppend')).toEqual([]);
     expect(only(replica.step({ type: 'stored', token: 1 }, 1), 'sendAppend').map(({ to }) => to).sort()).toContain('B');
     expect(only(replica.step({ type: 'tick' }, LEASE_GRANTED_MS - 1), 'append')).toEqual([]);
     expect(only(replica.step({ type: 'tick' }, LEASE_GRANTED_MS + 1), 'append')).toMatchObject([{ entries: [{ epoch: 1, sequence: 1, write: null }] }]);
     expect(replica.mayServe(LEASE_GRANTED_MS + 1)).toBe('wait');
+  });
+
+  test('leads at once when it was made for this and has granted nothing', () => {
+    const replica = new ShardReplica({ self: A, changeIdPrefix: 'a', state: { ...EMPTY, promisedEpoch: 1 }, isNew: true, unapplied: [], nowMs: 0 });
+    replica.step({ type: 'assignment', assignment: assignment(), revision: 5 }, 0);
+    expect(only(replica.step({ type: 'stored', token: 1 }, 1), 'append')).toMatchObject([{ entries: [{ epoch: 1, sequence: 1, write: null }] }]);
   });
 
   test('serves while the lease holds by the clock at the call, under the same epoch only', () => {

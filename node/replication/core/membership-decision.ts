@@ -39,7 +39,8 @@ export function decideShrink(view: MembershipView): Proposal | null {
     // Below the minimum nothing is committed, so that who leaves now stays complete: it may be promoted if all others are gone.
     const others = assignment.eligible.filter((other) => other.node !== member.node);
     const eligible = inSync.length >= minInSyncOf(assignment) ? [] : lost ? others : [...others, member];
-    return { kind: 'shrink', assignment: { ...assignment, inSync, eligible }, requires: [] };
+    // Of a primary that has died meanwhile, whose entry is gone: a late shrink must not make its store the only one that counts.
+    return { kind: 'shrink', assignment: { ...assignment, inSync, eligible }, requires: [view.self] };
   }
   return null;
 }

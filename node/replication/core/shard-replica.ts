@@ -26,6 +26,8 @@ export interface ShardReplicaOptions {
   state: Readonly<ReplicaState>;
   /** Sources of the log's entries after `state.appliedSequence`. */
   unapplied: UnappliedWrite[];
+  /** The replica was made just now: it has acknowledged nothing to anyone, whatever it promises from the start. */
+  isNew?: boolean;
   /** The process's monotonic clock, which every later `nowMs` is of. */
   nowMs: number;
 }
@@ -89,7 +91,7 @@ export class ShardReplica {
     this.ledger = new WriteLedger({ settled: options.state.settled, unapplied: options.unapplied });
     this.pendingWrites = new PendingWrites({ emit });
     this.membership = new Membership({ changeIdPrefix: options.changeIdPrefix, emit });
-    this.grant = new ReadGrant(options.nowMs, options.state.promisedEpoch > 0);
+    this.grant = new ReadGrant(options.nowMs, options.isNew !== true && options.state.promisedEpoch > 0);
     this.follower = new Follower({ self: this.self, log: this.log, progress: this.progress, ledger: this.ledger, grant: this.grant, emit });
   }
 
