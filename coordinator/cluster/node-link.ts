@@ -11,7 +11,7 @@ import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, type ReadResult } from '../../shared/rpc/read-answer';
 import { type ReadCall, readCallBytes, readCallToProto } from '../../shared/rpc/read-call';
-import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -51,25 +51,24 @@ const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 const WRITE_HEAD_BYTES = 1_024;
 
 /**
- * The connection to one node: a channel with one stream for reads and one for writes. It connects when made and lives
- * until either stream ends; then it is over and `ended` is called, once.
+ * The connection to one node: over a channel, which stays its maker's, one stream for reads and one for writes. It
+ * connects when made and lives until either stream ends; then it is over and `ended` is called, once: `isSilent` when
+ * the node said nothing at all, so that the channel is of no use either.
  */
 export class NodeLink {
-  private readonly channel: RpcChannel;
   private readonly reads: RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
-  private readonly told: { ready: () => void; ended: (end: StreamEnd) => void };
+  private readonly told: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
-  constructor(parts: { address: string; credentials: ClusterCredentials; clock: Clock; ready: () => void; ended: (end: StreamEnd) => void }) {
+  constructor(parts: { channel: RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
     this.clock = parts.clock;
     this.told = parts;
-    this.channel = new RpcChannel({ address: parts.address, credentials: parts.credentials });
-    this.connectTimer = setTimeout(() => this.close({ isRefused: false, reason: 'the node did not take the connection in time' }), CONNECT_TIMEOUT_MS);
-    const life = { channel: this.channel, ready: () => this.noteReady(), ended: (end: StreamEnd) => this.close(end) };
+    this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
+    const life = { channel: parts.channel, ready: () => this.noteReady(), ended: (end: StreamEnd) => this.close(end) };
     this.reads = new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
       ...life,
       method: readsDefinition.Exchange,
@@ -112,13 +111,16 @@ export class NodeLink {
 
   /** Whoever waits for an answer hears that the connection is lost. */
   close(end: StreamEnd): void {
+    this.end(end, false);
+  }
+
+  private end(end: StreamEnd, isSilent: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.connectTimer);
     this.reads.close(end);
     this.writes.close(end);
-    this.channel.close();
-    this.told.ended(end);
+    this.told.ended(end, isSilent);
   }
 
   private writeEntries(id: number, to: Addressed, write: NamedWrite): FrameEntry<WriteFrame>[] {

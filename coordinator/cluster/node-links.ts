@@ -1,4 +1,4 @@
-import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
+import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { Clock } from '../../shared/time/clock';
 import { NodeLink } from './node-link';
 import { ConnectionLost } from './request-stream';
@@ -7,67 +7,103 @@ import { ConnectionLost } from './request-stream';
 const FIRST_PAUSE_MS = 20;
 const LAST_PAUSE_MS = 500;
 
-/** Addresses that never answered are forgotten after this time: nodes come back under other ones. */
+/** An address that is not asked for and not connected for this time is forgotten: nodes come back under other ones. */
 const FORGET_MS = 60_000;
 
-interface Trouble {
+const CLOSED: StreamEnd = { isRefused: false, reason: 'closed' };
+
+/**
+ * The way to one address. Its channel outlives its links: grpc-js goes on connecting once more after a channel is closed
+ * that could not connect, and what it then connects belongs to nobody, so such a channel is used again instead.
+ */
+interface Place {
+  channel: RpcChannel;
+  link: NodeLink | null;
+  /** Connections in a row that never became ready, and why the last did not. */
   failures: number;
+  lastEnd: StreamEnd;
   /** Monotonic. */
   notBeforeMs: number;
-  isRefused: boolean;
-  reason: string;
+  forgetTimer: NodeJS.Timeout;
 }
 
 /** The connections to the nodes, one per address, made when first needed and again when one has ended. */
 export class NodeLinks {
-  private readonly links = new Map<string, NodeLink>();
-  private readonly troubles = new Map<string, Trouble>();
+  private readonly places = new Map<string, Place>();
   private isClosed = false;
 
   constructor(private readonly parts: { credentials: ClusterCredentials; clock: Clock; ended?: (address: string, end: StreamEnd) => void }) {}
 
   /** The connection to a node, perhaps still being made. Errors: ConnectionLost while a failed one is not to be tried again yet. */
   to(address: string): NodeLink {
-    const link = this.links.get(address);
-    if (link !== undefined) return link;
-    if (this.isClosed) throw new ConnectionLost(false, { isRefused: false, reason: 'closed' });
-    const trouble = this.troubles.get(address);
-    if (trouble !== undefined && this.parts.clock.monotonicMs() < trouble.notBeforeMs) throw new ConnectionLost(false, trouble);
-    return this.connect(address);
+    const place = this.places.get(address);
+    if (place?.link) return place.link;
+    if (this.isClosed) throw new ConnectionLost(false, CLOSED);
+    if (place === undefined) return this.connect(address, this.newPlace(address));
+    place.forgetTimer.refresh();
+    if (this.parts.clock.monotonicMs() < place.notBeforeMs) throw new ConnectionLost(false, place.lastEnd);
+    return this.connect(address, place);
   }
 
   close(): void {
     this.isClosed = true;
-    for (const link of [...this.links.values()]) link.close({ isRefused: false, reason: 'closed' });
+    for (const [address, place] of [...this.places]) this.forget(address, place);
   }
 
-  private connect(address: string): NodeLink {
+  private newPlace(address: string): Place {
+    const place: Place = {
+      channel: this.newChannel(address),
+      link: null,
+      failures: 0,
+      lastEnd: CLOSED,
+      notBeforeMs: 0,
+      forgetTimer: setTimeout(() => {
+        if (place.link === null) this.forget(address, place);
+        else place.forgetTimer.refresh();
+      }, FORGET_MS),
+    };
+    place.forgetTimer.unref();
+    this.places.set(address, place);
+    return place;
+  }
+
+  private newChannel(address: string): RpcChannel {
+    return new RpcChannel({ address, credentials: this.parts.credentials });
+  }
+
+  private connect(address: string, place: Place): NodeLink {
+    const { clock } = this.parts;
     let wasReady = false;
     const link = new NodeLink({
-      address,
-      credentials: this.parts.credentials,
-      clock: this.parts.clock,
+      channel: place.channel,
+      clock,
       ready: () => {
         wasReady = true;
-        this.troubles.delete(address);
+        place.failures = 0;
       },
-      ended: (end) => {
-        this.links.delete(address);
-        if (!wasReady) this.noteTrouble(address, end);
-        if (!this.isClosed) this.parts.ended?.(address, end);
+      ended: (end, isSilent) => {
+        place.link = null;
+        place.lastEnd = end;
+        if (!wasReady) {
+          place.failures += 1;
+          place.notBeforeMs = clock.monotonicMs() + Math.min(FIRST_PAUSE_MS * 2 ** (place.failures - 1), LAST_PAUSE_MS);
+        }
+        if (this.isClosed) return;
+        if (isSilent) {
+          place.channel.close();
+          place.channel = this.newChannel(address);
+        }
+        this.parts.ended?.(address, end);
       },
     });
-    this.links.set(address, link);
+    place.link = link;
     return link;
   }
 
-  private noteTrouble(address: string, end: StreamEnd): void {
-    const nowMs = this.parts.clock.monotonicMs();
-    for (const [other, { notBeforeMs }] of this.troubles) {
-      if (notBeforeMs + FORGET_MS < nowMs) this.troubles.delete(other);
-    }
-    const failures = (this.troubles.get(address)?.failures ?? 0) + 1;
-    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LAST_PAUSE_MS);
-    this.troubles.set(address, { failures, notBeforeMs: nowMs + pauseMs, ...end });
+  private forget(address: string, place: Place): void {
+    this.places.delete(address);
+    clearTimeout(place.forgetTimer);
+    place.link?.close(CLOSED);
+    place.channel.close();
   }
 }

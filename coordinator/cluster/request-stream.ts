@@ -25,10 +25,7 @@ interface Pending<Answer> {
   wasSent: boolean;
 }
 
-/**
- * The two sides of a stall: frames that the other end does not take, for so long, mean that it has stopped reading; what
- * waits in memory meanwhile is bounded by the callers' deadlines.
- */
+/** When the other end takes no frame for so long it has stopped reading, though it still answers pings. */
 const STALL_MS = 15_000;
 
 /** Requests and answers over one stream of frames; each request is named by a number. */

@@ -64,6 +64,7 @@ export class ReadsService implements RpcService {
     stream.begin();
     try {
       const result = await this.limited(request);
+      if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
       if (taken.has(id)) for (const { answer, bytes } of readResultToProto(id, result)) send(stream, answer, bytes);
     } catch (error) {
       if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');

@@ -4,7 +4,7 @@ import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
 /** While this much waits to be sent, no more requests are read from the stream: the reader is slower than it asks. */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 
-/** Running requests can still answer to a paused stream; one that has them pile up to this is cut. */
+/** What is running when a stream is paused still answers it; when this much has piled up, larger answers are not kept. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** One stream of requests that a node serves: frames in, answers out, with the bounds that keep a slow reader harmless. */
@@ -51,8 +51,12 @@ export class ServedStream<In, Out> {
   push(entry: FrameEntry<Out>): void {
     if (this.isOver) return;
     this.sender.push(entry);
-    if (this.sender.queuedBytes > QUEUED_BYTES_MAX) this.cut('the reader takes its answers too slowly');
-    else if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
+    if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
+  }
+
+  /** More waits to be sent than a large answer should be added to. */
+  get isFull(): boolean {
+    return this.sender.queuedBytes > QUEUED_BYTES_MAX;
   }
 
   /** A request has begun, or ended and pushed its answer: draining waits for as many ends as beginnings. */

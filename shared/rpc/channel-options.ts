@@ -26,7 +26,7 @@ export const channelOptions: ChannelOptions = {
   ...bothEnds,
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 50,
-  'grpc.max_reconnect_backoff_ms': 1_000,
+  'grpc.max_reconnect_backoff_ms': 500,
   // Each channel has connections of its own, so that closing one that has gone bad gets rid of what was bad.
   'grpc.use_local_subchannel_pool': 1,
   // Calls are repeated by those who know whether they may be; members of a cluster reach each other directly.

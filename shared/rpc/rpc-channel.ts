@@ -36,8 +36,9 @@ export interface RpcStream<Out> {
 }
 
 /**
- * One connection to a member. It is made at the first stream; after an end for want of a connection, close this channel
- * and make another one.
+ * The connection to one member, made at the first stream and again when it was lost and another stream is opened; while
+ * the member cannot be reached, streams end at once. Only when a stream neither becomes ready nor ends is the channel
+ * to be replaced.
  */
 export class RpcChannel {
   private readonly client: Client;
