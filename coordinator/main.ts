@@ -11,6 +11,7 @@ import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from './api-process';
@@ -47,6 +48,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const store = new EtcdClusterStore(etcdOptions(config));
   endings.defer(() => store.close());
   const credentials = memberCredentials(config);
+  const channels = new RpcChannels({ credentials });
+  endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
   await reached('the cluster store', () => map.follow(), { ending, log });
@@ -68,7 +71,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   endings.defer(() => controller.close());
 
   const local = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
-  const peers = new PeerLimits({ map, credentials });
+  const peers = new PeerLimits({ map, channels });
   endings.defer(() => peers.close());
   const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: local(), askOwner: (id, subject) => peers.ask(id, subject) });
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
@@ -78,7 +81,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 
-  const reports = new NodeReports({ credentials });
+  const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
   const { port } = await reached(
     'the cluster store',

@@ -16,6 +16,7 @@ import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
+import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { systemClock } from '../shared/time/clock';
 import { administrationService } from './cluster/administration-service';
@@ -66,6 +67,8 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const store = new EtcdClusterStore(etcdOptions(config));
   endings.defer(() => store.close());
   const credentials = memberCredentials(config);
+  const channels = new RpcChannels({ credentials });
+  endings.defer(() => channels.close());
   const members = new WatchedEntries<NodeMember>({
     store,
     prefix: NODES_PREFIX,
@@ -79,10 +82,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     for (const { value } of members.all()) addresses.set(value.id, value.address);
   });
 
-  const links = new GrpcReplicationLinks({ nodeId, addressOf: (node) => addresses.get(node) ?? null, credentials, clock, log });
+  const links = new GrpcReplicationLinks({ nodeId, addressOf: (node) => addresses.get(node) ?? null, channels, clock, log });
   endings.defer(() => links.close());
   const changes = new AssignmentChanges({ store });
-  const copies = new SnapshotSender({ credentials, bytesPerSecond: config.copyBytesPerSecond });
+  const copies = new SnapshotSender({ channels, bytesPerSecond: config.copyBytesPerSecond });
   const shardOptions: ShardOptions = {
     factories: indexFactories,
     openStore: (path) => RocksKeyValueStore.open(path),

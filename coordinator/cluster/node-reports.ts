@@ -1,25 +1,25 @@
 import type { NodeReport } from '../../shared/cluster/node-report';
 import { administrationDefinition, type WireReport } from '../../shared/rpc/administration';
 import { QuestionStream } from '../../shared/rpc/question-stream';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 
 /** A node that takes longer is shown without what only it knows. */
 const TIMEOUT_MS = 2_000;
 
 /** Asks nodes for their reports. */
 export class NodeReports {
-  private readonly credentials: ClusterCredentials;
+  private readonly channels: RpcChannels;
   private readonly streams = new Map<string, QuestionStream<{ id: number }, WireReport>>();
 
-  constructor(options: { credentials: ClusterCredentials }) {
-    this.credentials = options.credentials;
+  constructor(options: { channels: RpcChannels }) {
+    this.channels = options.channels;
   }
 
   /** null when the node does not answer in time. */
   async ask(address: string): Promise<NodeReport | null> {
     let stream = this.streams.get(address);
     if (stream === undefined) {
-      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, credentials: this.credentials });
+      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.channels });
       this.streams.set(address, stream);
     }
     const answer = await stream.ask({}, TIMEOUT_MS);

@@ -4,7 +4,7 @@ import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/Peers
 import { loadService } from '../../shared/rpc/protocol';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { QuestionStream } from '../../shared/rpc/question-stream';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { RateDecision } from '../limits/rate-limiter';
 import type { SharedLimiter } from '../limits/shared-limiter';
@@ -21,12 +21,12 @@ type Answer = { id: number } & RateDecision;
 /** Asks other coordinators to count requests of the subjects that they own. */
 export class PeerLimits {
   private readonly map: ClusterMap;
-  private readonly credentials: ClusterCredentials;
+  private readonly channels: RpcChannels;
   private readonly streams = new Map<string, { address: string; stream: QuestionStream<Question, Answer> }>();
 
-  constructor(options: { map: ClusterMap; credentials: ClusterCredentials }) {
+  constructor(options: { map: ClusterMap; channels: RpcChannels }) {
     this.map = options.map;
-    this.credentials = options.credentials;
+    this.channels = options.channels;
   }
 
   /** null when the coordinator can't be reached in time. */
@@ -48,7 +48,7 @@ export class PeerLimits {
     const known = this.streams.get(coordinatorId);
     if (known?.address === address) return known.stream;
     known?.stream.close();
-    const stream = new QuestionStream<Question, Answer>({ address, method: definition.Exchange as never, credentials: this.credentials });
+    const stream = new QuestionStream<Question, Answer>({ address, method: definition.Exchange as never, channels: this.channels });
     this.streams.set(coordinatorId, { address, stream });
     return stream;
   }

@@ -1,7 +1,6 @@
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
-import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { bytesOf } from './entry-cache';
@@ -22,7 +21,6 @@ interface Frame {
 
 /** One stream of appends to another node, from its opening to its end; acknowledgements come back on it. */
 export class AppendStream {
-  private readonly channel: RpcChannel;
   private readonly stream: RpcStream<Frame>;
   private readonly sender: FrameSender<Frame>;
   private nextPayloadId = 1;
@@ -30,14 +28,12 @@ export class AppendStream {
   private isOver = false;
 
   constructor(parts: {
-    address: string;
+    channel: RpcChannel;
     nodeId: string;
-    credentials: ClusterCredentials;
     hears: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
   }) {
     const { nodeId, hears } = parts;
-    this.channel = new RpcChannel({ address: parts.address, credentials: parts.credentials });
-    this.stream = this.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
+    this.stream = parts.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
       ready: hears.ready,
       frame: (frame) => {
         for (const wire of frame.acks) {
@@ -78,7 +74,6 @@ export class AppendStream {
     this.isOver = true;
     this.sender.close();
     this.stream.cancel();
-    this.channel.close();
   }
 
   /** Sends a payload that is too long for a frame ahead of its append; answers its id, 0 for one that is not. */

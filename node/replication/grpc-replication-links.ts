@@ -1,5 +1,5 @@
 import type { Logger } from '../../shared/logs/logger';
-import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
+import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { AckStream } from './ack-stream';
@@ -29,7 +29,7 @@ interface Outbound {
 export class GrpcReplicationLinks implements ReplicationLinks {
   private readonly nodeId: string;
   private readonly addressOf: (node: string) => string | null;
-  private readonly credentials: ClusterCredentials;
+  private readonly channels: RpcChannels;
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly outbound = new Map<string, Outbound>();
@@ -38,10 +38,10 @@ export class GrpcReplicationLinks implements ReplicationLinks {
   private closed = false;
 
   /** `addressOf`: host:port of a node's gRPC services; null when it is not known. */
-  constructor(options: { nodeId: string; addressOf: (node: string) => string | null; credentials: ClusterCredentials; clock: Clock; log: Logger }) {
+  constructor(options: { nodeId: string; addressOf: (node: string) => string | null; channels: RpcChannels; clock: Clock; log: Logger }) {
     this.nodeId = options.nodeId;
     this.addressOf = options.addressOf;
-    this.credentials = options.credentials;
+    this.channels = options.channels;
     this.clock = options.clock;
     this.log = options.log;
   }
@@ -96,7 +96,10 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = { address, stream: null, isReady: false, openedAtMs: 0, retryAtMs: 0, retryMs: RETRY_MS };
       this.outbound.set(node, outbound);
     }
-    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) this.lost(node, outbound, outbound.stream, 'it does not answer');
+    if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) {
+      this.lost(node, outbound, outbound.stream, 'it does not answer');
+      this.channels.replace(address);
+    }
     if (outbound.stream === null && nowMs >= outbound.retryAtMs) this.open(node, outbound, nowMs);
     return outbound.stream;
   }
@@ -105,9 +108,8 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     outbound.isReady = false;
     outbound.openedAtMs = nowMs;
     const stream: AppendStream = new AppendStream({
-      address: outbound.address,
+      channel: this.channels.to(outbound.address),
       nodeId: this.nodeId,
-      credentials: this.credentials,
       hears: {
         ready: () => {
           if (outbound.stream !== stream) return;

@@ -1,7 +1,8 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
-import { type ClusterCredentials, RpcChannel, type RpcStream } from '../../shared/rpc/rpc-channel';
+import type { RpcStream } from '../../shared/rpc/rpc-channel';
+import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
@@ -23,19 +24,18 @@ interface Answer {
 
 /** Copies shards to other nodes, no faster in all than a limit allows. */
 export class SnapshotSender {
-  private readonly credentials: ClusterCredentials;
+  private readonly channels: RpcChannels;
   private readonly bytesPerSecond: number;
   /** When the bytes sent so far would have been through at the limit, monotonic. */
   private paidUntilMs = 0;
 
-  constructor(options: { credentials: ClusterCredentials; bytesPerSecond: number }) {
-    this.credentials = options.credentials;
+  constructor(options: { channels: RpcChannels; bytesPerSecond: number }) {
+    this.channels = options.channels;
     this.bytesPerSecond = options.bytesPerSecond;
   }
 
   /** Resolves when the copy is in its place. Errors: unavailable. */
   async send(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
-    const channel = new RpcChannel({ address: parts.address, credentials: this.credentials });
     let fail: (error: Error) => void = () => undefined;
     let done: (answer: Answer) => void = () => undefined;
     const answered = new Promise<Answer>((resolve, reject) => {
@@ -43,7 +43,7 @@ export class SnapshotSender {
       fail = reject;
     });
     answered.catch(() => undefined);
-    const stream: RpcStream<Part> = channel.open<Part, Answer>(replicationDefinition.Install as never, {
+    const stream: RpcStream<Part> = this.channels.to(parts.address).open<Part, Answer>(replicationDefinition.Install as never, {
       ready: () => undefined,
       frame: (answer) => done(answer),
       ended: (end) => fail(new QuiverError('unavailable', `the copy was cut short: ${end.reason}`)),
@@ -63,7 +63,6 @@ export class SnapshotSender {
       if (answer.refusal) throw new QuiverError('unavailable', `the copy was refused: ${answer.refusal}`);
     } finally {
       stream.cancel();
-      channel.close();
     }
   }
 

@@ -1,5 +1,5 @@
-import type { MethodDefinition } from '@grpc/proto-loader';
-import { RpcChannel, type ClusterCredentials, type RpcStream } from './rpc-channel';
+import type { RpcStream, StreamMethod } from './rpc-channel';
+import type { RpcChannels } from './rpc-channels';
 
 /** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
 const RETRY_MS = 250;
@@ -20,18 +20,18 @@ interface Open<Answer> {
  */
 export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
   private readonly address: string;
-  private readonly method: MethodDefinition<Question, unknown, unknown, Answer>;
-  private readonly credentials: ClusterCredentials;
+  private readonly method: StreamMethod<Question, Answer>;
+  private readonly channels: RpcChannels;
   private readonly open = new Map<number, Open<Answer>>();
-  private connection: { channel: RpcChannel; stream: RpcStream<Question> } | null = null;
+  private connection: { stream: RpcStream<Question>; isReady: boolean } | null = null;
   private brokeAtMs = -Infinity;
   private nextId = 1;
   private closed = false;
 
-  constructor(options: { address: string; method: MethodDefinition<Question, unknown, unknown, Answer>; credentials: ClusterCredentials }) {
+  constructor(options: { address: string; method: StreamMethod<Question, Answer>; channels: RpcChannels }) {
     this.address = options.address;
     this.method = options.method;
-    this.credentials = options.credentials;
+    this.channels = options.channels;
   }
 
   /** The answer, or null when there is none within `timeoutMs`. */
@@ -44,6 +44,11 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
       const timer = setTimeout(() => {
         this.open.delete(id);
         settle(null);
+        // The other side took the connection and says nothing.
+        if (this.connection === connection && !connection.isReady) {
+          this.disconnect();
+          this.channels.replace(this.address);
+        }
       }, timeoutMs);
       this.open.set(id, { settle, timer });
       connection.stream.write({ ...question, id } as Question, () => undefined);
@@ -55,14 +60,13 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     this.disconnect();
   }
 
-  private connected(): { stream: RpcStream<Question> } | null {
+  private connected(): { stream: RpcStream<Question>; isReady: boolean } | null {
     if (this.connection !== null) return this.connection;
     if (this.closed || performance.now() - this.brokeAtMs < RETRY_MS) return null;
-    const channel = new RpcChannel({ address: this.address, credentials: this.credentials });
     const connection = {
-      channel,
-      stream: channel.open<Question, Answer>(this.method, {
-        ready: () => undefined,
+      isReady: false,
+      stream: this.channels.to(this.address).open<Question, Answer>(this.method, {
+        ready: () => (connection.isReady = true),
         frame: (answer) => {
           const found = this.open.get(answer.id);
           if (found === undefined) return;
@@ -84,7 +88,6 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     this.connection = null;
     this.brokeAtMs = performance.now();
     connection?.stream.cancel();
-    connection?.channel.close();
     for (const { settle, timer } of this.open.values()) {
       clearTimeout(timer);
       settle(null);
