@@ -1,0 +1,20 @@
+import { underLoad } from './under-load';
+
+test('kill -9 of a coordinator, then of the controller: clients go on through the other, and another controls', async () => {
+  await underLoad('lose-coordinators', { coordinators: 3 }, async ({ cluster, pass }) => {
+    const { controller } = await cluster.data('GET', '/v1/cluster');
+    const bystander = cluster.coordinators.find(({ id }) => id !== controller);
+    await bystander?.kill();
+    await pass(1_000);
+    await bystander?.start();
+    const leader = cluster.coordinators.find(({ id }) => id === controller);
+    await leader?.kill();
+    await pass(5_000);
+    const witness = cluster.coordinators.findIndex(({ isRunning }) => isRunning);
+    const after = await cluster.data('GET', '/v1/cluster', undefined, witness);
+    expect(after.controller).not.toBe(controller);
+    // It controls: a new collection gets its shards.
+    await cluster.data('POST', '/v1/collections', { name: 'after', dim: 2 }, witness);
+    await leader?.start();
+  });
+}, 180_000);

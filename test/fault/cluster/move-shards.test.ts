@@ -1,0 +1,21 @@
+import { eventually } from '../../support/eventually';
+import { underLoad } from './under-load';
+
+test('a node that joins takes its share, and one that drains gives all away, without a failed request', async () => {
+  const workload = await underLoad('move-shards', { nodes: 2, replicas: 1, shards: 4 }, async ({ cluster, pass }) => {
+    const added = await cluster.addNode();
+    await added.start();
+    const viewOf = async (id: string): Promise<{ state: string; primaries: number; replicas: number }> => {
+      const { nodes } = await cluster.data('GET', '/v1/cluster');
+      return nodes.find((node: { id: string }) => node.id === id);
+    };
+    await eventually('the new node holds a shard', async () => (await viewOf(added.id)).primaries > 0, 60_000);
+    await cluster.settled();
+    const [first] = cluster.nodes;
+    await cluster.data('POST', `/v1/cluster/nodes/${first.id}/drain`);
+    await eventually('the node is drained', async () => (await viewOf(first.id)).state === 'drained', 60_000);
+    expect(await first.stop()).toBe(0);
+    await pass(1_000);
+  });
+  expect([...workload.errors]).toEqual([]);
+}, 240_000);

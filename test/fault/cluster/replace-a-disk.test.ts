@@ -1,0 +1,16 @@
+import { underLoad } from './under-load';
+
+test('a node whose disk is replaced comes back empty, gets copies, and counts as another store meanwhile', async () => {
+  await underLoad('replace-a-disk', { replicas: 2 }, async ({ cluster, pass }) => {
+    const [node] = cluster.nodes;
+    await node.kill();
+    await pass(5_000);
+    node.wipe();
+    await node.start();
+    await cluster.settled();
+    const { nodes } = await cluster.data('GET', '/v1/cluster');
+    const back = nodes.find(({ id }: { id: string }) => id === node.id);
+    expect(back.state).toBe('up');
+    expect(back.primaries + back.replicas).toBeGreaterThan(0);
+  });
+}, 180_000);

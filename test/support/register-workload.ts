@@ -1,0 +1,114 @@
+import { request } from 'node:http';
+import { API_KEY } from './cluster-processes';
+import { seededRandom } from './random';
+import type { RegisterOperation } from './register-history';
+
+const DIM = 4;
+const CALL_TIMEOUT_MS = 20_000;
+/** Between two operations of a client: histories stay small enough to be checked pair by pair. */
+const PAUSE_MS = 4;
+
+/**
+ * Clients that write, delete and read a few ids through the given coordinators at random, and write down what they saw.
+ * A write whose answer is an error or never came is unknown: it may have taken effect, or take effect later.
+ */
+export class RegisterWorkload {
+  readonly history: RegisterOperation[] = [];
+  /** Answers that were errors, by message. */
+  readonly errors = new Map<string, number>();
+  private readonly running: Promise<void>[];
+  private stopped = false;
+  private version = 0;
+
+  constructor(
+    private readonly options: { urls: () => string[]; collection: string; seed: number; clients?: number; ids?: number },
+  ) {
+    const random = seededRandom(options.seed);
+    this.running = Array.from({ length: options.clients ?? 8 }, (_, client) => this.run(client, seededRandom(Math.floor(random() * 2 ** 31))));
+  }
+
+  get acknowledged(): number {
+    return this.history.filter(({ kind, outcome }) => kind !== 'read' && outcome === 'ok').length;
+  }
+
+  /** The longest time in which no write was acknowledged, in milliseconds. */
+  longestPauseMs(): number {
+    const times = this.history.filter(({ kind, outcome }) => kind !== 'read' && outcome === 'ok').map(({ returnedMs }) => returnedMs).sort((a, b) => a - b);
+    return Math.max(0, ...times.slice(1).map((time, i) => time - times[i]));
+  }
+
+  /** The slowest operation that was answered well, in milliseconds. */
+  slowestMs(): number {
+    return Math.max(0, ...this.history.filter(({ outcome }) => outcome === 'ok').map(({ invokedMs, returnedMs }) => returnedMs - invokedMs));
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all(this.running);
+  }
+
+  /** Reads every id once more through one coordinator; part of the history. */
+  async readAll(url: string): Promise<void> {
+    for (let i = 0; i < (this.options.ids ?? 24); i += 1) await this.perform(-1, 'read', `id-${i}`, url);
+  }
+
+  private async run(client: number, random: () => number): Promise<void> {
+    while (!this.stopped) {
+      const urls = this.options.urls();
+      const url = urls[Math.floor(random() * urls.length)];
+      const id = `id-${Math.floor(random() * (this.options.ids ?? 24))}`;
+      const draw = random();
+      await this.perform(client, draw < 0.4 ? 'write' : draw < 0.5 ? 'delete' : 'read', id, url);
+      await new Promise((wake) => setTimeout(wake, PAUSE_MS));
+    }
+  }
+
+  private async perform(client: number, kind: RegisterOperation['kind'], id: string, url: string): Promise<void> {
+    const value = kind === 'write' ? ++this.version : null;
+    const operation: RegisterOperation = { client, id, kind, value, invokedMs: performance.now(), returnedMs: Infinity, outcome: 'unknown' };
+    this.history.push(operation);
+    const path = `/v1/collections/${this.options.collection}`;
+    try {
+      const answer =
+        kind === 'write'
+          ? await call(url, 'POST', `${path}/upsert`, { external_id: id, vector: Array.from({ length: DIM }, (_, i) => i + (value as number)), metadata: { value } })
+          : kind === 'delete'
+            ? await call(url, 'DELETE', `${path}/delete/${id}`)
+            : await call(url, 'GET', `${path}/vectors/${id}`);
+      const isAbsent = answer.error?.code === 404;
+      if (answer.status === 'success' || (kind !== 'write' && isAbsent)) {
+        operation.returnedMs = performance.now();
+        operation.outcome = 'ok';
+        if (kind === 'read') operation.value = isAbsent ? null : (answer.data.metadata.value as number);
+        return;
+      }
+      const message = answer.error?.message ?? 'no message';
+      this.errors.set(message, (this.errors.get(message) ?? 0) + 1);
+    } catch (error) {
+      const message = `broken connection: ${(error as Error).message}`;
+      this.errors.set(message, (this.errors.get(message) ?? 0) + 1);
+      // The coordinator is gone: its clients do not ask again at once.
+      await new Promise((wake) => setTimeout(wake, 50));
+    }
+  }
+}
+
+function call(base: string, method: string, path: string, body?: unknown): Promise<{ status: string; data: any; error: { code: number; message: string } | null }> {
+  return new Promise((done, fail) => {
+    const sent = request(base + path, { method, headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, timeout: CALL_TIMEOUT_MS }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('error', fail);
+      answer.on('end', () => {
+        try {
+          done(JSON.parse(Buffer.concat(chunks).toString()));
+        } catch (error) {
+          fail(error as Error);
+        }
+      });
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', fail);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
