@@ -23,6 +23,7 @@ import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
 import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
+import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
@@ -83,6 +84,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
+  const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
+  endings.defer(() => watch.close());
   const { port } = await reached(
     'the cluster store',
     () =>

@@ -7,6 +7,7 @@ import {
   type NodeIntent,
   NODES_PREFIX,
   type NodeMember,
+  SUSPICIONS_PREFIX,
 } from '../../shared/cluster/members';
 import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
@@ -28,6 +29,8 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
+  /** Nodes that coordinators can't reach; the value is the coordinator's id. */
+  readonly suspicions: WatchedEntries<string>;
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry: its value is the coordinator's id. */
   readonly controller: WatchedEntries<string>;
@@ -47,11 +50,12 @@ export class ClusterMap {
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
+    this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.tombstones, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows it. Errors: unavailable. */
@@ -72,6 +76,18 @@ export class ClusterMap {
   /** The ids of nodes that are to give their shards away. */
   draining(): Set<string> {
     return new Set(this.intents.all().filter(({ value }) => value.draining).map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)));
+  }
+
+  /** The ids of nodes that more than half of the coordinators can't reach. */
+  unreachable(): Set<string> {
+    const living = new Set(this.coordinators.all().map(({ value }) => value.id));
+    const counts = new Map<string, number>();
+    for (const { key, value } of this.suspicions.all()) {
+      if (!living.has(value)) continue;
+      const node = key.slice(SUSPICIONS_PREFIX.length).split('/')[0];
+      counts.set(node, (counts.get(node) ?? 0) + 1);
+    }
+    return new Set([...counts].filter(([, count]) => count > living.size / 2).map(([node]) => node));
   }
 
   /** Calls `listener` after every change of any part, until the function returned is called. */

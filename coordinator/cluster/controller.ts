@@ -118,6 +118,7 @@ export class Controller {
       collections: this.map.collections.all().map(({ value, revision }) => ({ record: value, revision })),
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
       members: [...members, ...this.reprieved(members.length, awayMs)],
+      unreachable: this.map.unreachable(),
       draining: this.map.draining(),
       awayMs,
     };

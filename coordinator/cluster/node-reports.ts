@@ -9,7 +9,7 @@ const TIMEOUT_MS = 2_000;
 /** Asks nodes for their reports. */
 export class NodeReports {
   private readonly channels: RpcChannels;
-  private readonly streams = new Map<string, QuestionStream<{ id: number }, WireReport>>();
+  private readonly streams = new Map<string, QuestionStream<{ id: number; probe: boolean }, WireReport>>();
 
   constructor(options: { channels: RpcChannels }) {
     this.channels = options.channels;
@@ -17,18 +17,27 @@ export class NodeReports {
 
   /** null when the node does not answer in time. */
   async ask(address: string): Promise<NodeReport | null> {
-    let stream = this.streams.get(address);
-    if (stream === undefined) {
-      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.channels });
-      this.streams.set(address, stream);
-    }
-    const answer = await stream.ask({}, TIMEOUT_MS);
+    const answer = await this.streamTo(address).ask({ probe: false }, TIMEOUT_MS);
     if (answer === null || answer.report === null) return null;
     return { shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })) };
+  }
+
+  /** Whether the node answers at all, at next to no cost. */
+  async probe(address: string): Promise<boolean> {
+    return (await this.streamTo(address).ask({ probe: true }, TIMEOUT_MS)) !== null;
   }
 
   close(): void {
     for (const stream of this.streams.values()) stream.close();
     this.streams.clear();
+  }
+
+  private streamTo(address: string): QuestionStream<{ id: number; probe: boolean }, WireReport> {
+    let stream = this.streams.get(address);
+    if (stream === undefined) {
+      stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.channels });
+      this.streams.set(address, stream);
+    }
+    return stream;
   }
 }

@@ -2,10 +2,10 @@ import { decidePromotion } from '../../shared/cluster/promotion';
 import { loadOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
-/** Promotes a replica of every shard whose primary's node is gone, where one may lead; the nodes that lead least first. */
+/** Promotes a replica of every shard whose primary's node is gone or out of reach, where one may lead; the nodes that lead least first. */
 export function planFailovers(picture: ClusterPicture): PlannedChange[] {
   const load = loadOf(
-    picture.members,
+    picture.members.filter(({ id }) => !picture.unreachable.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
   const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));

@@ -9,6 +9,8 @@ export interface ClusterPicture {
   assignments: { assignment: ShardAssignment; revision: number }[];
   /** Nodes that hold a session now. */
   members: NodeMember[];
+  /** Of these, those that most coordinators can't reach. */
+  unreachable: ReadonlySet<string>;
   draining: ReadonlySet<string>;
   /** How long each node that holds shards has been away, in milliseconds; nodes that are there are not in it. */
   awayMs: ReadonlyMap<string, number>;

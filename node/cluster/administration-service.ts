@@ -6,9 +6,10 @@ import type { RpcService } from '../../shared/rpc/rpc-server';
 
 /** The service by which coordinators ask a node for its report. */
 export function administrationService(parts: { report: () => Promise<NodeReport>; log: Logger }): RpcService {
-  return new QuestionService<{ id: number }, WireReport>({
+  return new QuestionService<{ id: number; probe: boolean }, WireReport>({
     definition: administrationDefinition,
-    answer: async () => {
+    answer: async ({ probe }) => {
+      if (probe) return { report: null };
       const { shards } = await parts.report();
       return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) } };
     },

@@ -4,6 +4,11 @@ export const NODES_PREFIX = '/q/nodes/';
 export const COORDINATORS_PREFIX = '/q/coordinators/';
 /** What operators want of a node, kept whether it runs or not. */
 export const NODE_INTENTS_PREFIX = '/q/node-intents/';
+/**
+ * Coordinators that can't reach a node, as `<node>/<coordinator>`, each entry living as long as that is so: a node may hold
+ * its session and be cut off from those who need it.
+ */
+export const SUSPICIONS_PREFIX = '/q/suspicions/';
 /** The coordinator that places shards; lives as long as its session. */
 export const CONTROLLER_PATH = '/q/controller';
 

@@ -18,6 +18,7 @@ function collection(name: string, shards: number, replicas: number): CollectionR
 class Model {
   readonly assignments = new Map<string, { assignment: ShardAssignment; revision: number }>();
   readonly draining = new Set<string>();
+  readonly unreachable = new Set<string>();
   readonly awayMs = new Map<string, number>();
   collections: CollectionRecord[] = [];
   revision = 10;
@@ -25,11 +26,12 @@ class Model {
   constructor(public members: NodeMember[]) {}
 
   picture(): ClusterPicture {
-    const { members, draining, awayMs } = this;
+    const { members, unreachable, draining, awayMs } = this;
     return {
       collections: this.collections.map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members,
+      unreachable,
       draining,
       awayMs,
     };
@@ -149,6 +151,19 @@ describe('a primary that is gone', () => {
       expect(replicas).toHaveLength(3);
     }
     expect(cluster.counts('primaries')).toEqual({ b: 3, c: 3 });
+  });
+
+  test('counts as gone when it is there and most coordinators cannot reach it', () => {
+    const cluster = new Model([node('a'), node('b')]);
+    cluster.collections = [collection('one', 1, 2)];
+    cluster.settle();
+    const [{ primary }] = cluster.all();
+    cluster.unreachable.add(primary?.node as string);
+    cluster.round();
+    expect(cluster.all()[0].primary?.node).not.toBe(primary?.node);
+    // Out of reach all of them, there is nobody better.
+    cluster.unreachable.add('a').add('b');
+    expect(cluster.round()).toBe(0);
   });
 
   test('is waited for when nobody else holds everything', () => {

@@ -3,8 +3,10 @@
 
 export interface ReportRequest {
   'id'?: (number);
+  'probe'?: (boolean);
 }
 
 export interface ReportRequest__Output {
   'id': (number);
+  'probe': (boolean);
 }
