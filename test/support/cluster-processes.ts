@@ -7,6 +7,7 @@ import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members'
 import { freePorts, type Envelope } from './embedded-process';
 import { EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
+import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
@@ -111,12 +112,24 @@ export interface ClusterOptions {
   replicas?: number;
   shards?: number;
   environment?: Record<string, string>;
+  /** Puts a proxy before each node's RPC port and one between each node and etcd, so that the ways can be cut. */
+  proxied?: boolean;
+}
+
+/** The ways of a node that a test can cut. */
+export interface NodeWays {
+  /** From coordinators and other nodes to the node. */
+  in: TcpProxy;
+  /** From the node to etcd. */
+  etcd: TcpProxy;
 }
 
 /** A whole cluster of real processes: etcd, storage nodes and coordinators. */
 export class ClusterProcesses {
   readonly nodes: MemberProcess[] = [];
   readonly coordinators: MemberProcess[] = [];
+  /** By node id; empty unless `proxied`. */
+  readonly ways = new Map<string, NodeWays>();
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-'));
 
   private constructor(
@@ -142,7 +155,14 @@ export class ClusterProcesses {
   async addNode(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [rpc, ops] = await freePorts(2);
     const id = `node-${this.nodes.length}`;
-    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), ...environment });
+    const proxied: Record<string, string> = {};
+    if (this.options.proxied) {
+      const ways = { in: await TcpProxy.start(rpc), etcd: await TcpProxy.start(this.etcd.clientPort) };
+      this.ways.set(id, ways);
+      proxied.ADVERTISE_ADDRESS = ways.in.endpoint;
+      proxied.ETCD_ENDPOINTS = ways.etcd.endpoint;
+    }
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), ...proxied, ...environment });
     this.nodes.push(node);
     return node;
   }
@@ -238,6 +258,7 @@ export class ClusterProcesses {
   /** Ends everything in any state and removes the data. */
   async destroy(): Promise<void> {
     await Promise.all([...this.coordinators, ...this.nodes].map((member) => member.kill()));
+    for (const ways of this.ways.values()) await Promise.all([ways.in.close(), ways.etcd.close()]);
     await this.etcd.destroy();
     rmSync(this.folder, { recursive: true, force: true });
   }
