@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
-import { settingsTable } from '../../shared/config/settings-table';
+import { clusterSettingsTable, settingsTable } from '../../shared/config/settings-table';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 
 function refusalOf(environment: Record<string, string>): string {
@@ -94,8 +94,10 @@ describe('configuration', () => {
     for (const row of rows) expect(row.split('|')).toHaveLength(6);
   });
 
-  test("the README's table is the one that the settings give", () => {
-    expect(readFileSync(resolve(__dirname, '../../README.md'), 'utf8')).toContain(settingsTable());
+  test("the README's tables are those that the settings give", () => {
+    const readme = readFileSync(resolve(__dirname, '../../README.md'), 'utf8');
+    expect(readme).toContain(settingsTable());
+    expect(readme).toContain(clusterSettingsTable());
   });
 });
 
