@@ -111,6 +111,8 @@ export interface ClusterOptions {
   replicas?: number;
   shards?: number;
   environment?: Record<string, string>;
+  /** What one member's environment has over the others'. */
+  environmentOf?: (id: string, ports: { rpcPort: number; etcdPort: number }) => Promise<Record<string, string>>;
 }
 
 /** A whole cluster of real processes: etcd, storage nodes and coordinators. */
@@ -142,7 +144,7 @@ export class ClusterProcesses {
   async addNode(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [rpc, ops] = await freePorts(2);
     const id = `node-${this.nodes.length}`;
-    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), ...environment });
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), ...environment });
     this.nodes.push(node);
     return node;
   }
@@ -151,7 +153,7 @@ export class ClusterProcesses {
   async addCoordinator(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [port, rpc, ops] = await freePorts(3);
     const id = `coordinator-${this.coordinators.length}`;
-    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), PORT: String(port), ...environment });
+    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), PORT: String(port), ...environment });
     this.coordinators.push(coordinator);
     return coordinator;
   }
@@ -242,8 +244,8 @@ export class ClusterProcesses {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private shared(id: string, rpcPort: number, opsPort: number): Record<string, string> {
-    const { replicas = 2, shards = 3, environment = {} } = this.options;
+  private async shared(id: string, rpcPort: number, opsPort: number): Promise<Record<string, string>> {
+    const { replicas = 2, shards = 3, environment = {}, environmentOf } = this.options;
     return {
       NODE_ID: id,
       HOST: '127.0.0.1',
@@ -259,6 +261,7 @@ export class ClusterProcesses {
       RATE_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
       ...environment,
+      ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),
     };
   }
 }

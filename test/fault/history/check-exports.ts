@@ -6,8 +6,8 @@ import { groupOf } from './written-value';
 import type { Violation } from './violation';
 
 /**
- * Exports and scrolls: every item may have been live, no id comes twice, none that was there all the while is missing,
- * and the order is that of insertion: what was inserted by the end of one write comes before what was first written
+ * Exports and scrolls: every item may have been live, none that was there all the while is missing or comes twice (one
+ * that is deleted and inserted again meanwhile moves to the end, where a reader finds it once more), and the order is that of insertion: what was inserted by the end of one write comes before what was first written
  * after it, and items inserted by one batch come in the order of the batch.
  */
 export function checkExports(operations: readonly Operation[], timelines: ReadonlyMap<string, KeyTimeline>): Violation[] {
@@ -27,7 +27,7 @@ function impossibleItems(operation: Operation, items: SeenItem[], timelines: Rea
   const { args, kind } = operation;
   const ids = new Set<string>();
   for (const item of items) {
-    if (ids.has(item.id)) found.push({ rule: `${kind}: twice`, sentence: `${describeOperation(operation)} showed ${item.id} twice`, operations: [operation] });
+    if (ids.has(item.id) && timelines.get(item.id)?.presentThroughout(operation.inv, operation.ret)) found.push({ rule: `${kind}: twice`, sentence: `${describeOperation(operation)} showed ${item.id} twice`, operations: [operation] });
     ids.add(item.id);
     const violation = impossibleItem(kind, item, timelines.get(item.id), operation);
     if (violation !== null) found.push(violation);

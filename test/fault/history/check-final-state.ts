@@ -1,9 +1,10 @@
 import { describeOperation, type Operation } from './operation';
 import type { Violation } from './violation';
+import { groupOf } from './written-value';
 
 /**
- * The last exhaustive read: through every coordinator and in every way (by ids, export, scroll, exact search without a
- * filter and k for all, counts) the same items with the same values, and exports in the same order.
+ * The last exhaustive read: through every coordinator and in every way (by ids, export, scroll, exact search with k for
+ * all, counts; scrolls and searches by group as well) the same items with the same values, and exports in the same order.
  */
 export function checkFinalState(operations: readonly Operation[]): Violation[] {
   const finals = operations.filter(({ final, outcome }) => final && outcome === 'ok');
@@ -23,9 +24,13 @@ export function checkFinalState(operations: readonly Operation[]): Violation[] {
   for (const operation of finals) {
     const { kind, result, args, ids } = operation;
     if (result.count !== undefined && result.count !== order.length) differs(operation, `counted ${result.count}`);
-    if (args.group !== undefined) continue;
     const items = (result.items ?? result.hits ?? []).map(textOf);
-    if (kind === 'export' || kind === 'scroll') {
+    const { group } = args;
+    if (group !== undefined) {
+      const expected = (first.result.items ?? []).filter(({ value }) => value !== null && groupOf(value) === group).map(textOf);
+      const difference = firstDifference([...items].sort(), expected.sort());
+      if (difference !== null) differs(operation, `showed ${items.length} items of group ${group}, where ${difference} differs`);
+    } else if (kind === 'export' || kind === 'scroll') {
       const i = items.findIndex((item, place) => item !== order[place]);
       if (i >= 0 || items.length !== order.length) differs(operation, `showed ${items.length} items, item ${i < 0 ? items.length : i} being ${items[i] ?? 'none'}`);
     } else if (kind === 'search') {
