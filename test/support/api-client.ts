@@ -18,13 +18,15 @@ export interface ApiRequest {
   headers?: Record<string, string>;
   /** null sends none; default: the target's admin key. */
   key?: string | null;
+  /** Breaks the connection off when it fires; the call rejects. */
+  signal?: AbortSignal;
 }
 
 /** A client that sends paths and bodies exactly as given, which fetch does not. */
 export class ApiClient {
   constructor(private readonly target: Pick<ApiTarget, 'baseUrl' | 'adminKey'>) {}
 
-  async call({ method, path, body, headers = {}, key = this.target.adminKey }: ApiRequest): Promise<ApiAnswer> {
+  async call({ method, path, body, headers = {}, key = this.target.adminKey, signal }: ApiRequest): Promise<ApiAnswer> {
     const { hostname, port } = new URL(this.target.baseUrl);
     const payload = body === undefined ? undefined : typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     const sent = {
@@ -33,7 +35,7 @@ export class ApiClient {
       ...headers,
     };
     return new Promise((resolve, reject) => {
-      const outgoing = request({ hostname, port, method, path, headers: sent }, (incoming) => {
+      const outgoing = request({ hostname, port, method, path, headers: sent, signal }, (incoming) => {
         const pieces: Buffer[] = [];
         incoming.on('data', (piece: Buffer) => pieces.push(piece));
         incoming.on('error', reject);

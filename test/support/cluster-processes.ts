@@ -112,6 +112,8 @@ export interface ClusterOptions {
   replicas?: number;
   shards?: number;
   environment?: Record<string, string>;
+  /** What one member's environment has over the others'. */
+  environmentOf?: (id: string, ports: { rpcPort: number; etcdPort: number }) => Promise<Record<string, string>>;
   /** Puts a proxy before each node's RPC port and one between each node and etcd, so that the ways can be cut. */
   proxied?: boolean;
 }
@@ -162,7 +164,7 @@ export class ClusterProcesses {
       proxied.ADVERTISE_ADDRESS = ways.in.endpoint;
       proxied.ETCD_ENDPOINTS = ways.etcd.endpoint;
     }
-    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), ...proxied, ...environment });
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), ...proxied, ...environment });
     this.nodes.push(node);
     return node;
   }
@@ -171,7 +173,7 @@ export class ClusterProcesses {
   async addCoordinator(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [port, rpc, ops] = await freePorts(3);
     const id = `coordinator-${this.coordinators.length}`;
-    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...this.shared(id, rpc, ops), PORT: String(port), ...environment });
+    const coordinator = new MemberProcess('coordinator', id, port, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), PORT: String(port), ...environment });
     this.coordinators.push(coordinator);
     return coordinator;
   }
@@ -263,8 +265,8 @@ export class ClusterProcesses {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private shared(id: string, rpcPort: number, opsPort: number): Record<string, string> {
-    const { replicas = 2, shards = 3, environment = {} } = this.options;
+  private async shared(id: string, rpcPort: number, opsPort: number): Promise<Record<string, string>> {
+    const { replicas = 2, shards = 3, environment = {}, environmentOf } = this.options;
     return {
       NODE_ID: id,
       HOST: '127.0.0.1',
@@ -280,6 +282,7 @@ export class ClusterProcesses {
       RATE_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
       ...environment,
+      ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),
     };
   }
 }

@@ -7,6 +7,8 @@ export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private silent = false;
   private swallowing = false;
+  private deaf = false;
+  private delayMs = 0;
 
   /** `targetPort` may change; connections made after that go there. */
   private constructor(public targetPort: number) {}
@@ -42,11 +44,23 @@ export class TcpProxy {
     this.swallowing = true;
   }
 
+  /** Goes on passing on what clients are answered, and drops what they say. Ends by `restore`, which cuts first. */
+  swallowRequests(): void {
+    this.deaf = true;
+  }
+
+  /** Passes everything on later by this much, each way. Ends by `restore`, which cuts first. */
+  slow(delayMs: number): void {
+    this.delayMs = delayMs;
+  }
+
   /** Takes connections again, on the same port. */
   async restore(): Promise<void> {
-    if (this.silent || this.swallowing) await this.cut();
+    if (this.silent || this.swallowing || this.deaf || this.delayMs > 0) await this.cut();
     this.silent = false;
     this.swallowing = false;
+    this.deaf = false;
+    this.delayMs = 0;
     if (this.server !== null) return;
     const server = createServer((client) => this.join(client));
     await new Promise<void>((listening, failed) => server.once('error', failed).listen(this.port, '127.0.0.1', listening));
@@ -63,7 +77,9 @@ export class TcpProxy {
     for (const [from, to] of [[client, target], [target, client]]) {
       this.sockets.add(from);
       from.on('data', (chunk) => {
-        if (from === client || !this.swallowing) to.write(chunk);
+        if (from === client ? this.deaf : this.swallowing) return;
+        if (this.delayMs === 0) to.write(chunk);
+        else setTimeout(() => to.destroyed || to.write(chunk), this.delayMs);
       });
       from.on('error', () => undefined);
       from.on('close', () => {

@@ -1,0 +1,43 @@
+// `npm run fault -- --schedules N --seed S --seconds T --target cluster|embedded`: N random schedules of faults, each against a
+// new service of real processes with recorded clients. Prints a line for each, and for one that breaks a promise what it
+// was and the command that repeats it. The seed fixes the faults and what clients ask; the timing is the machine's.
+import { createRequire } from 'node:module';
+import { parseArgs } from 'node:util';
+import { setUpOrExit } from './setup.mjs';
+
+const require = createRequire(import.meta.url);
+const { values } = parseArgs({
+  options: {
+    schedules: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seconds: { type: 'string', default: '20' },
+    target: { type: 'string', default: 'cluster' },
+  },
+});
+const [schedules, from, seconds] = [values.schedules, values.seed, values.seconds].map(Number);
+if (![schedules, from].every(Number.isSafeInteger) || !(seconds > 0) || !['cluster', 'embedded'].includes(values.target)) {
+  console.error('usage: fault --schedules N --seed S --seconds T --target cluster|embedded');
+  process.exit(2);
+}
+await setUpOrExit();
+require('../test/support/swc-register.js');
+const { runSchedule } = require('../test/fault/fault-schedule.ts');
+
+/** Violations shown of one schedule; all are in its evidence. */
+const SHOWN_MAX = 10;
+let broken = 0;
+let operations = 0;
+const began = Date.now();
+for (let seed = from; seed < from + schedules; seed += 1) {
+  const report = await runSchedule({ target: values.target, seed, seconds });
+  operations += report.operations;
+  const sums = [`${report.faults.length} faults`, `${report.operations} operations`, `${report.acknowledgedWrites} acknowledged writes`, `${report.unknown} unknown`, `${report.violations.length} violations`];
+  console.log(`seed ${seed}: ${sums.join(', ')} (${report.faults.join('; ')})`);
+  if (report.violations.length === 0) continue;
+  broken += 1;
+  for (const violation of report.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
+  console.log(`  evidence: ${report.evidence}.{txt,jsonl}`);
+  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds} --target ${values.target}`);
+}
+console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${broken} schedules broke a promise`);
+process.exitCode = broken > 0 ? 1 : 0;

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { StartClusterUnderTest } from '../support/cluster-under-test';
+import { startEmbeddedUnderTest } from '../support/embedded-under-test';
+import { startProcessesUnderTest } from '../support/processes-under-test';
+import { seededRandom } from '../support/random';
+import { checkHistory } from './history/check-history';
+import { History } from './history/history';
+import type { OutcomeRule } from './history/key-operation';
+import { isWrite } from './history/operation';
+import { Nemesis } from './nemesis';
+import { Workload } from './workload';
+
+/** What schedules can run against, and what its answers to writes are worth. */
+export const TARGETS: Record<'embedded' | 'cluster', { start: StartClusterUnderTest } & OutcomeRule> = {
+  embedded: { start: startEmbeddedUnderTest, outcomes: 'exact' },
+  // A coordinator repeats a write that was cut off, which may then meet its own effect.
+  cluster: { start: () => startProcessesUnderTest(), outcomes: 'retried' },
+};
+
+export type TargetName = keyof typeof TARGETS;
+
+/** Of the workload alone, before the first fault and after the last. */
+const CALM_MS = 1_000;
+
+export interface ScheduleReport {
+  seed: number;
+  /** Names of the faults that happened, in order. */
+  faults: string[];
+  operations: number;
+  acknowledgedWrites: number;
+  unknown: number;
+  /** One sentence each; empty when every promise was kept. */
+  violations: string[];
+  /** What there is to look at after a violation: the history, faults and last words of the processes; else null. */
+  evidence: string | null;
+}
+
+/**
+ * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it for `seconds`, heals
+ * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation too.
+ */
+export async function runSchedule({ target, seed, seconds }: { target: TargetName; seed: number; seconds: number }): Promise<ScheduleReport> {
+  const { start, outcomes } = TARGETS[target];
+  const random = seededRandom(seed);
+  const cluster = await start();
+  const history = new History();
+  const nemesis = new Nemesis({ cluster, random });
+  const violations: string[] = [];
+  try {
+    const workload = new Workload({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), seed: Math.floor(random() * 2 ** 31) });
+    await workload.start({ shards: 3 });
+    try {
+      await pause(CALM_MS);
+      await nemesis.run(seconds * 1000);
+      await pause(CALM_MS);
+    } finally {
+      await workload.stop();
+    }
+    violations.push(...nemesis.deserters.map((id) => `process: ${id} ended by itself`));
+    await cluster.settled();
+    await workload.settle();
+  } catch (error) {
+    violations.push(`recovery: ${(error as Error).message}`);
+  }
+  try {
+    violations.push(...checkHistory(history.operations, { metric: 'cosine', outcomes }).map(({ rule, sentence }) => `${rule}: ${sentence}`));
+    return {
+      seed,
+      faults: nemesis.faults.map(({ name }) => name),
+      operations: history.operations.length,
+      acknowledgedWrites: history.operations.filter(({ kind, outcome }) => isWrite(kind) && outcome === 'ok').length,
+      unknown: history.operations.filter(({ outcome }) => outcome === 'unknown').length,
+      violations,
+      evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, outputs: cluster.outputs() }),
+    };
+  } finally {
+    await cluster.destroy();
+  }
+}
+
+/** Writes what a failure left to look at; answers the files' common name. */
+function keep(seed: number, found: { history: History; nemesis: Nemesis; violations: string[]; outputs: string }): string {
+  const base = join(tmpdir(), `quiver-fault-${seed}-${process.pid}`);
+  found.history.save(`${base}.jsonl`);
+  const faults = found.nemesis.faults.map(({ name, fromMs, toMs }) => `${fromMs.toFixed(0)} to ${toMs.toFixed(0)} ms: ${name}`);
+  writeFileSync(`${base}.txt`, [...found.violations, '', ...faults, '', found.outputs].join('\n'));
+  return base;
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, milliseconds));
+}

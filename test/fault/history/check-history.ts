@@ -1,0 +1,29 @@
+import type { Metric } from '../../../shared/vector/metric';
+import { checkCounts } from './check-counts';
+import { checkExports } from './check-exports';
+import { checkFinalState } from './check-final-state';
+import { checkReads } from './check-reads';
+import { checkRegisters } from './check-registers';
+import { checkSearches } from './check-searches';
+import { keyOperations, type OutcomeRule } from './key-operation';
+import { timelinesOf } from './key-timeline';
+import type { Operation } from './operation';
+import type { Violation } from './violation';
+
+export interface CheckOptions extends OutcomeRule {
+  /** The collection's. */
+  metric: Metric;
+}
+
+/** Holds a history of one collection, empty at its begin and written by nobody else, against every promise. */
+export function checkHistory(operations: readonly Operation[], { metric, outcomes }: CheckOptions): Violation[] {
+  const timelines = timelinesOf(keyOperations(operations, { outcomes }), operations);
+  return [
+    ...checkReads(timelines),
+    ...checkRegisters(timelines),
+    ...checkCounts(operations, timelines),
+    ...checkExports(operations, timelines),
+    ...checkSearches(operations, timelines, metric),
+    ...checkFinalState(operations),
+  ];
+}

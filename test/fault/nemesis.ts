@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from '../support/cluster-under-test';
+import { eventually } from '../support/eventually';
+
+/** A fault that begins, is known to have happened, lasts and ends. */
+export interface Fault {
+  name: string;
+  /** Process or link that it happens to: one fault at a time happens to each. */
+  target: string;
+  inject(): Promise<void>;
+  /** Resolves when it has happened for sure. */
+  waitPropagated(): Promise<void>;
+  heal(): Promise<void>;
+  /** Longest time it may last, in milliseconds. */
+  lastsMaxMs: number;
+}
+
+/** Past every lease and deadline of the protocol: what was paused wakes in another world. */
+const PAUSE_MAX_MS = 8_000;
+const DOWN_MAX_MS = 6_000;
+const LINK_MAX_MS = 6_000;
+const LINK_DELAY_MS = 400;
+/** Between two faults, and the least that one lasts. */
+const GAP_MAX_MS = 1_500;
+const LASTS_MIN_MS = 100;
+/** Faults at a time, at most. */
+const TOGETHER_MAX = 2;
+
+/** Makes faults happen to a running service, one after the other or two at a time, as the seeded `random` says. */
+export class Nemesis {
+  /** What happened, in order, with the milliseconds from the start. */
+  readonly faults: { name: string; fromMs: number; toMs: number }[] = [];
+  /** Processes that ended though nobody ended them. */
+  readonly deserters: string[] = [];
+  private readonly cluster: ClusterUnderTest;
+  private readonly random: () => number;
+  private readonly startMs = performance.now();
+
+  constructor(options: { cluster: ClusterUnderTest; random: () => number }) {
+    this.cluster = options.cluster;
+    this.random = options.random;
+  }
+
+  /** Lets faults happen for about this long; resolves when all of them are healed. */
+  async run(milliseconds: number): Promise<void> {
+    const busy = new Set<string>();
+    const open = new Set<Promise<void>>();
+    let failure: { error: unknown } | null = null;
+    while (performance.now() - this.startMs < milliseconds && failure === null) {
+      const free = faultsOf(this.cluster).filter(({ target }) => !busy.has(target));
+      if (busy.size < TOGETHER_MAX && free.length > 0) {
+        const fault = free[Math.floor(this.random() * free.length)];
+        busy.add(fault.target);
+        const lasts = LASTS_MIN_MS + this.random() * Math.min(fault.lastsMaxMs, Math.max(0, milliseconds - (performance.now() - this.startMs)));
+        const happening: Promise<void> = this.happen(fault, lasts)
+          .catch((error: unknown) => void (failure ??= { error }))
+          .finally(() => {
+            busy.delete(fault.target);
+            open.delete(happening);
+          });
+        open.add(happening);
+      }
+      await pause(this.random() * GAP_MAX_MS);
+    }
+    await Promise.all(open);
+    if (failure !== null) throw (failure as { error: unknown }).error;
+    await this.recall();
+  }
+
+  private async happen(fault: Fault, lastsMs: number): Promise<void> {
+    const entry = { name: fault.name, fromMs: performance.now() - this.startMs, toMs: Infinity };
+    this.faults.push(entry);
+    await fault.inject();
+    await fault.waitPropagated();
+    await pause(lastsMs);
+    await fault.heal();
+    entry.toMs = performance.now() - this.startMs;
+  }
+
+  /** Names what ended by itself, and starts it again, as whoever runs the service would. */
+  private async recall(): Promise<void> {
+    for (const process of this.cluster.processes()) {
+      if (process.isRunning) continue;
+      this.deserters.push(process.id);
+      await process.start();
+    }
+  }
+}
+
+/** Every fault that can happen now; of what ended by itself, none. */
+export function faultsOf(cluster: ClusterUnderTest): Fault[] {
+  const ofProcesses = cluster.processes().filter(({ isRunning }) => isRunning).flatMap((process) => [killing(process), stopping(process), pausing(process)]);
+  return [...ofProcesses, ...cluster.links().flatMap(linkFaults)];
+}
+
+function killing(process: ProcessUnderTest): Fault {
+  return {
+    name: `kill -9 ${process.id}`,
+    target: process.id,
+    inject: () => process.kill(),
+    waitPropagated: async () => undefined,
+    heal: () => process.start(),
+    lastsMaxMs: DOWN_MAX_MS,
+  };
+}
+
+function stopping(process: ProcessUnderTest): Fault {
+  return { ...killing(process), name: `stop ${process.id}`, inject: () => process.stop() };
+}
+
+function pausing(member: ProcessUnderTest): Fault {
+  const { pid } = member;
+  return {
+    name: `pause ${member.id}`,
+    target: member.id,
+    inject: async () => void process.kill(pid, 'SIGSTOP'),
+    // The third field of stat, after the name in brackets; T is stopped.
+    waitPropagated: () => eventually(`${member.id} is paused`, () => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))),
+    heal: async () => void process.kill(pid, 'SIGCONT'),
+    lastsMaxMs: PAUSE_MAX_MS,
+  };
+}
+
+function linkFaults(link: LinkUnderTest): Fault[] {
+  const ways: [string, () => Promise<void> | void][] = [
+    ['cut', () => link.cut()],
+    ['silence', () => link.silence()],
+    ['one way: drop requests', () => link.swallowRequests()],
+    ['one way: drop answers', () => link.swallowAnswers()],
+    ['slow down', () => link.slow(LINK_DELAY_MS)],
+  ];
+  return ways.map(([way, begin]) => ({
+    name: `${way} ${link.name}`,
+    target: link.name,
+    inject: async () => begin(),
+    waitPropagated: async () => undefined,
+    heal: () => link.restore(),
+    lastsMaxMs: LINK_MAX_MS,
+  }));
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, milliseconds));
+}

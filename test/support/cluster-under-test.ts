@@ -1,0 +1,48 @@
+/** A process of the service, for faults. */
+export interface ProcessUnderTest {
+  role: 'embedded' | 'coordinator' | 'node' | 'etcd';
+  id: string;
+  readonly pid: number;
+  /** False also when it ended by itself. */
+  readonly isRunning: boolean;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves when it is gone. */
+  stop(): Promise<void>;
+  /** Starts it on its data; resolves when it runs, which may be before it serves. */
+  start(): Promise<void>;
+}
+
+/** A network link that can fail: everything that goes to one process, or from it to the cluster store. */
+export interface LinkUnderTest {
+  name: string;
+  /** Connections reset, new ones refused. */
+  cut(): Promise<void>;
+  /** Connections stay, nothing passes either way. */
+  silence(): void;
+  /** Nothing passes towards the process that is connected to. */
+  swallowRequests(): void;
+  /** Nothing passes back from it. */
+  swallowAnswers(): void;
+  /** Everything passes later by this much. */
+  slow(delayMs: number): void;
+  /** Ends any of these. */
+  restore(): Promise<void>;
+}
+
+/** A running service, one process or many, that faults happen to while clients use it. */
+export interface ClusterUnderTest {
+  adminKey: string;
+  /** Base addresses of all coordinators, whether they run or not. */
+  coordinators(): string[];
+  processes(): ProcessUnderTest[];
+  links(): LinkUnderTest[];
+  /** Resolves when everything runs and every shard is served and in order; rejects after a minute. */
+  settled(): Promise<void>;
+  /** The last words of every process. */
+  outputs(): string;
+  /** Ends everything and removes the data. */
+  destroy(): Promise<void>;
+}
+
+export type StartClusterUnderTest = () => Promise<ClusterUnderTest>;

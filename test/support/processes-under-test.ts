@@ -1,0 +1,91 @@
+import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from './cluster-under-test';
+import { API_KEY, ClusterProcesses, type ClusterOptions, type MemberProcess } from './cluster-processes';
+import { TcpProxy } from './tcp-proxy';
+
+const OUTPUT_SHOWN = 3000;
+
+/**
+ * A whole cluster of real processes, each member reached and reaching etcd by proxies of its own: its advertised address
+ * is one, so that a cut link separates it from every peer that calls it while its own calls still leave.
+ */
+export async function startProcessesUnderTest(options: ClusterOptions = {}): Promise<ClusterUnderTest> {
+  const proxies: TcpProxy[] = [];
+  const links: LinkUnderTest[] = [];
+  const linkTo = async (name: string, port: number): Promise<string> => {
+    const proxy = await TcpProxy.start(port);
+    proxies.push(proxy);
+    links.push({
+      name,
+      cut: () => proxy.cut(),
+      silence: () => proxy.silence(),
+      swallowRequests: () => proxy.swallowRequests(),
+      swallowAnswers: () => proxy.swallowAnswers(),
+      slow: (delayMs) => proxy.slow(delayMs),
+      restore: () => proxy.restore(),
+    });
+    return proxy.endpoint;
+  };
+  const cluster = await ClusterProcesses.start({
+    ...options,
+    environmentOf: async (id, { rpcPort, etcdPort }) => ({
+      ADVERTISE_ADDRESS: await linkTo(`peers to ${id}`, rpcPort),
+      ETCD_ENDPOINTS: await linkTo(`${id} to etcd`, etcdPort),
+    }),
+  });
+  const members = [...cluster.nodes, ...cluster.coordinators].map(memberUnderTest);
+  const { etcd } = cluster;
+  let isEtcdRunning = true;
+  const etcdProcess: ProcessUnderTest = {
+    role: 'etcd',
+    id: 'etcd',
+    get pid() {
+      return etcd.pid;
+    },
+    get isRunning() {
+      return isEtcdRunning;
+    },
+    kill: async () => {
+      await etcd.kill();
+      isEtcdRunning = false;
+    },
+    stop: async () => {
+      await etcd.stop();
+      isEtcdRunning = false;
+    },
+    start: async () => {
+      await etcd.start();
+      isEtcdRunning = true;
+    },
+  };
+  return {
+    adminKey: API_KEY,
+    coordinators: () => cluster.coordinators.map((_, i) => cluster.baseUrl(i)),
+    processes: () => [...members, etcdProcess],
+    links: () => links,
+    settled: async () => {
+      await cluster.allUp();
+      await cluster.settled();
+    },
+    outputs: () => [...cluster.nodes, ...cluster.coordinators].map(({ id, output }) => `== ${id}\n${output.slice(-OUTPUT_SHOWN)}`).join('\n'),
+    destroy: async () => {
+      await cluster.destroy();
+      await Promise.all(proxies.map((proxy) => proxy.close()));
+    },
+  };
+}
+
+function memberUnderTest(member: MemberProcess): ProcessUnderTest {
+  return {
+    role: member.role,
+    id: member.id,
+    get pid() {
+      return member.pid;
+    },
+    get isRunning() {
+      return member.isRunning;
+    },
+    kill: () => member.kill(),
+    stop: async () => void (await member.stop()),
+    start: async () => member.spawn(),
+  };
+}
