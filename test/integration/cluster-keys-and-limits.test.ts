@@ -1,0 +1,58 @@
+import { eventually } from '../support/eventually';
+import { ClusterProcesses } from '../support/cluster-processes';
+
+/** What coordinators have to agree on: keys, their revocation, limits and counts. */
+
+const LIMIT = 12;
+
+describe('two coordinators', () => {
+  let cluster: ClusterProcesses;
+  beforeAll(async () => {
+    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
+  }, 60_000);
+  afterAll(() => cluster?.destroy());
+
+  async function withKey(key: string, coordinator: number, method: string, path: string, body?: unknown): Promise<{ code: number; data: any }> {
+    const answer = await fetch(cluster.baseUrl(coordinator) + path, {
+      method,
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const json = (await answer.json()) as { status: string; data: any; error: { code: number } | null };
+    return { code: json.error?.code ?? 200, data: json.data };
+  }
+
+  test('a key made through one works at once through the other, and within a second of its removal nowhere', async () => {
+    const { id, key } = await cluster.data('POST', '/v1/admin/keys', { name: 'guest', role: 'readonly' }, 0);
+    await eventually('the key is known', async () => (await withKey(key, 1, 'GET', '/v1/collections')).code === 200, 1_000);
+    await cluster.data('DELETE', `/v1/admin/keys/${id}`, undefined, 0);
+    await eventually('the key is refused', async () => (await withKey(key, 1, 'GET', '/v1/collections')).code === 401, 1_000);
+    expect((await withKey(key, 0, 'GET', '/v1/collections')).code).toBe(401);
+  });
+
+  test('a key has its requests per minute through all of them together', async () => {
+    for (const name of ['one', 'two', 'three']) {
+      const { key } = await cluster.data('POST', '/v1/admin/keys', { name, role: 'readonly' }, 1);
+      await eventually('the key is known', async () => (await withKey(key, 0, 'GET', '/v1/health')).code !== 401, 1_000);
+      let admitted = 1;
+      for (let i = 0; i < 2 * LIMIT; i += 1) if ((await withKey(key, i % 2, 'GET', '/v1/health')).code === 200) admitted += 1;
+      expect(admitted).toBe(LIMIT);
+    }
+  });
+});
+
+test('a collection counts each vector once, whatever its replicas, in the metrics of every coordinator', async () => {
+  const cluster = await ClusterProcesses.start({ nodes: 3, replicas: 3, shards: 2 });
+  try {
+    await cluster.data('POST', '/v1/collections', { name: 'counted', dim: 2 });
+    const items = Array.from({ length: 40 }, (_, i) => ({ external_id: `id-${i}`, vector: [i, 1] }));
+    await cluster.data('POST', '/v1/collections/counted/bulk_upsert', { items });
+    for (const i of [0, 1]) {
+      const text = await (await fetch(`${cluster.baseUrl(i)}/metrics`)).text();
+      expect(text).toMatch(/^vectordb_vectors_total\{collection="counted"\} 40$/m);
+      expect((await cluster.data('GET', '/v1/health', undefined, i)).total_vectors).toBe(40);
+    }
+  } finally {
+    await cluster.destroy();
+  }
+}, 60_000);
