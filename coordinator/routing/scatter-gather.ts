@@ -99,7 +99,9 @@ export class ScatterGather {
   private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): Promise<unknown> {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
-    if (decisive !== undefined) return decisive.error;
+    // That a shard was too busy promises that nothing was written, which the others may have done.
+    const isPromise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded';
+    if (decisive !== undefined && !isPromise) return decisive.error;
     if (failures.some(({ error }) => isGone(error)) && !(await this.exists(collection))) return collectionNotFound(collection.name);
     return shardsUnavailable(collection, failures, isUnknown);
   }

@@ -114,7 +114,7 @@ export class NodeAgent implements ReplicationReceiver {
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */
   async find(id: ShardId, call: NodeCall): Promise<HostedReplica> {
     for (;;) {
-      if (this.closed) throw new QuiverError('unavailable', 'the node is shutting down');
+      if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.places.get(assignmentPath(id))?.hosted;
       if (hosted) return hosted;
       const known = this.assignments.get(assignmentPath(id))?.value;

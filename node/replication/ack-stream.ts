@@ -74,8 +74,11 @@ export class AckStream {
   }
 
   close(): void {
-    this.call.end();
-    this.call.destroy();
+    // In a turn of its own: see RpcChannel.
+    setImmediate(() => {
+      this.call.end();
+      this.call.destroy();
+    });
   }
 
   private keepPiece(payloadId: number, bytes: Buffer): void {

@@ -157,7 +157,10 @@ export class Replica {
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       const { epoch } = this.core;
-      const result = await look();
+      const result = await look().catch((error: unknown) => {
+        // Another replica answers what this one can't any more because it closes.
+        throw this.closed ? this.elsewhere() : error;
+      });
       // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
       if (this.core.leaseValid(epoch, this.clock.monotonicMs())) return result;
     }
@@ -326,15 +329,19 @@ export class Replica {
   /** Waits until the protocol says yes. Errors: misrouted, unavailable. */
   private async until(call: NodeCall, ask: () => 'yes' | 'wait' | 'misrouted' | 'unavailable'): Promise<void> {
     for (;;) {
-      if (this.closed) throw new QuiverError('unavailable', `shard ${this.id.shard} is being closed; the call may be retried`);
+      if (this.closed) throw this.elsewhere();
       const verdict = ask();
       if (verdict === 'yes') return;
       // The caller may know of this replica's lead before this node has heard of it.
       const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
-      if (verdict === 'misrouted' && !isAhead) throw new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
+      if (verdict === 'misrouted' && !isAhead) throw this.elsewhere();
       if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
       if (!(await this.nextStep(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
     }
+  }
+
+  private elsewhere(): QuiverError {
+    return new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
   }
 
   /** Resolves with true after the next step, with false at the deadline. */

@@ -90,7 +90,7 @@ export class EtcdEndpoint {
     this.mustBeOpen();
     const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
     return new Promise((resolve, reject) => {
-      const cancel = (): void => call.cancel();
+      const cancel = (): void => void setImmediate(() => call.cancel());
       const done = (error: ServiceError | null, response?: Response): void => {
         options.signal.removeEventListener('abort', cancel);
         if (error === null) resolve(response as Response);

@@ -80,7 +80,7 @@ export class EtcdSession implements StoreSession {
     const stream = await this.transport.stream<ILeaseKeepAliveRequest, ILeaseKeepAliveResponse>('Lease.LeaseKeepAlive', { deadlineMs });
     return new Promise((resolve, reject) => {
       const { signal } = this.ending;
-      const cancel = (): void => stream.cancel();
+      const cancel = (): void => void setImmediate(() => stream.cancel());
       signal.addEventListener('abort', cancel);
       stream.on('data', (response: ILeaseKeepAliveResponse) => {
         resolve(Number(response.TTL) > 0);

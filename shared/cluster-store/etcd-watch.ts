@@ -56,7 +56,8 @@ export class EtcdWatch {
   /** Nothing is told after this. */
   stop(): void {
     this.stopping.abort();
-    this.stream?.cancel();
+    const { stream } = this;
+    setImmediate(() => stream?.cancel());
   }
 
   private get isStopped(): boolean {
@@ -113,7 +114,8 @@ export class EtcdWatch {
       const end = (ending: Ending): void => {
         clearTimeout(silence);
         stream.removeListener('data', take);
-        stream.cancel();
+        // In a turn of its own: within the callback that brings a frame or an end, Node's HTTP/2 sends for ever (nodejs/node#39076).
+        setImmediate(() => stream.cancel());
         resolve(ending);
       };
       const take = (response: IWatchResponse): void => {

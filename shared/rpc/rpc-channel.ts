@@ -31,7 +31,7 @@ export interface RpcStream<Out> {
   write(frame: Out, taken: () => void): void;
   /** Takes no more frames from this side; the other side ends the stream. */
   finish(): void;
-  /** Ends the stream at once; `ended` is called later. */
+  /** Ends the stream, in the next turn of the event loop; `ended` is called later. */
   cancel(): void;
 }
 
@@ -87,7 +87,8 @@ export class RpcChannel {
         });
       },
       finish: () => call.end(),
-      cancel: () => call.cancel(),
+      // Not at once: within the callback that brings a frame or an end, Node's HTTP/2 sends for ever (nodejs/node#39076).
+      cancel: () => void setImmediate(() => call.cancel()),
     };
   }
 
