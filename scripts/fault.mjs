@@ -20,6 +20,8 @@ if (![schedules, from].every(Number.isSafeInteger) || !(seconds > 0) || !['clust
   process.exit(2);
 }
 await setUpOrExit();
+// The processes of a schedule end with this one.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');
 const { runSchedule } = require('../test/fault/fault-schedule.ts');
 
