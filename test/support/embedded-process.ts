@@ -116,16 +116,24 @@ export class EmbeddedProcess {
   }
 }
 
-/** Ports that were free a moment ago, all different. */
+/** Below the range from which systems give ports to outgoing connections, which would take them in the meantime. */
+const PORT_MIN = 10_000;
+const PORT_MAX = 32_000;
+
+/** Ports that were free a moment ago, all different; at random, so that tests at the same time do not take each other's. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, () => new Promise<ReturnType<typeof createServer>>((done, fail) => {
-      const server = createServer();
-      server.once('error', fail);
-      server.listen(0, '127.0.0.1', () => done(server));
-    })),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = PORT_MIN + Math.floor(Math.random() * (PORT_MAX - PORT_MIN));
+    if (!ports.has(port) && (await isFree(port))) ports.add(port);
+  }
+  return [...ports];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const server = createServer();
+    server.once('error', () => answer(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
+  });
 }
