@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { digestOf } from '../../node/replication/replica-digest';
-import type { AppliedEntry, EpochStart, LogEntry, SettledWrite } from '../../node/replication/replica-storage';
-import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { StoredItem, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import { PlainShardClient } from '../support/plain-shard-client';
+import type { EpochStart, LogEntry } from '../../node/replication/replica-storage';
+import type { WriteOperation } from '../../shared/shard/shard-client';
 import { PowerLossStore } from '../support/power-loss-store';
 import { runSeed, seededRandom } from '../support/random';
-import { NO_HURRY } from '../support/shard-node';
+import { replay } from '../support/replayed-log';
 import { StoredReplica, writeEntry } from '../support/stored-replica';
 
 /** Random lives of a replica's storage, against a log in an array and records that are made anew from it. */
@@ -16,39 +14,6 @@ import { StoredReplica, writeEntry } from '../support/stored-replica';
 const RUNS = Number(process.env.RUNS ?? 8);
 const STEPS = 60;
 const SPEC = { collectionUid: 'c', shard: 0, dim: 4, metric: 'l2' } as const;
-
-interface Replayed {
-  items: StoredItem[];
-  results: AppliedEntry[];
-  settled: SettledWrite[];
-}
-
-/** What applying entries means, one after the other. */
-async function replay(entries: LogEntry[]): Promise<Replayed> {
-  const plain = new PlainShardClient();
-  await plain.open(SPEC);
-  const results: AppliedEntry[] = [];
-  const sessions = new Map<string, { below: number; writes: Map<number, { sequence: number; outcomes: WriteOutcome[] }> }>();
-  for (const { sequence, write } of entries) {
-    const result: AppliedEntry = { sequence, outcomes: null };
-    results.push(result);
-    if (write === null) continue;
-    const { session, requestNumber, settledBelow } = write.source;
-    const known = sessions.get(session) ?? { below: 0, writes: new Map() };
-    sessions.set(session, known);
-    const before = known.writes.get(requestNumber);
-    const isGivenUp = requestNumber < known.below;
-    known.below = Math.max(known.below, settledBelow);
-    for (const number of known.writes.keys()) if (number < known.below) known.writes.delete(number);
-    if (before !== undefined) result.duplicateOf = before.sequence;
-    else if (!isGivenUp) {
-      result.outcomes = await plain.write(SPEC, operationsFromBytes(write.payload), NO_HURRY);
-      known.writes.set(requestNumber, { sequence, outcomes: result.outcomes });
-    }
-  }
-  const settled = [...sessions].flatMap(([session, { writes }]) => [...writes].map(([requestNumber, one]) => ({ session, requestNumber, ...one })));
-  return { items: await plain.scan(SPEC, { after: null, limit: 1_000_000, filter: null, vectors: true }, NO_HURRY), results, settled };
-}
 
 function epochStartsOf(entries: LogEntry[]): EpochStart[] {
   return entries.flatMap(({ epoch, sequence }, i) => (i === 0 || entries[i - 1].epoch !== epoch ? [{ epoch, sequence }] : []));
@@ -142,7 +107,7 @@ class Life {
     const before = storage.state.appliedSequence;
     this.trace(`apply ${sequence}`);
     const results = await storage.apply(sequence);
-    const expected = await replay(this.entries.slice(0, sequence));
+    const expected = await replay(SPEC, this.entries.slice(0, sequence));
     expect(results).toEqual(expected.results.slice(before, sequence));
   }
 
@@ -164,7 +129,7 @@ class Life {
     expect(state.precedingEpoch).toBe(this.entries[state.firstSequence - 2]?.epoch ?? 0);
     const maxBytes = 1 + this.below(2000);
     expect(await StoredReplica.entries(this.replica.storage, state.firstSequence, maxBytes)).toEqual(held);
-    const expected = await replay(this.entries.slice(0, state.appliedSequence));
+    const expected = await replay(SPEC, this.entries.slice(0, state.appliedSequence));
     expect(state.settled).toEqual(expect.arrayContaining(expected.settled));
     expect(state.settled).toHaveLength(expected.settled.length);
     expect(await this.replica.items()).toEqual(expected.items);
