@@ -96,6 +96,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const budget = new WriteBudget(WAITING_BYTES_MAX);
   const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
 
+  /** What this store says it holds can't be believed any more: the next start begins with an empty one. */
+  const retire = (): void => void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
+
   const agent: NodeAgent = new NodeAgent({
     nodeId,
     store,
@@ -130,11 +133,14 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           },
           onFailed: (error, kind) => {
             log.error({ error, kind, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
-            if (kind === 'storage') return agent.failed(spec);
-            // What this store says it holds can't be believed any more: the next start begins with an empty one.
-            return void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
+            if (kind === 'storage') agent.failed(spec);
+            else retire();
           },
         }),
+        onLossy: (error) => {
+          log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica has lost what it acknowledged');
+          retire();
+        },
       }),
     removeReplica: (id) => rm(pathOf(id), { recursive: true, force: true }),
   });

@@ -1,3 +1,4 @@
+import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type {
   Hit,
   KeywordSearch,
@@ -23,7 +24,10 @@ export class ReplicaShards implements NodeShards {
   }
 
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
-    return (await this.find(id, call)).replica.write(request, call);
+    const { replica, shard } = await this.find(id, call);
+    // Once in the log it has to be applied, on every replica and at every start.
+    shard.check(operationsFromBytes(request.payload));
+    return replica.write(request, call);
   }
 
   search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<Hit[]> {

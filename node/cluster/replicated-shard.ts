@@ -16,6 +16,8 @@ import type { HostedReplica } from './hosted-replica';
 
 /** Entries looked through at a start for what they are of. */
 const READ_BYTES = 8 * 1024 * 1024;
+/** The log's high-water mark, beside the store. */
+const MARK_FILE = 'log-mark';
 
 export interface ReplicatedShardOptions {
   folder: string;
@@ -29,6 +31,8 @@ export interface ReplicatedShardOptions {
   clock: Clock;
   log: Logger;
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
+  /** The store has lost what it acknowledged; the replica is not opened. */
+  onLossy: (error: Error) => void;
 }
 
 /** What is open of a replica's data: the store, and the shard and the log in it. */
@@ -69,7 +73,12 @@ export class ReplicatedShard implements HostedReplica {
     let hosted: ReplicatedShard | null = null;
     const data = await openData(options, (error) => hosted?.fail(error));
     try {
-      const { promisedEpoch, lastSequence, lastLedEpoch } = data.storage.state;
+      const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
+      if (lossy !== undefined) {
+        const error = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
+        options.onLossy(error);
+        throw error;
+      }
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
       if (isNew) await data.storage.append({ promisedEpoch: options.epoch });
       hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
@@ -123,7 +132,7 @@ async function openData(options: ReplicatedShardOptions, onFailed: (error: Error
   try {
     const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged: onFailed, onWriteFailed: onFailed });
     try {
-      return { store, shard, storage: await RocksReplicaStorage.open({ store, shard }) };
+      return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {
       await shard.close('reopened');
       throw error;

@@ -71,6 +71,14 @@ export function textFromRecordBytes(bytes: Buffer): string | null {
   return textIn(bytes, layoutOf(bytes));
 }
 
+/** A copy of the bytes without what depends on where the item is kept: equal for equal items. Throws as recordFromBytes. */
+export function contentOfRecordBytes(bytes: Buffer): Buffer {
+  layoutOf(bytes);
+  const content = Buffer.from(bytes);
+  content.writeUInt32LE(0, SLOT_OFFSET);
+  return content;
+}
+
 interface Layout {
   flags: number;
   dim: number;

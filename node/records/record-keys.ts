@@ -40,6 +40,9 @@ export function journalKey(operation: number): Buffer {
 
 export const operationOfJournalKey = numberOfKey;
 
+/** Written with a sync, so that everything before it is on stable storage too: the operation that it was written after. */
+export const STABLE_KEY = Buffer.from('c');
+
 /** The shard's specification, written when it is made. */
 export const SPEC_KEY = Buffer.from('mspec');
 

@@ -7,6 +7,7 @@ import {
   JOURNAL_RANGE,
   ORDER_RANGE,
   SPEC_KEY,
+  STABLE_KEY,
   externalIdOfOrderKey,
   itemKey,
   journalKey,
@@ -95,6 +96,13 @@ export class RecordStore {
     for await (const page of this.store.scan({ from: journalKey(operation), to: JOURNAL_RANGE.to })) {
       yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decoded(value, journalFromBytes) }));
     }
+  }
+
+  /** Puts every batch written before the call on stable storage, those too that were written without a sync. */
+  stabilise(operation: number): Promise<void> {
+    const value = Buffer.allocUnsafe(8);
+    value.writeDoubleLE(operation);
+    return this.store.write([{ type: 'put', key: STABLE_KEY, value }], { sync: true });
   }
 
   /** Forgets the journal before `operation`. That entry stays: it tells how far the records reach. */

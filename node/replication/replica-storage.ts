@@ -32,6 +32,11 @@ export interface ReplicaState {
   appliedSequence: number;
   /** Outcomes of applied writes that may be sent again: by session and request number. */
   settled: SettledWrite[];
+  /**
+   * Set when entries or promises that were on stable storage are missing or damaged: what is. Nothing is taken or applied
+   * then, and what the replica acknowledged before must not be believed any more.
+   */
+  lossy?: string;
 }
 
 export interface SettledWrite {

@@ -1,12 +1,14 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { logEntryFromBytes, logEntryToBytes } from './log-entry-codec';
-import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKey, logKeyFrom, pairFromBytes, pairToBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE } from './log-keys';
-import type { AppliedEntry, EpochStart, LogEntry, ReplicaState, ReplicaStorage } from './replica-storage';
-import { SettledWrites } from './settled-writes';
+import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKey, logKeyFrom, pairToBytes, positionOfLogKey, PROMISES_KEY } from './log-keys';
+import { LogMark } from './log-mark';
+import { epochAt, surveyLog } from './log-survey';
+import type { AppliedEntry, LogEntry, ReplicaState, ReplicaStorage } from './replica-storage';
+import type { SettledWrites } from './settled-writes';
 
 /** Payload applied to the records in one batch: larger ones gain nothing and keep readers of the log waiting. */
 const APPLY_BYTES_MAX = 8 * 1024 * 1024;
@@ -36,12 +38,14 @@ export interface LoggedShard {
 /**
  * The log of a replica in the store that also holds its shard's records. An append is synced, and appends that wait
  * share a sync; the records' batches are not, because the log repeats them. The store and the shard are the caller's.
+ * A high-water mark in a file of its own tells at the next start when the store has lost the end of the log.
  */
 export class RocksReplicaStorage implements ReplicaStorage {
   readonly state: ReplicaState;
   private readonly store: KeyValueStore;
   private readonly shard: LoggedShard;
   private readonly settled: SettledWrites;
+  private readonly mark: LogMark;
   /** Entries that are not applied yet, so that applying does not read what was just written. */
   private readonly unapplied = new Map<number, LogEntry>();
   private unappliedBytes = 0;
@@ -52,39 +56,34 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private applying: Promise<unknown> = Promise.resolve();
   private pinnedFrom = new Set<{ sequence: number }>();
   private failure: unknown = null;
+  private closing: Promise<void> | null = null;
 
-  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites }) {
+  private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites; mark: LogMark }) {
     this.store = parts.store;
     this.shard = parts.shard;
     this.state = parts.state;
     this.settled = parts.settled;
+    this.mark = parts.mark;
+    const { lossy } = parts.state;
+    if (lossy !== undefined) this.failure = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
   }
 
-  /** Errors: storage_failed, also for a log with a gap. */
-  static async open(parts: { store: KeyValueStore; shard: LoggedShard }): Promise<RocksReplicaStorage> {
-    const { store } = parts;
-    const [promises, applied, base] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY]);
-    const [promisedEpoch, lastLedEpoch] = promises === undefined ? [0, 0] : pairFromBytes(promises);
-    const [baseSequence, precedingEpoch] = base === undefined ? [0, 0] : pairFromBytes(base);
-    const sessions: KeyValueEntry[] = [];
-    for await (const page of store.scan(SESSIONS_RANGE)) sessions.push(...page);
-    const settled = SettledWrites.load(sessions);
-    let lastSequence = baseSequence;
-    const epochStarts: EpochStart[] = [];
-    for await (const page of store.scan({ from: logKeyFrom(baseSequence + 1), to: LOG_RANGE.to, values: false })) {
-      for (const { key } of page) {
-        const { sequence, epoch } = positionOfLogKey(key);
-        if (sequence !== lastSequence + 1) throw new QuiverError('storage_failed', `the log has a gap after ${lastSequence}`);
-        lastSequence = sequence;
-        if (epochStarts.length === 0 || epoch > epochStarts[epochStarts.length - 1].epoch) epochStarts.push({ epoch, sequence });
-      }
+  /**
+   * `markPath` is the file of the log's high-water mark. A log that has lost something is opened, and says so in its state.
+   * Errors: storage_failed.
+   */
+  static async open(parts: { store: KeyValueStore; shard: LoggedShard; markPath: string }): Promise<RocksReplicaStorage> {
+    const { store, shard, markPath } = parts;
+    const mark = await LogMark.open(markPath);
+    try {
+      const { state, settled } = await surveyLog(store, mark.state);
+      // What a crash left of a trim.
+      if (state.lossy === undefined) await store.clear({ from: LOG_RANGE.from, to: logKeyFrom(state.firstSequence) });
+      return new RocksReplicaStorage({ store, shard, state, settled, mark });
+    } catch (error) {
+      await mark.close();
+      throw error;
     }
-    const appliedSequence = applied === undefined ? 0 : pairFromBytes(applied)[0];
-    if (appliedSequence > lastSequence) throw new QuiverError('storage_failed', `the records are ahead of the log: ${appliedSequence} and ${lastSequence}`);
-    const state: ReplicaState = {
-      promisedEpoch, lastLedEpoch, firstSequence: baseSequence + 1, lastSequence, precedingEpoch, epochStarts, appliedSequence, settled: settled.all(),
-    };
-    return new RocksReplicaStorage({ ...parts, state, settled });
   }
 
   append(change: LogChange): Promise<void> {
@@ -118,7 +117,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   apply(sequence: number): Promise<AppliedEntry[]> {
-    const result = this.applying.then(() => this.applyUpTo(sequence));
+    const result = this.applying.then(() => {
+      if (this.failure !== null) throw this.failure;
+      return this.applyUpTo(sequence);
+    });
     this.applying = result.catch((error: unknown) => {
       this.failure ??= error;
     });
@@ -142,7 +144,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
     const { state } = this;
     if (first <= state.firstSequence) return;
     const from = state.firstSequence;
-    const epoch = this.epochAt(first - 1);
+    const epoch = epochAt(state, first - 1);
     await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }], { sync: false });
     state.firstSequence = first;
     state.precedingEpoch = epoch;
@@ -158,17 +160,16 @@ export class RocksReplicaStorage implements ReplicaStorage {
     return () => this.pinnedFrom.delete(pin);
   }
 
-  /** Epoch of an entry of the log, or of the one before its first. */
-  epochAt(sequence: number): number {
-    const { firstSequence, precedingEpoch, epochStarts } = this.state;
-    if (sequence < firstSequence) return precedingEpoch;
-    return [...epochStarts].reverse().find((start) => start.sequence <= sequence)?.epoch ?? precedingEpoch;
+  close(): Promise<void> {
+    this.closing ??= this.finish();
+    return this.closing;
   }
 
-  async close(): Promise<void> {
+  private async finish(): Promise<void> {
     this.failure ??= new QuiverError('unavailable', 'the replica is closed');
     await this.applying;
     while (this.writing !== null) await this.writing;
+    await this.mark.close();
   }
 
   private async writeAll(): Promise<void> {
@@ -195,7 +196,9 @@ export class RocksReplicaStorage implements ReplicaStorage {
     const writes: KeyValueChange[] = [];
     let { promisedEpoch, lastLedEpoch, lastSequence } = state;
     let epochStarts = [...state.epochStarts];
-    const epochOf = (sequence: number): number => [...epochStarts].reverse().find((start) => start.sequence <= sequence)?.epoch ?? state.precedingEpoch;
+    /** The entries after it are not all those that were there before. */
+    let cutAt = Infinity;
+    const epochOf = (sequence: number): number => epochAt({ ...state, epochStarts }, sequence);
     for (const change of changes) {
       if (change.truncateAfter !== undefined) {
         assert(change.truncateAfter >= state.appliedSequence, 'an applied entry is never taken back');
@@ -204,6 +207,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
           if (this.unapplied.get(sequence)?.epoch === epochOf(sequence)) this.forget(sequence);
         }
         lastSequence = Math.min(lastSequence, change.truncateAfter);
+        cutAt = Math.min(cutAt, change.truncateAfter);
         epochStarts = epochStarts.filter(({ sequence }) => sequence <= lastSequence);
       }
       for (const entry of change.entries ?? []) {
@@ -220,7 +224,11 @@ export class RocksReplicaStorage implements ReplicaStorage {
     if (promisedEpoch !== state.promisedEpoch || lastLedEpoch !== state.lastLedEpoch) {
       writes.push({ type: 'put', key: PROMISES_KEY, value: pairToBytes(promisedEpoch, lastLedEpoch) });
     }
+    if (cutAt < (this.mark.state?.sequence ?? 0)) {
+      await this.mark.write({ sequence: cutAt, epoch: epochAt(state, cutAt), promisedEpoch: state.promisedEpoch, lastLedEpoch: state.lastLedEpoch });
+    }
     await this.store.write(writes, { sync: true });
+    await this.mark.write({ sequence: lastSequence, epoch: epochStarts.at(-1)?.epoch ?? state.precedingEpoch, promisedEpoch, lastLedEpoch });
     Object.assign(state, { promisedEpoch, lastLedEpoch, lastSequence, epochStarts });
   }
 

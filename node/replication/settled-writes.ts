@@ -6,6 +6,8 @@ import type { SettledWrite } from './replica-storage';
 
 /** Sessions remembered; the one that has been quiet longest goes first. Coordinators that live at once are far fewer. */
 const SESSIONS_MAX = 256;
+/** Writes remembered of a session that never says what it has settled; coordinators have some hundreds under way at most. */
+const WRITES_MAX = 4096;
 
 const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a' };
 const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent' };
@@ -29,6 +31,7 @@ interface Session {
  */
 export class SettledWrites {
   private readonly sessions = new Map<string, Session>();
+  /** Sessions that changed or went since the last call of `changes`. */
   private readonly touched = new Set<string>();
 
   /** From the entries of SESSIONS_RANGE. */
@@ -57,6 +60,7 @@ export class SettledWrites {
     if (known !== undefined) return { type: 'repeats', sequence: known.sequence };
     if (isGivenUp) return { type: 'givenUp' };
     session.writes.set(source.requestNumber, { sequence, outcomes: '' });
+    this.bound(session);
     return { type: 'new' };
   }
 
@@ -70,14 +74,10 @@ export class SettledWrites {
     const changes: KeyValueChange[] = [];
     for (const name of this.touched) {
       const session = this.sessions.get(name);
-      if (session !== undefined) changes.push({ type: 'put', key: sessionKey(name), value: sessionToBytes(session) });
+      if (session === undefined) changes.push({ type: 'delete', key: sessionKey(name) });
+      else changes.push({ type: 'put', key: sessionKey(name), value: sessionToBytes(session) });
     }
     this.touched.clear();
-    while (this.sessions.size > SESSIONS_MAX) {
-      const [oldest] = [...this.sessions].reduce((least, one) => (one[1].last < least[1].last ? one : least));
-      this.sessions.delete(oldest);
-      changes.push({ type: 'delete', key: sessionKey(oldest) });
-    }
     return changes;
   }
 
@@ -90,6 +90,21 @@ export class SettledWrites {
         outcomes: [...outcomes].map((letter) => OUTCOME_OF[letter]),
       })),
     );
+  }
+
+  /** Forgets entry by entry and not once a batch: batches differ between replicas, and what is forgotten must not. */
+  private bound(session: Session): void {
+    if (session.writes.size > WRITES_MAX) {
+      const lowest = [...session.writes.keys()].reduce((least, number) => Math.min(least, number));
+      session.writes.delete(lowest);
+      // Sent again it must not be taken for a new one.
+      session.settledBelow = Math.max(session.settledBelow, lowest + 1);
+    }
+    if (this.sessions.size > SESSIONS_MAX) {
+      const [oldest] = [...this.sessions].reduce((least, one) => (one[1].last < least[1].last ? one : least));
+      this.sessions.delete(oldest);
+      this.touched.add(oldest);
+    }
   }
 }
 

@@ -115,6 +115,9 @@ export class Checkpointer {
         keywords: await write('keywords', indexes.keywords.save()),
       };
       const vectors = await indexes.vectors.save();
+      // A checkpoint that outlives a loss of power must not be ahead of the records: a log would then repeat what the
+      // indexes hold already, in other slots and under the same operation numbers.
+      await records.stabilise(counters.lastOperation);
       const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors };
       await writeManifest(folder, manifest);
       this.manifest = manifest;

@@ -122,6 +122,11 @@ export class Shard {
     });
   }
 
+  /** Refuses what `applyLogged` could not apply; to be asked before a write goes into a log. Errors: internal. */
+  check(operations: WriteOperation[]): void {
+    checkOperations(operations, this.spec.dim);
+  }
+
   /**
    * Applies writes that a log already holds on stable storage, in order, and writes what `alongside` answers in the same
    * step; none of it is synced, because the log repeats it after a crash. One call at a time, and never beside `write`.

@@ -1,0 +1,90 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { crc32 } from '../shard/checksum';
+import { syncFolder } from '../shard/stable-folder';
+
+/** What a log has held on stable storage, whatever its store says later. */
+export interface MarkedState {
+  /** Its last entry. */
+  sequence: number;
+  epoch: number;
+  promisedEpoch: number;
+  lastLedEpoch: number;
+}
+
+/**
+ * Two slots, written in turn, so that a torn write leaves the one before. A slot: u32 checksum of what follows, f64
+ * count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each in a block of its own: disks write blocks whole.
+ */
+const BLOCK_BYTES = 4096;
+const SLOT_BYTES = 44;
+
+/**
+ * A high-water mark beside a store whose log may lose its end without saying so: RocksDB takes a write-ahead log that
+ * is damaged, or gone, for one that ends there. The mark is raised before an entry is acknowledged, and
+ * lowered before one is taken back, so that a store that holds less has lost something. Removing the file accepts the loss.
+ */
+export class LogMark {
+  private constructor(
+    private readonly file: FileHandle,
+    private writes: number,
+    /** null: nothing was marked yet. */
+    private marked: MarkedState | null,
+  ) {}
+
+  /** Opens the mark at `path`, or makes one. Errors: storage_failed. */
+  static async open(path: string): Promise<LogMark> {
+    let file: FileHandle | null = null;
+    try {
+      file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_DSYNC, 0o644);
+      const bytes = Buffer.alloc(2 * BLOCK_BYTES);
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+      if (bytesRead < bytes.length) {
+        // Written in full once, so that later writes change no length.
+        await file.write(bytes, bytesRead, bytes.length - bytesRead, bytesRead);
+        await syncFolder(dirname(path));
+      }
+      const [best] = [0, BLOCK_BYTES].flatMap((at) => slotFromBytes(bytes.subarray(at, at + SLOT_BYTES)) ?? []).sort((a, b) => b.writes - a.writes);
+      return new LogMark(file, best?.writes ?? 0, best?.state ?? null);
+    } catch (cause) {
+      await file?.close();
+      throw new QuiverError('storage_failed', 'the high-water mark of a log cannot be read', { cause });
+    }
+  }
+
+  get state(): MarkedState | null {
+    return this.marked;
+  }
+
+  /** On stable storage when it resolves. One call at a time. Errors: storage_failed. */
+  async write(state: MarkedState): Promise<void> {
+    this.writes += 1;
+    const bytes = slotToBytes(this.writes, state);
+    try {
+      const { bytesWritten } = await this.file.write(bytes, 0, bytes.length, (this.writes % 2) * BLOCK_BYTES);
+      if (bytesWritten !== bytes.length) throw new Error(`only ${bytesWritten} bytes written`);
+    } catch (cause) {
+      throw new QuiverError('storage_failed', 'the high-water mark of a log cannot be written', { cause });
+    }
+    this.marked = state;
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+}
+
+function slotToBytes(writes: number, { sequence, epoch, promisedEpoch, lastLedEpoch }: MarkedState): Buffer {
+  const bytes = Buffer.alloc(SLOT_BYTES);
+  [writes, sequence, epoch, promisedEpoch, lastLedEpoch].forEach((number, i) => bytes.writeDoubleLE(number, 4 + 8 * i));
+  bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
+  return bytes;
+}
+
+function slotFromBytes(bytes: Buffer): { writes: number; state: MarkedState } | null {
+  if (bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) return null;
+  const [writes, sequence, epoch, promisedEpoch, lastLedEpoch] = [0, 1, 2, 3, 4].map((i) => bytes.readDoubleLE(4 + 8 * i));
+  return { writes, state: { sequence, epoch, promisedEpoch, lastLedEpoch } };
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import { contentOfRecordBytes } from '../records/record-codec';
+import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
+import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
+
+/** What a replica holds at one point of its log: equal for two replicas that applied the same entries. */
+export interface ReplicaDigest {
+  appliedSequence: number;
+  items: number;
+  /** 64 hexadecimal digits each. Every item with its id, stamp, metadata, text and vector. */
+  content: string;
+  /** The insertion order. */
+  order: string;
+  /** What sessions have written and given up. */
+  sessions: string;
+}
+
+const MASK = (1n << 64n) - 1n;
+
+/** The digest of a replica's store, over one consistent view of it; writes may go on. Some seconds a gigabyte. Errors: storage_failed. */
+export async function digestOf(store: KeyValueStore): Promise<ReplicaDigest> {
+  let appliedSequence = 0;
+  let items = 0;
+  /** Sums of the items' hashes, in four lanes: records are numbered differently on each replica, so their order says nothing. */
+  const sums = [0n, 0n, 0n, 0n];
+  const order = createHash('sha256');
+  const sessions = createHash('sha256');
+  for await (const page of store.scan({ ...COPIED_RANGE, pageSize: 256 })) {
+    for (const { key, value } of page) {
+      if (isWithin(ITEM_RANGE, key)) {
+        items += 1;
+        const hash = createHash('sha256').update(contentOf(value)).digest();
+        for (let lane = 0; lane < 4; lane++) sums[lane] = (sums[lane] + hash.readBigUInt64LE(lane * 8)) & MASK;
+      } else if (isWithin(ORDER_RANGE, key)) {
+        order.update(lengthBytes(key)).update(key);
+      } else if (isWithin(SESSIONS_RANGE, key)) {
+        sessions.update(lengthBytes(key)).update(key).update(lengthBytes(value)).update(value);
+      } else if (key.equals(APPLIED_KEY)) {
+        [appliedSequence] = pairFromBytes(value);
+      }
+    }
+  }
+  const content = sums.map((sum) => sum.toString(16).padStart(16, '0')).join('');
+  return { appliedSequence, items, content, order: order.digest('hex'), sessions: sessions.digest('hex') };
+}
+
+function contentOf(record: Buffer): Buffer {
+  try {
+    return contentOfRecordBytes(record);
+  } catch (error) {
+    throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+  }
+}
+
+function isWithin(range: { from: Buffer; to: Buffer }, key: Buffer): boolean {
+  return Buffer.compare(key, range.from) >= 0 && Buffer.compare(key, range.to) < 0;
+}
+
+function lengthBytes(bytes: Buffer): Buffer {
+  const length = Buffer.allocUnsafe(4);
+  length.writeUInt32LE(bytes.length);
+  return length;
+}

@@ -1,0 +1,58 @@
+import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+
+const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
+
+/**
+ * A store whose machine can lose power: batches written without a sync, and after the last one with, survive in part,
+ * the older ones first. Outlives `close`, as a disk does.
+ */
+export class PowerLossStore implements KeyValueStore {
+  private durable = new MemoryKeyValueStore();
+  private current = new MemoryKeyValueStore();
+  private unsynced: KeyValueChange[][] = [];
+
+  async write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+    await this.current.write(changes);
+    this.unsynced.push(changes);
+    if (options.sync) await this.harden(this.unsynced.length);
+  }
+
+  async clear(range: { from: Buffer; to: Buffer }): Promise<void> {
+    const gone: KeyValueChange[] = [];
+    for await (const page of this.current.scan({ ...range, values: false })) gone.push(...page.map(({ key }) => ({ type: 'delete' as const, key })));
+    await this.write(gone, { sync: false });
+  }
+
+  /** Keeps a share of what was not synced. Nothing may be running. */
+  async losePower(share: number): Promise<void> {
+    await this.harden(Math.floor(this.unsynced.length * share));
+    this.unsynced = [];
+    this.current = new MemoryKeyValueStore();
+    for await (const page of this.durable.scan(EVERYTHING)) await this.current.write(page.map((entry) => ({ type: 'put', ...entry })));
+  }
+
+  get(key: Buffer): Promise<Buffer | undefined> {
+    return this.current.get(key);
+  }
+
+  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    return this.current.getMany(keys);
+  }
+
+  scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    return this.current.scan(range);
+  }
+
+  async recover(): Promise<void> {}
+
+  async sizeBytes(): Promise<number> {
+    return 0;
+  }
+
+  async close(): Promise<void> {}
+
+  private async harden(batches: number): Promise<void> {
+    for (const batch of this.unsynced.splice(0, batches)) await this.durable.write(batch);
+  }
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import type { ReplicaStorage } from '../../node/replication/replica-storage';
+import { RocksReplicaStorage } from '../../node/replication/rocks-replica-storage';
+import { Shard } from '../../node/shard/shard';
+import type { IndexFactories } from '../../node/shard/shard-indexes';
+import { WriteBudget } from '../../node/shard/write-queue';
+import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import { operationsToBytes } from '../../shared/shard/operation-codec';
+import type { ShardSpec, StoredItem, WriteOperation } from '../../shared/shard/shard-client';
+import type { LogEntry } from '../../node/replication/replica-storage';
+import { LogMemory, plainFactories } from './shard-node';
+
+/** A replica's data alone, open in a folder: store, records, log. */
+export class StoredReplica {
+  readonly log = new LogMemory();
+  store!: KeyValueStore;
+  shard!: Shard;
+  storage!: RocksReplicaStorage;
+
+  constructor(
+    readonly folder: string,
+    private readonly spec: ShardSpec,
+    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories } = {},
+  ) {}
+
+  async open(): Promise<this> {
+    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories } = this.options;
+    const store = await openStore(join(this.folder, 'records'));
+    this.store = store;
+    // The shard shuts what it is given; the store is shut here, after it.
+    const lent = new Proxy(store, { get: (target, name) => (name === 'close' ? async () => undefined : bound(target, name)) });
+    const surroundings = { budget: new WriteBudget(1 << 28), onDiverged: (error: Error) => this.log.error({ error }, 'diverged'), onWriteFailed: () => undefined };
+    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: async () => lent, recallTarget: 0.99, buildThreads: 1, logger: this.log }, surroundings);
+    this.storage = await RocksReplicaStorage.open({ store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
+    return this;
+  }
+
+  /** `crashed`: without the checkpoint that a stop writes. */
+  async close(how: 'stopped' | 'crashed' = 'stopped'): Promise<void> {
+    await this.storage.close();
+    await this.shard.close(how === 'stopped' ? 'closed' : 'reopened');
+    await this.store.close();
+  }
+
+  /** Every item in insertion order. */
+  items(): Promise<StoredItem[]> {
+    return this.shard.read(({ items }) => items.scan({ after: null, limit: 1_000_000, filter: null, vectors: true }));
+  }
+
+  /** Every entry of a storage's log from `from` on. */
+  static async entries(storage: ReplicaStorage, from: number, maxBytes = 1 << 20): Promise<LogEntry[]> {
+    const entries: LogEntry[] = [];
+    for (let next = from; ; next = entries[entries.length - 1].sequence + 1) {
+      const read = await storage.read(next, maxBytes);
+      if (read.length === 0) return entries;
+      entries.push(...read);
+    }
+  }
+}
+
+/** A write of a session's, as an entry of the log. */
+export function writeEntry(position: { epoch: number; sequence: number }, operations: WriteOperation[], source: { session?: string; requestNumber?: number; settledBelow?: number } = {}): LogEntry {
+  const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
+  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations) } };
+}
+
+function bound(target: KeyValueStore, name: string | symbol): unknown {
+  const value = target[name as keyof KeyValueStore] as unknown;
+  return typeof value === 'function' ? value.bind(target) : value;
+}
