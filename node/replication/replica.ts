@@ -17,8 +17,9 @@ import type { ReplicationLinks } from './replication-links';
 const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Payload of one append message; a larger entry travels alone. */
 const APPEND_BYTES_MAX = 1024 * 1024;
-/** The log is trimmed when this many entries can go: each trim is a write. */
-const TRIM_ENTRIES = 1024;
+/** How often the log is looked at, and how much more than is to be kept makes a trim worth its write. */
+const TRIM_EVERY_MS = 500;
+const TRIM = { entries: 1024, bytes: 32 * 1024 * 1024 };
 /** What is kept of the log for followers that were away for a moment: cheaper to send than a copy of the shard. */
 const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
 /** A copy that failed is not begun again before this. */
@@ -64,6 +65,7 @@ export class Replica {
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
   private trimming = false;
+  private trimLookedMs = -Infinity;
   private installing = false;
   /** The newest assignment heard of while a copy is being installed. */
   private postponed: ReplicaEvent | null = null;
@@ -299,11 +301,16 @@ export class Replica {
   }
 
   private trim(): void {
+    const nowMs = this.clock.monotonicMs();
+    if (this.trimming || nowMs - this.trimLookedMs < TRIM_EVERY_MS) return;
+    this.trimLookedMs = nowMs;
     const { storage } = this;
     const { appliedSequence } = storage.state;
     const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(KEPT));
     const below = Math.max(wanted, Math.min(storage.newestWithin(LOG_MAX), appliedSequence + 1));
-    if (this.trimming || below - storage.state.firstSequence < TRIM_ENTRIES) return;
+    const { firstSequence } = storage.state;
+    const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: KEPT.bytes + TRIM.bytes }) > firstSequence;
+    if (below <= firstSequence || !isLong) return;
     this.trimming = true;
     storage
       .trim(below)
