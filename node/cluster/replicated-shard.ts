@@ -47,6 +47,7 @@ export class ReplicatedShard implements HostedReplica {
   readonly spec: ShardSpec;
   readonly replica: Replica;
   private closing: Promise<void> | null = null;
+  private installing: Promise<{ sequence: number }> | null = null;
 
   private constructor(
     private readonly options: ReplicatedShardOptions,
@@ -98,10 +99,34 @@ export class ReplicatedShard implements HostedReplica {
     return { store: this.data.store, release: this.data.storage.pin() };
   }
 
-  /** Takes a copy in the place of the data. Errors: unavailable when it is of an earlier epoch than promised, storage_failed. */
+  /**
+   * Takes a copy in the place of the data, one at a time. Errors: unavailable when it is of an earlier epoch than promised
+   * or another is being taken, storage_failed.
+   */
   async install(epoch: number, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number }> {
     const { role, epoch: promised } = this.replica.status();
     if (role === 'primary' || epoch < promised) throw new QuiverError('unavailable', `epoch ${epoch} is over`);
+    if (this.installing !== null || this.closing !== null) throw new QuiverError('unavailable', 'another copy is being installed');
+    this.installing = this.takeCopy(epoch, chunks);
+    try {
+      return await this.installing;
+    } finally {
+      this.installing = null;
+    }
+  }
+
+  close(reason: 'closed' | 'dropped'): Promise<void> {
+    this.replica.close();
+    this.closing ??= this.finish(reason);
+    return this.closing;
+  }
+
+  private async finish(reason: 'closed' | 'dropped'): Promise<void> {
+    await this.installing?.catch(() => undefined);
+    await closeData(this.data, reason);
+  }
+
+  private async takeCopy(epoch: number, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number }> {
     let position = { sequence: 0, epoch: 0 };
     await this.replica.replaceStorage(async () => {
       await closeData(this.data, 'dropped');
@@ -113,12 +138,6 @@ export class ReplicatedShard implements HostedReplica {
       return this.data.storage;
     });
     return position;
-  }
-
-  close(reason: 'closed' | 'dropped'): Promise<void> {
-    this.replica.close();
-    this.closing ??= closeData(this.data, reason);
-    return this.closing;
   }
 
   private fail(error: Error): void {

@@ -64,6 +64,8 @@ export class Replica {
   private waiting: (() => void)[] = [];
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
+  /** Nodes that a copy is on its way to. */
+  private readonly copying = new Set<string>();
   private trimming = false;
   private trimLookedMs = -Infinity;
   private installing = false;
@@ -251,13 +253,19 @@ export class Replica {
         );
         return;
       case 'snapshot':
+        // One that was begun in an earlier epoch serves this one, too; its end is told when it comes.
+        if (this.copying.has(effect.to)) return;
+        this.copying.add(effect.to);
         this.surroundings
           .sendSnapshot(effect.to)
           .catch((error: unknown) => {
             this.log.warn({ error, ...this.id, to: effect.to }, 'copying a shard failed; it is tried again');
             return new Promise((wake) => setTimeout(wake, COPY_RETRY_MS));
           })
-          .finally(() => this.handle({ type: 'snapshotEnded', node: effect.to }));
+          .finally(() => {
+            this.copying.delete(effect.to);
+            this.handle({ type: 'snapshotEnded', node: effect.to });
+          });
         return;
       case 'lossy':
         this.surroundings.onFailed(new Error(`the store ends at ${effect.last} and once acknowledged ${effect.recorded}`), 'lossy');

@@ -16,6 +16,7 @@ class Group {
   readonly storages = new Map<string, MemoryReplicaStorage>();
   readonly failures: string[] = [];
   readonly away = new Set<string>();
+  readonly copies: string[] = [];
   private assignment: ShardAssignment;
   private revision = 1;
   private requestNumber = 0;
@@ -54,7 +55,10 @@ class Group {
           sendAck: (to, _shard, ack: AppendAck) => this.deliver(node, to, (target) => target.acknowledged(ack)),
         },
         changeAssignment: async (change) => this.change(change),
-        sendSnapshot: async () => undefined,
+        sendSnapshot: (to) => {
+          this.copies.push(`${node} to ${to}`);
+          return new Promise(() => undefined);
+        },
         onFailed: (_error, kind) => this.failures.push(`${node}: ${kind}`),
       },
     });
@@ -73,6 +77,17 @@ class Group {
     const members = new Map([...this.replicas.keys()].map((node) => [node, { store: `${node}-store` }]));
     const promotion = decidePromotion(this.assignment, members);
     if (promotion !== null) this.set(promotion.assignment);
+  }
+
+  /** A new epoch of the same primary. */
+  bump(): void {
+    this.set({ ...this.assignment, epoch: this.assignment.epoch + 1 });
+  }
+
+  /** Tells a replica that its log was trimmed, as its shell does. */
+  trimmed(node: string, firstSequence: number, precedingEpoch: number): void {
+    const replica = this.replicas.get(node) as unknown as { handle: (event: object) => void };
+    replica.handle({ type: 'trimmed', firstSequence, precedingEpoch });
   }
 
   async write(text: string, requestNumber = ++this.requestNumber): Promise<string[]> {
@@ -188,3 +203,21 @@ test('a storage that fails takes the replica out and its writes are unknown, not
   await expect(group.write('two')).rejects.toMatchObject({ kind: 'commit_unknown' });
   expect(group.failures).toEqual(['a: storage']);
 });
+
+test('a copy that is on its way to a node is not begun again by a new epoch', async () => {
+  group = new Group(['a', 'b']);
+  for (let i = 0; i < 5; i += 1) await group.write(`w${i}`);
+  group.stop('b');
+  await group.write('alone');
+  // Its log is gone, so nothing but a copy can bring it back.
+  const storage = group.storages.get('a') as MemoryReplicaStorage;
+  await storage.trim(storage.state.appliedSequence);
+  const { firstSequence, precedingEpoch } = storage.state;
+  group.trimmed('a', firstSequence, precedingEpoch);
+  group.storages.delete('b');
+  group.start('b');
+  await eventually('a copy is asked for', () => group.copies.length > 0);
+  group.bump();
+  await group.write('later');
+  expect(group.copies).toEqual(['a to b']);
+}, 20_000);

@@ -1,0 +1,31 @@
+import { COLLECTION, underLoad } from './under-load';
+
+/** More than a log keeps of entries, so that an empty replica can't be brought back by the log alone. */
+const WRITES = 6_000;
+const WRITERS = 16;
+
+test('a replica that the log can not bring back gets a copy of the records, under load', async () => {
+  await underLoad('copy-a-shard', { shards: 1, replicas: 2, environment: { LOG_LEVEL: 'info' } }, async ({ cluster }) => {
+    let next = 0;
+    const write = async (): Promise<void> => {
+      while (next < WRITES) {
+        const number = next++;
+        await cluster.data('POST', `/v1/collections/${COLLECTION}/upsert`, { external_id: `filler-${number}`, vector: [number, 1, 2, 3], metadata: { value: -number } });
+      }
+    };
+    await Promise.all(Array.from({ length: WRITERS }, write));
+    const { shards } = await cluster.data('GET', '/v1/cluster');
+    const follower = cluster.nodes.find(({ id }) => id === shards[0].in_sync.find((node: string) => node !== shards[0].primary));
+    await follower?.kill();
+    follower?.wipe();
+    await follower?.start();
+    await cluster.settled();
+    expect(cluster.nodes.map(({ output }) => output).join('\n')).toContain('copied a shard');
+    // The copy leads: everything is there.
+    const primary = await cluster.primaryOf(COLLECTION);
+    await primary.stop();
+    const { vector_count: count } = await cluster.data('GET', `/v1/collections/${COLLECTION}`);
+    expect(count).toBeGreaterThanOrEqual(WRITES);
+    await primary.start();
+  });
+}, 240_000);
