@@ -170,7 +170,9 @@ class Life {
     const latest = this.requests[session];
     const requestNumber = isRepeat ? Math.max(1, latest - this.below(6)) : latest;
     const operations = Array.from({ length: 1 + this.below(4) }, () => this.operation());
-    return writeEntry(position, operations, { session, requestNumber, settledBelow: Math.max(0, latest - 1 - this.below(8)) });
+    // A session never says that a write is settled which it is sending.
+    const settledBelow = Math.max(0, Math.min(requestNumber, latest - 1 - this.below(8)));
+    return writeEntry(position, operations, { session, requestNumber, settledBelow });
   }
 
   private operation(): WriteOperation {
