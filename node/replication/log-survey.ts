@@ -44,6 +44,11 @@ export function epochAt(state: Pick<ReplicaState, 'firstSequence' | 'precedingEp
   return epochStarts.findLast((start) => start.sequence <= sequence)?.epoch ?? precedingEpoch;
 }
 
+/** Forgets the starts of epochs that the log has no entry of any more. */
+export function dropTrimmedEpochs({ epochStarts, firstSequence, lastSequence }: ReplicaState): void {
+  while (epochStarts.length > 0 && (epochStarts[1]?.sequence ?? lastSequence + 1) <= firstSequence) epochStarts.shift();
+}
+
 async function readPositions(store: KeyValueStore, baseSequence: number): Promise<{ epochStarts: EpochStart[]; lastSequence: number; gap: string | null }> {
   const epochStarts: EpochStart[] = [];
   let lastSequence = baseSequence;

@@ -1,12 +1,13 @@
-import assert from 'node:assert';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import { logEntryFromBytes, logEntryToBytes } from './log-entry-codec';
-import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKey, logKeyFrom, pairToBytes, positionOfLogKey, PROMISES_KEY } from './log-keys';
+import { logEntryFromBytes } from './log-entry-codec';
+import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey } from './log-keys';
 import { LogMark } from './log-mark';
-import { epochAt, surveyLog } from './log-survey';
+import { LogSizes } from './log-sizes';
+import { dropTrimmedEpochs, epochAt, surveyLog } from './log-survey';
+import { type LogChange, LogWriter } from './log-writer';
 import type { AppliedEntry, LogEntry, ReplicaState, ReplicaStorage } from './replica-storage';
 import type { SettledWrites } from './settled-writes';
 
@@ -16,19 +17,6 @@ const APPLY_BYTES_MAX = 8 * 1024 * 1024;
 const READ_PAGE = 16;
 /** Entries kept until they are applied; a replica that applies slower than it appends reads the others back. */
 const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
-
-interface LogChange {
-  truncateAfter?: number;
-  entries?: LogEntry[];
-  promisedEpoch?: number;
-  lastLedEpoch?: number;
-}
-
-interface Waiting {
-  change: LogChange;
-  done: () => void;
-  fail: (error: unknown) => void;
-}
 
 /** What fills the records of the shard whose log this is. */
 export interface LoggedShard {
@@ -46,13 +34,12 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private readonly shard: LoggedShard;
   private readonly settled: SettledWrites;
   private readonly mark: LogMark;
+  private readonly writer: LogWriter;
   /** Entries that are not applied yet, so that applying does not read what was just written. */
   private readonly unapplied = new Map<number, LogEntry>();
   private unappliedBytes = 0;
   /** Bytes of the log's entries, as far as this process has written them. */
-  private readonly sizes = new Map<number, number>();
-  private waiting: Waiting[] = [];
-  private writing: Promise<void> | null = null;
+  private readonly sizes = new LogSizes();
   private applying: Promise<unknown> = Promise.resolve();
   private pinnedFrom = new Set<{ sequence: number }>();
   private failure: unknown = null;
@@ -64,6 +51,15 @@ export class RocksReplicaStorage implements ReplicaStorage {
     this.state = parts.state;
     this.settled = parts.settled;
     this.mark = parts.mark;
+    this.writer = new LogWriter({
+      store: parts.store,
+      mark: parts.mark,
+      state: parts.state,
+      onEntry: (sequence, bytes) => this.sizes.add(sequence, bytes),
+      onCut: ({ sequence, epoch }) => {
+        if (this.unapplied.get(sequence)?.epoch === epoch) this.forget(sequence);
+      },
+    });
     const { lossy } = parts.state;
     if (lossy !== undefined) this.failure = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
   }
@@ -86,13 +82,10 @@ export class RocksReplicaStorage implements ReplicaStorage {
     }
   }
 
-  append(change: LogChange): Promise<void> {
-    if (this.failure !== null) return Promise.reject(this.failure);
+  async append(change: LogChange): Promise<void> {
+    if (this.failure !== null) throw this.failure;
     for (const entry of change.entries ?? []) this.keep(entry);
-    return new Promise((done, fail) => {
-      this.waiting.push({ change, done, fail });
-      this.writing ??= this.writeAll();
-    });
+    await this.writer.append(change);
   }
 
   async read(fromSequence: number, maxBytes: number): Promise<LogEntry[]> {
@@ -119,6 +112,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   apply(sequence: number): Promise<AppliedEntry[]> {
     const result = this.applying.then(() => {
       if (this.failure !== null) throw this.failure;
+      if (this.closing !== null) throw new QuiverError('unavailable', 'the replica is closed');
       return this.applyUpTo(sequence);
     });
     this.applying = result.catch((error: unknown) => {
@@ -129,13 +123,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   newestWithin(limits: { entries: number; bytes: number }): number {
     const { firstSequence, lastSequence } = this.state;
-    const first = Math.max(firstSequence, lastSequence + 1 - limits.entries);
-    let bytes = 0;
-    for (let sequence = lastSequence; sequence >= first; sequence -= 1) {
-      bytes += this.sizes.get(sequence) ?? 0;
-      if (bytes > limits.bytes) return sequence + 1;
-    }
-    return first;
+    return Math.max(firstSequence, lastSequence + 1 - limits.entries, this.sizes.firstWithin(limits.bytes, lastSequence));
   }
 
   async trim(sequence: number): Promise<void> {
@@ -148,8 +136,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
     await this.store.write([{ type: 'put', key: BASE_KEY, value: pairToBytes(first - 1, epoch) }], { sync: false });
     state.firstSequence = first;
     state.precedingEpoch = epoch;
-    for (let gone = from; gone < first; gone += 1) this.sizes.delete(gone);
-    while (state.epochStarts.length > 0 && (state.epochStarts[1]?.sequence ?? state.lastSequence + 1) <= first) state.epochStarts.shift();
+    this.sizes.trim(first);
+    dropTrimmedEpochs(state);
     await this.store.clear({ from: logKeyFrom(from), to: logKeyFrom(first) });
   }
 
@@ -166,70 +154,9 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   private async finish(): Promise<void> {
-    this.failure ??= new QuiverError('unavailable', 'the replica is closed');
+    await this.writer.close();
     await this.applying;
-    while (this.writing !== null) await this.writing;
     await this.mark.close();
-  }
-
-  private async writeAll(): Promise<void> {
-    // Appends of the same turn of the event loop share the first sync.
-    await Promise.resolve();
-    while (this.waiting.length > 0) {
-      const batch = this.waiting;
-      this.waiting = [];
-      try {
-        await this.writeBatch(batch.map(({ change }) => change));
-        for (const { done } of batch) done();
-      } catch (error) {
-        // What reached the disk is unknown, and a failed sync must never be tried again.
-        this.failure ??= error;
-        for (const { fail } of [...batch, ...this.waiting.splice(0)]) fail(error);
-      }
-    }
-    this.writing = null;
-  }
-
-  private async writeBatch(changes: LogChange[]): Promise<void> {
-    const { state } = this;
-    /** By key, the last change of one wins: RocksDB takes them in order, and so must what is removed and put again. */
-    const writes: KeyValueChange[] = [];
-    let { promisedEpoch, lastLedEpoch, lastSequence } = state;
-    let epochStarts = [...state.epochStarts];
-    /** The entries after it are not all those that were there before. */
-    let cutAt = Infinity;
-    const epochOf = (sequence: number): number => epochAt({ ...state, epochStarts }, sequence);
-    for (const change of changes) {
-      if (change.truncateAfter !== undefined) {
-        assert(change.truncateAfter >= state.appliedSequence, 'an applied entry is never taken back');
-        for (let sequence = lastSequence; sequence > change.truncateAfter; sequence -= 1) {
-          writes.push({ type: 'delete', key: logKey(sequence, epochOf(sequence)) });
-          if (this.unapplied.get(sequence)?.epoch === epochOf(sequence)) this.forget(sequence);
-        }
-        lastSequence = Math.min(lastSequence, change.truncateAfter);
-        cutAt = Math.min(cutAt, change.truncateAfter);
-        epochStarts = epochStarts.filter(({ sequence }) => sequence <= lastSequence);
-      }
-      for (const entry of change.entries ?? []) {
-        assert.equal(entry.sequence, lastSequence + 1, 'a gap in the log');
-        const value = logEntryToBytes(entry);
-        writes.push({ type: 'put', key: logKey(entry.sequence, entry.epoch), value });
-        this.sizes.set(entry.sequence, value.length);
-        lastSequence = entry.sequence;
-        if (epochStarts.length === 0 || entry.epoch > epochStarts[epochStarts.length - 1].epoch) epochStarts.push({ epoch: entry.epoch, sequence: entry.sequence });
-      }
-      promisedEpoch = Math.max(promisedEpoch, change.promisedEpoch ?? 0);
-      lastLedEpoch = Math.max(lastLedEpoch, change.lastLedEpoch ?? 0);
-    }
-    if (promisedEpoch !== state.promisedEpoch || lastLedEpoch !== state.lastLedEpoch) {
-      writes.push({ type: 'put', key: PROMISES_KEY, value: pairToBytes(promisedEpoch, lastLedEpoch) });
-    }
-    if (cutAt < (this.mark.state?.sequence ?? 0)) {
-      await this.mark.write({ sequence: cutAt, epoch: epochAt(state, cutAt), promisedEpoch: state.promisedEpoch, lastLedEpoch: state.lastLedEpoch });
-    }
-    await this.store.write(writes, { sync: true });
-    await this.mark.write({ sequence: lastSequence, epoch: epochStarts.at(-1)?.epoch ?? state.precedingEpoch, promisedEpoch, lastLedEpoch });
-    Object.assign(state, { promisedEpoch, lastLedEpoch, lastSequence, epochStarts });
   }
 
   private async applyUpTo(sequence: number): Promise<AppliedEntry[]> {

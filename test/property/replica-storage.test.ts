@@ -19,6 +19,11 @@ function epochStartsOf(entries: LogEntry[]): EpochStart[] {
   return entries.flatMap(({ epoch, sequence }, i) => (i === 0 || entries[i - 1].epoch !== epoch ? [{ epoch, sequence }] : []));
 }
 
+/** A running storage knows where its first epoch began, even if that entry is trimmed away. */
+function clipped(starts: EpochStart[], firstSequence: number): EpochStart[] {
+  return starts.map(({ epoch, sequence }) => ({ epoch, sequence: Math.max(sequence, firstSequence) }));
+}
+
 /** One life: what the storage was told, and what it has to answer by that. */
 class Life {
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-replica-'));
@@ -54,7 +59,8 @@ class Life {
     const { appliedSequence, lastSequence } = storage.state;
     const dice = this.random();
     if (dice < 0.4) {
-      await Promise.all([this.append(), this.append(), this.applyTo(this.between(appliedSequence, lastSequence))].slice(0, 1 + this.below(3)));
+      const calls = [() => this.append(), () => this.append(), () => this.applyTo(this.between(appliedSequence, lastSequence)), () => storage.trim(this.below(lastSequence + 2))];
+      await Promise.all(calls.slice(0, 1 + this.below(4)).map((call) => call()));
     } else if (dice < 0.5) {
       await this.truncate();
     } else if (dice < 0.72) {
@@ -115,6 +121,7 @@ class Life {
   private async restart(how: 'stopped' | 'crashed', share = 1): Promise<void> {
     this.trace(`${how}, ${share} of what was not synced is left`);
     const before = { ...this.replica.storage.state };
+    expect(clipped(before.epochStarts, before.firstSequence)).toEqual(epochStartsOf(this.entries.slice(before.firstSequence - 1)));
     await this.replica.close(how);
     await this.disk.losePower(share);
     await this.replica.open();
@@ -163,7 +170,9 @@ class Life {
     const latest = this.requests[session];
     const requestNumber = isRepeat ? Math.max(1, latest - this.below(6)) : latest;
     const operations = Array.from({ length: 1 + this.below(4) }, () => this.operation());
-    return writeEntry(position, operations, { session, requestNumber, settledBelow: Math.max(0, latest - 1 - this.below(8)) });
+    // A session never says that a write is settled which it is sending.
+    const settledBelow = Math.max(0, Math.min(requestNumber, latest - 1 - this.below(8)));
+    return writeEntry(position, operations, { session, requestNumber, settledBelow });
   }
 
   private operation(): WriteOperation {

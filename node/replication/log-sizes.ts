@@ -1,0 +1,48 @@
+/** How many bytes the entries of a log take, by running totals: asked after every apply, of logs of a million entries. */
+export class LogSizes {
+  /** Sequence of the first entry whose size is known; those before count nothing. */
+  private first = 0;
+  /** Bytes of the known entries up to and with each. */
+  private totals: number[] = [];
+  /** Total before the first of them. */
+  private before = 0;
+
+  /** Notes the entry at the end of the log; one of the same or a later number that was there is gone. */
+  add(sequence: number, bytes: number): void {
+    if (this.totals.length === 0) this.first = sequence;
+    if (sequence < this.first) {
+      this.first = sequence;
+      this.totals = [];
+    } else {
+      this.totals.length = Math.min(this.totals.length, sequence - this.first);
+    }
+    this.totals.push((this.totals.at(-1) ?? this.before) + bytes);
+  }
+
+  /** Forgets the entries below `sequence`. */
+  trim(sequence: number): void {
+    const gone = Math.min(sequence - this.first, this.totals.length);
+    if (gone <= 0) return;
+    this.before = this.totals[gone - 1];
+    this.totals = this.totals.slice(gone);
+    this.first += gone;
+  }
+
+  /** The lowest sequence from which on the entries up to `last` take at most so many bytes. */
+  firstWithin(bytes: number, last: number): number {
+    const end = this.totalTo(last);
+    if (end - this.before <= bytes) return 0;
+    let low = this.first;
+    let high = last + 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (end - this.totalTo(middle - 1) <= bytes) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  private totalTo(sequence: number): number {
+    return sequence < this.first ? this.before : (this.totals[Math.min(sequence - this.first, this.totals.length - 1)] ?? this.before);
+  }
+}
