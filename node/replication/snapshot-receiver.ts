@@ -26,7 +26,8 @@ export class SnapshotReceiver {
 
   /** Answers on the call when the copy is in its place or refused. */
   receive(call: ServerDuplexStream<Part, { installedSequence?: number; refusal?: string }>): void {
-    const parts = call[Symbol.asyncIterator]() as AsyncIterator<Part>;
+    // The usual iterator would destroy the call at the end of the parts, and the answer with it.
+    const parts = call.iterator({ destroyOnReturn: false }) as AsyncIterator<Part>;
     let isOver = false;
     call.on('close', () => (isOver = true));
     call.on('cancelled', () => (isOver = true));
