@@ -1,3 +1,4 @@
+import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
 /** More than a log keeps of entries, so that an empty replica can't be brought back by the log alone. */
@@ -19,8 +20,8 @@ test('a replica that the log can not bring back gets a copy of the records, unde
     await follower?.kill();
     follower?.wipe();
     await follower?.start();
+    await eventually('a copy was made', () => cluster.nodes.some(({ output }) => output.includes('copied a shard')), 60_000);
     await cluster.settled();
-    expect(cluster.nodes.map(({ output }) => output).join('\n')).toContain('copied a shard');
     // The copy leads: everything is there.
     const primary = await cluster.primaryOf(COLLECTION);
     await primary.stop();
