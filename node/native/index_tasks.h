@@ -102,8 +102,6 @@ class SearchTask final : public IndexTask {
       request_.allowed.words.assign(words.data, words.data + words.size);
       request_.allowed.count = arguments.whole(6, 0, kItemLimit);
     }
-    // More than there is cannot be found, and lists are sized by k.
-    request_.k = std::max<size_t>(1, std::min(request_.k, snapshot_.rows->live()));
   }
 
   void run() override { hits_ = search(snapshot_, request_, index_->stop); }
