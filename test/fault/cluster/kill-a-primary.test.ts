@@ -1,7 +1,7 @@
 import { COLLECTION, underLoad } from './under-load';
 
-/** Reads and writes of a shard are back within this time after its primary was killed, with two replicas. */
-const FAILOVER_MS = 7_000;
+/** Far above what a failover takes (some 4.5 s, docs/performance.md): on a busy machine a test is no stopwatch. */
+const FAILOVER_MS = 15_000;
 
 test('kill -9 of a primary: another replica takes over with everything, and the killed one catches up', async () => {
   const workload = await underLoad('kill-a-primary', { replicas: 2 }, async ({ cluster, pass }) => {
