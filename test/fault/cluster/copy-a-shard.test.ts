@@ -15,6 +15,7 @@ test('a replica that the log can not bring back gets a copy of the records, unde
       }
     };
     await Promise.all(Array.from({ length: WRITERS }, write));
+    await cluster.settled();
     const { shards } = await cluster.data('GET', '/v1/cluster');
     const follower = cluster.nodes.find(({ id }) => id === shards[0].in_sync.find((node: string) => node !== shards[0].primary));
     await follower?.kill();

@@ -26,6 +26,7 @@ export async function underLoad(name: string, options: ClusterOptions, story: (s
   let workload: RegisterWorkload | null = null;
   try {
     await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4 });
+    await cluster.settled();
     const pass = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
     workload = new RegisterWorkload({
       urls: () => cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning ? [cluster.baseUrl(i)] : [])),
