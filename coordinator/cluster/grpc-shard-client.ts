@@ -15,6 +15,7 @@ import type {
   ShardStatus,
   StoredItem,
   VectorSearch,
+  VectorSearchResult,
   WriteOperation,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
@@ -102,8 +103,9 @@ export class GrpcShardClient implements ShardClient {
     }
   }
 
-  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
-    return hitsOf(await this.read(id, { type: 'search', request }, call));
+  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
+    const result = await this.read(id, { type: 'search', request }, call);
+    return result.type === 'hits' ? result : unexpected(result);
   }
 
   async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {

@@ -44,7 +44,12 @@ export class HybridSearch {
 
   private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
     const request = { vector, k: depth, filter, effort: CALIBRATED, texts: false };
-    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.search(id, request, call)), 0, depth);
+    const results = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, request, call));
+    return mergeHits(
+      results.map(({ hits }) => hits),
+      0,
+      depth,
+    );
   }
 
   private async keywordList(collection: ShardedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {

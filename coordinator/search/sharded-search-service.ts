@@ -55,10 +55,7 @@ export class ShardedSearchService implements SearchService {
     this.checkPlaces(request.k, request.offset);
     const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
-    const [hits, totalCount] = await Promise.all([
-      this.nearest(collection, vector, request, false, call),
-      this.countVectors(collection, call),
-    ]);
+    const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
     return { hits, totalCount, timing: this.timingFrom(startMs, embeddedMs) };
   }
 
@@ -77,7 +74,7 @@ export class ShardedSearchService implements SearchService {
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
     const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, call)));
-    return { results, timing: this.timingFrom(startMs, embeddedMs) };
+    return { results: results.map(({ hits }) => hits), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   /** A list of weight 0 is not asked for: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
@@ -123,8 +120,8 @@ export class ShardedSearchService implements SearchService {
     const { vector } = await this.fetchOne(collection, externalId, call);
     // One more than asked: the source is most likely the best hit, and it is taken out.
     const places = request.offset + request.k;
-    const nearest = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, false, call);
-    return { hits: nearest.filter((hit) => hit.externalId !== externalId).slice(request.offset, places) };
+    const { hits } = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, false, call);
+    return { hits: hits.filter((hit) => hit.externalId !== externalId).slice(request.offset, places) };
   }
 
   /** The cosine in double precision whatever the collection's metric, 0 if either vector is zero. Errors: not_found. */
@@ -142,7 +139,7 @@ export class ShardedSearchService implements SearchService {
     this.checkPlaces(request.k, 0);
     const vector = await this.embedOne(collection, request);
     const embeddedMs = this.clock.monotonicMs();
-    const hits = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
+    const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
     return { hits, timing: this.timingFrom(startMs, embeddedMs) };
   }
 
@@ -152,16 +149,12 @@ export class ShardedSearchService implements SearchService {
     request: { k: number; offset: number; filter: Filter | null; effort: SearchEffort },
     texts: boolean,
     call: CallOptions,
-  ): Promise<Hit[]> {
+  ): Promise<{ hits: Hit[]; totalCount: number }> {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
-    const lists = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call));
-    return mergeHits(lists, offset, k);
-  }
-
-  private async countVectors(collection: CollectionRecord, call: CallOptions): Promise<number> {
-    const counts = await this.scatter.readAll(collection, call, (id) => this.shards.count(id, call));
-    return counts.reduce((sum, count) => sum + count, 0);
+    const results = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call));
+    const lists = results.map(({ hits }) => hits);
+    return { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {

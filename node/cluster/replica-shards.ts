@@ -8,6 +8,7 @@ import type {
   ShardStatus,
   StoredItem,
   VectorSearch,
+  VectorSearchResult,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
 import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
@@ -30,7 +31,7 @@ export class ReplicaShards implements NodeShards {
     return replica.write(request, call);
   }
 
-  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<Hit[]> {
+  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult> {
     return this.read(id, call, ({ search }) => search.search(request));
   }
 

@@ -8,6 +8,7 @@ import type {
   ShardStatus,
   StoredItem,
   VectorSearch,
+  VectorSearchResult,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
 
@@ -19,7 +20,7 @@ import type {
 export interface NodeShards {
   /** `payload` is the encoded operations (shared/shard/operation-codec.ts); kept as it is in the log. */
   write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]>;
-  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<Hit[]>;
+  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult>;
   score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: NodeCall): Promise<Hit[]>;
   keywordStatistics(id: ShardId, terms: string[], call: NodeCall): Promise<KeywordStatistics>;
   keywordSearch(id: ShardId, request: KeywordSearch, call: NodeCall): Promise<Hit[]>;

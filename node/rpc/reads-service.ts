@@ -91,11 +91,11 @@ export class ReadsService implements RpcService {
     const { shards } = this;
     switch (what.type) {
       case 'search':
-        return { type: 'hits', hits: await shards.search(id, what.request, call) };
+        return { type: 'hits', ...(await shards.search(id, what.request, call)) };
       case 'score':
-        return { type: 'hits', hits: await shards.score(id, what.request, call) };
+        return { type: 'hits', hits: await shards.score(id, what.request, call), vectorCount: 0 };
       case 'keywordSearch':
-        return { type: 'hits', hits: await shards.keywordSearch(id, what.request, call) };
+        return { type: 'hits', hits: await shards.keywordSearch(id, what.request, call), vectorCount: 0 };
       case 'keywordStatistics':
         return { type: 'keywordStatistics', statistics: await shards.keywordStatistics(id, what.terms, call) };
       case 'fetch':

@@ -11,6 +11,7 @@ import type {
   ShardStatus,
   StoredItem,
   VectorSearch,
+  VectorSearchResult,
   WriteOperation,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
@@ -45,7 +46,7 @@ export class LocalShardClient implements ShardClient {
     return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
   }
 
-  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
+  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
     return this.within(call, id, (shard) => shard.read(({ search }) => search.search(request)));
   }
 

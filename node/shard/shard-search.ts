@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch } from '../../shared/shard/shard-client';
+import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-client';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotSet } from '../slots/slot-set';
@@ -37,7 +37,7 @@ export class ShardSearch {
   ) {}
 
   /** Errors: unavailable when the items found change faster than their texts can be read. */
-  async search(request: VectorSearch): Promise<Hit[]> {
+  async search(request: VectorSearch): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
     const epoch = slots.beginRead();
     try {
@@ -45,7 +45,7 @@ export class ShardSearch {
       for (let attempt = 1; ; attempt++) {
         const allowed = this.allowed(request.filter);
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
-        if (candidateCount === 0) return [];
+        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed });
         const { scored, goneCount } = await this.upToDate(found, request);
         const hits = this.hitsOf(scored, request.k);
@@ -61,7 +61,7 @@ export class ShardSearch {
           if (attempt < ATTEMPTS_MAX) continue;
           throw overtaken();
         }
-        return hits.map(({ hit }) => hit);
+        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount };
       }
     } finally {
       slots.endRead(epoch);

@@ -8,7 +8,8 @@ import { failureFromProto, failureToProto } from './wire-failure';
 
 /** What a read of a shard gives, as a value. */
 export type ReadResult =
-  | { type: 'hits'; hits: Hit[] }
+  /** `vectorCount` is the shard's; known only for a search. */
+  | { type: 'hits'; hits: Hit[]; vectorCount: number }
   | { type: 'items'; items: (StoredItem | null)[] }
   | { type: 'keywordStatistics'; statistics: KeywordStatistics }
   | { type: 'count'; count: number }
@@ -22,7 +23,7 @@ const LIST_ENTRY_BYTES = 48;
 export function readResultToProto(id: number, result: ReadResult): { answer: Answer; bytes: number }[] {
   switch (result.type) {
     case 'hits':
-      return inParts(hitsToBytes(result.hits), (hits, more) => ({ id, more, hits }));
+      return inParts(hitsToBytes(result.hits), (hits, more) => ({ id, more, hits, vectorCount: result.vectorCount }));
     case 'items':
       return inParts(itemsToBytes(result.items), (items, more) => ({ id, more, items }));
     case 'keywordStatistics': {
@@ -58,7 +59,7 @@ export class ReadAnswer {
     }
     if (part) {
       const bytes = this.parts.length === 0 ? part : Buffer.concat([...this.parts, part]);
-      return answer.hits ? { type: 'hits', hits: hitsFromBytes(bytes) } : { type: 'items', items: itemsFromBytes(bytes) };
+      return answer.hits ? { type: 'hits', hits: hitsFromBytes(bytes), vectorCount: answer.vectorCount } : { type: 'items', items: itemsFromBytes(bytes) };
     }
     if (answer.failure) throw failureFromProto(answer.failure);
     if (answer.keywordStatistics) return { type: 'keywordStatistics', statistics: answer.keywordStatistics };

@@ -21,7 +21,7 @@ export interface ShardClient {
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]>;
 
   /** The best `k` by (score falling, externalId rising in code-unit order), fewer only if fewer match. */
-  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]>;
+  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult>;
   /** Exact scores of the listed items; unknown ids are left out, order is that of `externalIds`. */
   score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]>;
   /** What BM25 needs to know of this shard about some terms; summed over shards by the caller. */
@@ -32,7 +32,7 @@ export interface ShardClient {
   fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]>;
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]>;
-  /** Live items, as `status` has them, at next to no cost: every search tells it. */
+  /** Live items, as `status` has them, at next to no cost. */
   count(id: ShardId, call: CallOptions): Promise<number>;
   status(id: ShardId, call: CallOptions): Promise<ShardStatus>;
 }
@@ -83,6 +83,13 @@ export interface VectorSearch {
   effort: SearchEffort;
   /** Whether hits carry `text`. */
   texts: boolean;
+}
+
+export interface VectorSearchResult {
+  /** Best first; ties by external id. */
+  hits: Hit[];
+  /** Vectors of the shard, whatever the filter. */
+  vectorCount: number;
 }
 
 export type SearchEffort = { type: 'calibrated' } | { type: 'ef'; ef: number } | { type: 'exact' };

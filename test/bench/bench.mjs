@@ -3,6 +3,7 @@ import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
 import { openChroma } from './chroma-target.mjs';
+import { openCluster } from './cluster-target.mjs';
 import { loadDataset } from './datasets.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
 import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearch, measureSettling, measureSpace } from './measure.mjs';
@@ -18,8 +19,10 @@ export const USAGE = `npm run bench -- [options]
   --dim N            dimension of raw float32 files
   --metric NAME      cosine, ip or l2 (cosine; l2 for .fvecs and .bvecs)
   --text FOLDER      where text is read from, may be repeated; --model NAME or folder embeds it
-  --peer NAME        measured in the same run, may be repeated: chroma (server), or in process
+  --peer NAME        measured in the same run, may be repeated: chroma (server), cluster (Quiver as a coordinator and
+                     nodes), or in process
                      ${Object.keys(IN_PROCESS).join(', ')}
+  --nodes N          of the cluster (2)         --shards LIST      1,2: a cluster for each     --replicas N  1
   --chroma-ef N      Chroma's ef_search, its own default otherwise
   --recall R         what in-process peers are tuned to (0.99)
   --connections LIST 1,8        --load-connections N  4        --seconds N  8
@@ -38,7 +41,7 @@ export async function bench(words) {
     options: {
       dataset: { type: 'string', default: 'clusters-50k-768' }, rows: { type: 'string' }, queries: { type: 'string', default: '1000' }, dim: { type: 'string' },
       metric: { type: 'string' }, text: { type: 'string', multiple: true }, model: { type: 'string' }, peer: { type: 'string', multiple: true, default: [] },
-      'chroma-ef': { type: 'string' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8' },
+      'chroma-ef': { type: 'string' }, nodes: { type: 'string', default: '2' }, shards: { type: 'string', default: '1,2' }, replicas: { type: 'string', default: '1' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8' },
       'load-connections': { type: 'string', default: '4' }, seconds: { type: 'string', default: '8' }, 'no-filters': { type: 'boolean' }, 'no-restart': { type: 'boolean' },
       url: { type: 'string' }, 'api-key': { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' },
     },
@@ -48,7 +51,7 @@ export async function bench(words) {
     return;
   }
   const number = (text) => (text === undefined ? undefined : Number(text));
-  const unknown = values.peer.filter((peer) => peer !== 'chroma' && !(peer in IN_PROCESS));
+  const unknown = values.peer.filter((peer) => peer !== 'chroma' && peer !== 'cluster' && !(peer in IN_PROCESS));
   if (unknown.length > 0) throw new Error(`no peer ${unknown.join(', ')}\n\n${USAGE}`);
   const threads = availableParallelism();
   const dataset = await loadDataset(values.dataset, {
@@ -56,6 +59,10 @@ export async function bench(words) {
   });
   const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
+  if (values.peer.includes('cluster')) {
+    const { nodes, replicas } = values;
+    for (const shards of values.shards.split(',')) open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
+  }
   const servers = await measureServers({
     dataset, open, threads, seconds: number(values.seconds), connectionCounts: values.connections.split(',').map(Number), loadConnections: number(values['load-connections']),
     withFilters: !values['no-filters'], withRestarts: !values['no-restart'],
@@ -102,7 +109,7 @@ async function measureServers({ dataset, open, threads, seconds, connectionCount
       results[i].space = measureSpace({ target, dataset });
     }
     for (const [i, target] of targets.entries()) {
-      if (withRestarts && target.server !== null) results[i].restarts = await measureRestarts({ target, dataset });
+      if (withRestarts && target.server?.pid !== undefined) results[i].restarts = await measureRestarts({ target, dataset });
     }
     return results;
   } finally {

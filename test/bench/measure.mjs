@@ -50,13 +50,13 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
 export async function measureSettling({ target, dataset, startedAt }) {
   const deadline = performance.now() + SETTLE_DEADLINE_MS;
   let busyAt = performance.now();
-  let seen = { at: busyAt, processor: processorSeconds(target.server?.pid), growing: (await target.indexState()).growingRows };
+  let seen = { at: busyAt, processor: processorTime(target), growing: (await target.indexState()).growingRows };
   while (performance.now() - busyAt < IDLE_MS) {
     if (performance.now() > deadline) throw new Error(`${target.name} did not settle`);
     await new Promise((wake) => setTimeout(wake, 250));
     // Scraping costs the server something too, so a remote one is judged by what it says, a local one by what it uses.
     const growing = seen.processor === null ? (await target.indexState()).growingRows : undefined;
-    const now = { at: performance.now(), processor: processorSeconds(target.server?.pid), growing };
+    const now = { at: performance.now(), processor: processorTime(target), growing };
     const isBusy = now.processor === null ? now.growing !== seen.growing : now.processor - seen.processor > (IDLE_SHARE * (now.at - seen.at)) / 1000;
     if (isBusy) busyAt = now.at;
     seen = now;
@@ -88,10 +88,21 @@ async function measureRecall({ target, dataset, truth, filter, count = dataset.q
   return { recall: hits / possible, shortAnswers: short };
 }
 
+/** Processor seconds that a server's processes have used so far; null when they are not known. */
+function processorTime(target) {
+  if (target.server === null) return null;
+  return target.server.pids.reduce((sum, pid) => sum + (processorSeconds(pid) ?? 0), 0);
+}
+
 export async function measureSearch({ target, dataset, connectionCounts, seconds }) {
   const { recall } = await measureRecall({ target, dataset, truth: dataset.truth });
   const speeds = [];
-  for (const connections of connectionCounts) speeds.push(await generateLoad({ address: target.address, requests: searchRequests({ target, dataset }), connections, seconds }));
+  for (const connections of connectionCounts) {
+    const before = processorTime(target);
+    const speed = await generateLoad({ address: target.address, requests: searchRequests({ target, dataset }), connections, seconds });
+    const used = before === null ? null : processorTime(target) - before;
+    speeds.push({ ...speed, processorMicros: used === null ? null : (used * 1e6) / speed.requests });
+  }
   return { recall, speeds };
 }
 
@@ -122,7 +133,7 @@ export async function measureFiltered({ target, dataset, truths, count, seconds 
 
 /** What the server's process and data folder take. The raw vectors are the measure to hold it against. */
 export function measureSpace({ target, dataset }) {
-  if (target.server === null) return null;
+  if (target.server?.pid === undefined) return null;
   return { memory: residentMemory(target.server.pid), diskBytes: diskBytes(target.server.dataFolder), rawBytes: dataset.count * dataset.dim * 4 };
 }
 

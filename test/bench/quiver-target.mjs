@@ -6,7 +6,7 @@ import { ServerProcess, freePort } from './server-process.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const COLLECTION = 'bench';
-const API_KEY = 'bench-key';
+export const API_KEY = 'bench-key';
 
 /**
  * A Quiver to be measured: a process of its own on free ports and a temporary data folder, or, given its `url`, one that
@@ -33,13 +33,13 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} }) {
   return new QuiverTarget({ address, apiKey, server });
 }
 
-class QuiverTarget {
-  name = 'quiver';
+export class QuiverTarget {
   format = 'quiver';
   bulkPath = `/v1/collections/${COLLECTION}/bulk_upsert`;
   searchPath = `/v1/collections/${COLLECTION}/search`;
 
-  constructor({ address, apiKey, server }) {
+  constructor({ name = 'quiver', address, apiKey, server }) {
+    this.name = name;
     this.address = address;
     this.headers = { 'x-api-key': apiKey };
     this.server = server;

@@ -8,7 +8,7 @@ export function formatReport({ dataset, servers, libraries }) {
   const row = (label, read, format, { lessIsBetter = false } = {}) => {
     const values = servers.map((server) => read(server) ?? null);
     if (values.every((value) => value === null)) return;
-    const ratios = values.slice(1).map((value) => (value === null || values[0] === null ? '' : `${(lessIsBetter ? value / values[0] : values[0] / value).toFixed(1)} ×`));
+    const ratios = values.slice(1).map((value) => (value === null || values[0] === null ? '' : `${(lessIsBetter ? value / values[0] : values[0] / value).toFixed(2)} ×`));
     table.push([label, ...values.map((value) => (value === null ? '' : format(value))), ...ratios]);
   };
   const count = (value) => Math.round(value).toLocaleString('en');
@@ -22,6 +22,7 @@ export function formatReport({ dataset, servers, libraries }) {
     row(`queries/s, ${connections} connections`, (server) => speed(server)?.queriesPerSecond, count);
     row(`p50, ${connections} connections`, (server) => speed(server)?.p50Ms, milliseconds, { lessIsBetter: true });
     row(`p99, ${connections} connections`, (server) => speed(server)?.p99Ms, milliseconds, { lessIsBetter: true });
+    row(`processor time a query, ${connections} connections`, (server) => speed(server)?.processorMicros, (value) => `${Math.round(value)} µs`, { lessIsBetter: true });
   }
   for (const { keptShare } of own.filtered ?? []) {
     const entry = (server) => server.filtered?.find((other) => other.keptShare === keptShare);

@@ -20,6 +20,11 @@ export class ServerProcess {
     return this.child?.pid;
   }
 
+  /** All of the server's processes. */
+  get pids() {
+    return this.child === null ? [] : [this.child.pid];
+  }
+
   async start() {
     let output = '';
     const child = spawn(process.execPath, [this.script, ...this.words], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });

@@ -54,7 +54,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
     const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
     const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> =>
       (await client.fetch(id, { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
-    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.search(id, request, IN_TIME())).map((hit) => hit.externalId);
+    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.search(id, request, IN_TIME())).hits.map((hit) => hit.externalId);
     const scanned = (id: ShardId, request: Partial<Parameters<ShardClient['scan']>[1]> = {}) =>
       client.scan(id, { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
 
@@ -127,7 +127,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
           .sort((a, b) => b.score - a.score)
           .slice(0, 10);
         for (const effort of [{ type: 'calibrated' }, { type: 'exact' }, { type: 'ef', ef: 64 }] as const) {
-          const hits = await client.search(id, near(query, { effort }), IN_TIME());
+          const { hits } = await client.search(id, near(query, { effort }), IN_TIME());
           expect(hits.map((hit) => hit.externalId)).toEqual(expected.map((hit) => hit.externalId));
           hits.forEach((hit, i) => expect(hit.score).toBeCloseTo(expected[i].score, 4));
         }
@@ -151,14 +151,26 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         expect(await searchIds(id, near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toEqual([]);
       });
 
+      test('tell how many vectors the shard has, whatever k, the filter and the matches', async () => {
+        const id = await opened();
+        const countIn = async (request: VectorSearch) => (await client.search(id, request, IN_TIME())).vectorCount;
+        expect(await countIn(near([1, 0, 0, 0]))).toBe(0);
+        await write(id, ...Array.from({ length: 12 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i}}` })));
+        expect(await countIn(near([1, 0, 0, 0], { k: 3 }))).toBe(12);
+        expect(await countIn(near([1, 0, 0, 0], { filter: parseFilter({ n: { $lt: 2 } }) }))).toBe(12);
+        expect(await countIn(near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toBe(12);
+        await write(id, remove('v0'));
+        expect(await countIn(near([1, 0, 0, 0]))).toBe(11);
+      });
+
       test('hits carry their metadata, and their text when asked for', async () => {
         const id = await opened();
         await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'words' }), put('b', [1, 1, 0, 0]));
-        expect(await client.search(id, near([1, 0, 0, 0]), IN_TIME())).toEqual([
+        expect((await client.search(id, near([1, 0, 0, 0]), IN_TIME())).hits).toEqual([
           { externalId: 'a', score: expect.closeTo(1), metadata: '{"n":1}' },
           { externalId: 'b', score: expect.closeTo(Math.SQRT1_2), metadata: '{}' },
         ]);
-        const withTexts = await client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME());
+        const { hits: withTexts } = await client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME());
         expect(withTexts.map((hit) => hit.text)).toEqual(['words', '']);
       });
 

@@ -79,9 +79,9 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
     const scanned = await client.scan(SHARD, { after: null, limit: 10_000, filter: null, vectors: false }, NO_HURRY);
     expect(scanned.map((item) => item.externalId).sort()).toEqual(ids);
     const query = { vector: new Float32Array(WORKLOAD.dim).fill(1), k: 10_000, effort: { type: 'exact' }, texts: false } as const;
-    const hits = await client.search(SHARD, { ...query, filter: null }, NO_HURRY);
+    const { hits } = await client.search(SHARD, { ...query, filter: null }, NO_HURRY);
     expect(hits.map((hit) => hit.externalId).sort()).toEqual(ids);
-    const filtered = await client.search(SHARD, { ...query, filter: parseFilter({ writer: 1 }) }, NO_HURRY);
+    const { hits: filtered } = await client.search(SHARD, { ...query, filter: parseFilter({ writer: 1 }) }, NO_HURRY);
     const ofWriter1 = live.filter((item) => JSON.parse(item.metadata).writer === 1).map((item) => item.externalId);
     expect(filtered.map((hit) => hit.externalId).sort()).toEqual(ofWriter1.sort());
     const statistics = await client.keywordStatistics(SHARD, ['writer2'], NO_HURRY);

@@ -45,7 +45,7 @@ async function startWith(factories: IndexFactories): Promise<void> {
 
 const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
 const ids = async () => (await node.client.scan(SPEC, { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)).map((item) => item.externalId);
-const found = async () => (await node.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).map((hit) => hit.externalId);
+const found = async () => (await node.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);
 
 async function expectItems(...expected: string[]): Promise<void> {
   expect((await ids()).sort()).toEqual([...expected].sort());

@@ -28,8 +28,9 @@ afterEach(async () => {
   await node.close();
 });
 
-function search(who = client, patienceMs = 20_000): Promise<Hit[]> {
-  return who.search(SHARD, { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false }, within(patienceMs));
+async function search(who = client, patienceMs = 20_000): Promise<Hit[]> {
+  const { hits } = await who.search(SHARD, { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false }, within(patienceMs));
+  return hits;
 }
 
 test('requests of one turn share a message, and so do their answers', async () => {

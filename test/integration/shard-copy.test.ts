@@ -77,7 +77,7 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer[]> {
 }
 
 function search(replica: StoredReplica, query: Float32Array): Promise<Hit[]> {
-  return replica.shard.read(({ search }) => search.search({ vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true }));
+  return replica.shard.read(async ({ search }) => (await search.search({ vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true })).hits);
 }
 
 /** Scores are sums in the order of the vectors' places, which are the replica's own. */

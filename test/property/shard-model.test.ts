@@ -81,7 +81,7 @@ async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float3
   return {
     count: await client.count(id, NO_HURRY),
     vectorCount: status.vectorCount,
-    search: await client.search(id, { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY),
+    search: (await client.search(id, { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits,
     score: await client.score(id, { vector: query, externalIds: ids }, NO_HURRY),
     statistics,
     keywordSearch: await client.keywordSearch(id, { terms, statistics, k, filter }, NO_HURRY),

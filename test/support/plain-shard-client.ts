@@ -13,6 +13,7 @@ import type {
   ShardStatus,
   StoredItem,
   VectorSearch,
+  VectorSearchResult,
   WriteOperation,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
@@ -75,13 +76,14 @@ export class PlainShardClient implements ShardClient {
     return operations.map((operation) => apply(shard, operation));
   }
 
-  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<Hit[]> {
+  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
     const shard = await this.enter('search', id, call);
     const scored = passing(shard, request.filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, request.vector, item.vector) }));
-    return best(scored, request.k).map(({ item, score }) => {
+    const hits = best(scored, request.k).map(({ item, score }) => {
       const hit = { externalId: item.externalId, score, metadata: item.metadata };
       return request.texts ? { ...hit, text: item.text ?? '' } : hit;
     });
+    return { hits, vectorCount: shard.items.size };
   }
 
   async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {

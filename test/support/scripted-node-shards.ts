@@ -1,7 +1,7 @@
 import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { Hit, KeywordStatistics, ScanRequest, ShardId, ShardStatus, StoredItem, VectorSearch, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { Hit, KeywordStatistics, ScanRequest, ShardId, ShardStatus, StoredItem, VectorSearch, VectorSearchResult, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 
 /** A node whose answers a test writes; each write is applied once by its name, as a real node does. */
 export class ScriptedNodeShards implements NodeShards {
@@ -28,10 +28,10 @@ export class ScriptedNodeShards implements NodeShards {
     return this.outcomes.get(name) as WriteOutcome[];
   }
 
-  async search(_id: ShardId, request: VectorSearch, call: NodeCall): Promise<Hit[]> {
+  async search(_id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult> {
     this.reads += 1;
     await this.before(call);
-    return this.hits(request);
+    return { hits: this.hits(request), vectorCount: this.applied.length };
   }
 
   async scan(_id: ShardId, request: ScanRequest, call: NodeCall): Promise<StoredItem[]> {

@@ -8,6 +8,7 @@ import type { Long } from '@grpc/proto-loader';
 export interface Answer {
   'id'?: (number);
   'more'?: (boolean);
+  'vectorCount'?: (number | string | Long);
   'hits'?: (Buffer | Uint8Array | string);
   'items'?: (Buffer | Uint8Array | string);
   'keywordStatistics'?: (_quiver_v1_KeywordStatistics | null);
@@ -20,6 +21,7 @@ export interface Answer {
 export interface Answer__Output {
   'id': (number);
   'more': (boolean);
+  'vectorCount': (number);
   'hits'?: (Buffer);
   'items'?: (Buffer);
   'keywordStatistics'?: (_quiver_v1_KeywordStatistics__Output | null);
