@@ -260,7 +260,7 @@ describe('calls', () => {
     await new Promise((turn) => setImmediate(turn));
     await store.close();
     expect((await outcomes).map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(2500);
     etcd.resume();
   });
 
@@ -288,7 +288,7 @@ describe('calls', () => {
     cluster.members[1].pause();
     const start = performance.now();
     await expect(store.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
-    expect(performance.now() - start).toBeLessThan(6000);
+    expect(performance.now() - start).toBeLessThan(15_000);
     cluster.members[0].resume();
     cluster.members[1].resume();
     await works();

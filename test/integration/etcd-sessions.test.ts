@@ -183,7 +183,7 @@ describe('a registered entry', () => {
     await etcd.kill();
     const start = performance.now();
     await entry.close();
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(performance.now() - start).toBeLessThan(8000);
   });
 });
 
@@ -194,13 +194,13 @@ describe('an election', () => {
     told: string[];
   }
 
-  const campaign = (id: string, through = openStore()): Candidate => {
+  const campaign = (id: string, through = openStore(), ttlSeconds = TTL_SECONDS): Candidate => {
     const told: string[] = [];
     const election = closing(new Election({
       store: through,
       path: '/q/controller',
       value: JSON.stringify({ id }),
-      ttlSeconds: TTL_SECONDS,
+      ttlSeconds,
       onElected: () => told.push('elected'),
       onDeposed: () => told.push('deposed'),
     }));
@@ -211,7 +211,8 @@ describe('an election', () => {
   const changeAs = async ({ election, through }: Candidate) => through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
 
   test('has one leader, and the next when that resigns, at once', async () => {
-    const first = campaign('a');
+    const longSeconds = 20;
+    const first = campaign('a', openStore(), longSeconds);
     await elected(first);
     const others = [campaign('b'), campaign('c')];
     /* Keys next to the path are none of its business. */
@@ -222,7 +223,7 @@ describe('an election', () => {
     await first.election.close();
     expect(first.told).toEqual(['elected', 'deposed']);
     await eventually('another is elected', () => others.some(({ election }) => election.isLeader));
-    expect(performance.now() - start).toBeLessThan(TTL_SECONDS * 1000);
+    expect(performance.now() - start).toBeLessThan(longSeconds * 500);
     expect(others.filter(({ election }) => election.isLeader)).toHaveLength(1);
   });
 

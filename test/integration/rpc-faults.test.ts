@@ -127,8 +127,8 @@ describe('a connection that goes silent', () => {
     const hurried = expect(searchOnce(client, 300)).rejects.toMatchObject({ kind: 'unavailable' });
     const patient = searchOnce(client, 20_000).then(() => performance.now() - startMs);
     await hurried;
-    expect(performance.now() - startMs).toBeLessThan(1_500);
-    expect(await patient).toBeLessThan(4_500);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(await patient).toBeLessThan(15_000);
     expect(proxy.connections).toBe(2);
   });
 
@@ -200,12 +200,12 @@ describe('a node that stops', () => {
   test('does not wait for calls that never end', async () => {
     const { client } = connect(node.address);
     holdCalls();
-    const read = searchOnce(client, 1_500);
+    const read = searchOnce(client, 8_000);
     const outcome = expect(read).rejects.toMatchObject({ kind: 'unavailable' });
     await eventually('it has arrived', () => shards.reads === 1);
     const startMs = performance.now();
     await node.close(200);
-    expect(performance.now() - startMs).toBeLessThan(1_200);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
     await outcome;
   });
 });
