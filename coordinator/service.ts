@@ -29,6 +29,8 @@ export interface NewCollection {
   description: string | null;
   shards: number | undefined;
   replicas: number | undefined;
+  /** By the number of replicas when not given. */
+  minInSync?: number;
 }
 
 export interface CollectionView {
@@ -41,6 +43,8 @@ export interface CollectionView {
   createdAt: string;
   shards: number;
   replicas: number;
+  /** Replicas that must have a write before it is acknowledged. */
+  minInSync: number;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
 }

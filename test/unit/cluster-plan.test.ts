@@ -1,4 +1,4 @@
-import type { CollectionRecord } from '../../coordinator/collections/collection-record';
+import { type CollectionRecord, defaultMinInSync } from '../../coordinator/collections/collection-record';
 import { planChanges } from '../../coordinator/cluster/plan';
 import type { ClusterPicture } from '../../coordinator/cluster/planned-change';
 import type { NodeMember } from '../../shared/cluster/members';
@@ -10,8 +10,8 @@ function node(id: string, zone = '', store = `${id}-store`): NodeMember {
   return { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', freeBytes: 0, usedBytes: 0 };
 }
 
-function collection(name: string, shards: number, replicas: number): CollectionRecord {
-  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, shards, replicas, createdAt: '', embeddingModel: null, state: 'ready' };
+function collection(name: string, shards: number, replicas: number, minInSync = defaultMinInSync(replicas)): CollectionRecord {
+  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, shards, replicas, minInSync, createdAt: '', embeddingModel: null, state: 'ready' };
 }
 
 /** A cluster in which every change is made at once, and replicas that were added catch up at once. */
@@ -112,6 +112,16 @@ describe('new shards', () => {
     const zoneOf = new Map(cluster.members.map(({ id, zone }) => [id, zone]));
     for (const { replicas } of cluster.all()) expect(new Set(replicas.map((id) => zoneOf.get(id))).size).toBe(2);
     expect(cluster.counts('replicas')).toEqual({ a: 4, b: 4, c: 4, d: 4 });
+  });
+
+  test('wait for as many nodes as their collection wants in sync', () => {
+    const cluster = new Model([node('a')]);
+    cluster.collections = [collection('pair', 1, 2, 2), collection('lone', 1, 3, 1)];
+    cluster.settle();
+    expect(cluster.all()).toMatchObject([{ spec: { collectionUid: 'uid-lone' }, replicas: ['a'], minInSync: 1 }]);
+    cluster.members.push(node('b'));
+    cluster.settle();
+    expect(cluster.all().map(({ spec, minInSync }) => [spec.collectionUid, minInSync]).sort()).toEqual([['uid-lone', 1], ['uid-pair', 2]]);
   });
 
   test('wait for enough nodes to commit, and get the rest of their replicas when nodes come', () => {

@@ -36,6 +36,8 @@ export class MemoryService implements Service {
   readonly collections = {
     create: async (input: NewCollection): Promise<CollectionView> => {
       if (this.byName.has(input.name)) throw new QuiverError('already_exists', `collection "${input.name}" already exists`);
+      const { replicas = 1, minInSync = 1 } = input;
+      if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
       const made = new MemoryCollection(input, new Date().toISOString());
       this.byName.set(input.name, made);
       return made.view();
