@@ -94,7 +94,10 @@ export interface SearchService {
   recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }>;
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** Search by embedded text; hits carry their text. */
-  query(collection: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  query(
+    collection: string,
+    request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined },
+  ): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
 }
 
 export interface SearchInput {
@@ -103,6 +106,8 @@ export interface SearchInput {
   offset: number;
   filter: Filter | null;
   effort: SearchEffort;
+  /** Hits that score less are left out of the page; undefined: none is. */
+  minScore?: number | undefined;
 }
 
 export interface HybridInput {
@@ -113,6 +118,10 @@ export interface HybridInput {
   /** 1 = vector only, 0 = keyword only. */
   alpha: number;
   filter: Filter | null;
+  /** As of a search, against the fused score. */
+  minScore?: number | undefined;
+  /** Whether hits carry their `explanation`. */
+  explain?: boolean;
 }
 
 export interface ScoredHit {
@@ -120,6 +129,19 @@ export interface ScoredHit {
   score: number;
   metadata: string;
   text?: string;
+  /** Of a hybrid search that was asked to explain itself. */
+  explanation?: FusedPlaces;
+}
+
+/**
+ * Where a hit stands in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
+ * they are by (the collection's metric, BM25). null: not in that list as deep as it was read, or the list has weight 0.
+ */
+export interface FusedPlaces {
+  vectorRank: number | null;
+  vectorScore: number | null;
+  keywordRank: number | null;
+  keywordScore: number | null;
 }
 
 export interface DocumentsService {
