@@ -65,6 +65,11 @@ export interface VectorsService {
   upsert(collection: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }>;
   /** Ids in the order given, an id twice counted once. */
   delete(collection: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }>;
+  /**
+   * Deletes every vector whose metadata match. One that is written meanwhile may stay or go; what goes matched when it
+   * went. Should a shard fail half-way (commit_unknown), calling again deletes the rest.
+   */
+  deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
   /** In the order of `externalIds`, missing ones left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(

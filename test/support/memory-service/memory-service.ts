@@ -62,6 +62,12 @@ export class MemoryService implements Service {
       const deleted = asked.filter((id) => items.delete(id));
       return { deleted, notFound: asked.filter((id) => !deleted.includes(id)) };
     },
+    deleteByFilter: async (name: string, filter: Filter) => {
+      const collection = this.find(name);
+      const matching = collection.matching(filter);
+      for (const { externalId } of matching) collection.items.delete(externalId);
+      return { deletedCount: matching.length };
+    },
     fetch: async (name: string, externalIds: string[], options: { vectors: boolean }) => {
       const { items } = this.find(name);
       return externalIds.flatMap((id) => items.get(id) ?? []).map((item) => viewOf(item, options.vectors));
