@@ -104,7 +104,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
           }),
         recover: async (service) => {
           await service.follow();
-          const housekeeping = new Housekeeping({ service, office: election, map, log });
+          const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
           endings.defer(() => housekeeping.close());
         },
       }),
