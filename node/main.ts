@@ -159,7 +159,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     services: [
       ...shardServices({ shards, clock, logger: log }),
       new ReplicationService({ links, snapshots }),
-      administrationService({ report: () => agent.report(), log }),
+      administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
     ],
     secret: credentials.secret,
     tls: credentials.tls,

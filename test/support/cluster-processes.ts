@@ -7,6 +7,7 @@ import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members'
 import { freePorts, type Envelope } from './embedded-process';
 import { EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
+import { differencesOf, replicaDigests } from './replica-digests';
 import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
@@ -236,6 +237,12 @@ export class ClusterProcesses {
         throw new Error(`${error.message}: ${JSON.stringify(last)}`);
       });
     }
+  }
+
+  /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
+  async differences(): Promise<string[]> {
+    const running = this.nodes.filter(({ isRunning }) => isRunning);
+    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })), SECRET));
   }
 
   /** The process of the node that leads a shard. */
