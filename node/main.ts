@@ -23,6 +23,7 @@ import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
 import { NodeAgent } from './cluster/node-agent';
 import { readStoreId } from './cluster/node-identity';
+import { ReplicaFailures } from './cluster/replica-failures';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { retireStore } from './cluster/retired-store';
@@ -99,7 +100,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   /** What this store says it holds can't be believed any more: the next start begins with an empty one. */
   const retire = (): void => void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
 
+  const failures = new ReplicaFailures({ store, nodeId, ttlSeconds: SESSION_SECONDS, log });
+  endings.defer(() => failures.close());
   const agent: NodeAgent = new NodeAgent({
+    tellFailures: (paths) => failures.tell(paths),
     nodeId,
     store,
     folder,

@@ -2,7 +2,7 @@ import { type CollectionRecord, defaultMinInSync } from '../../coordinator/colle
 import { planChanges } from '../../coordinator/cluster/plan';
 import type { ClusterPicture } from '../../coordinator/cluster/planned-change';
 import type { NodeMember } from '../../shared/cluster/members';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 
 /** The controller's decisions, and where they lead when every one of them is carried out. */
 
@@ -19,6 +19,7 @@ class Model {
   readonly assignments = new Map<string, { assignment: ShardAssignment; revision: number }>();
   readonly draining = new Set<string>();
   readonly unreachable = new Set<string>();
+  readonly failing = new Map<string, Set<string>>();
   readonly awayMs = new Map<string, number>();
   collections: CollectionRecord[] = [];
   revision = 10;
@@ -26,12 +27,13 @@ class Model {
   constructor(public members: NodeMember[]) {}
 
   picture(): ClusterPicture {
-    const { members, unreachable, draining, awayMs } = this;
+    const { members, unreachable, failing, draining, awayMs } = this;
     return {
       collections: this.collections.map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members,
       unreachable,
+      failing,
       draining,
       awayMs,
     };
@@ -173,6 +175,23 @@ describe('a primary that is gone', () => {
     expect(cluster.all()[0].primary?.node).not.toBe(primary?.node);
     // Out of reach all of them, there is nobody better.
     cluster.unreachable.add('a').add('b');
+    expect(cluster.round()).toBe(0);
+  });
+
+  test('leads no shard whose replica on it failed, and goes on leading the others', () => {
+    const cluster = new Model([node('a'), node('b')]);
+    cluster.collections = [collection('one', 2, 2)];
+    cluster.settle();
+    const [sick, well] = cluster.all();
+    const path = assignmentPath(sick.spec);
+    cluster.failing.set(path, new Set([sick.primary?.node as string]));
+    expect(cluster.round()).toBe(1);
+    const [after, other] = cluster.all();
+    expect(after.primary?.node).not.toBe(sick.primary?.node);
+    expect(after.epoch).toBe(sick.epoch + 1);
+    expect(other).toEqual(well);
+    // With both replicas failed there is nobody better.
+    cluster.failing.set(path, new Set(['a', 'b']));
     expect(cluster.round()).toBe(0);
   });
 
