@@ -1,5 +1,6 @@
-// `npm run bench`: sets up what is missing and runs the benchmark. The packages of test/bench (the peers and the model's
-// runtime, close to a gigabyte) are installed only when a peer or text is asked for.
+// `npm run bench`: sets up what is missing and runs the benchmark of vectors or, by `npm run bench -- text`, of how well
+// texts are found. The packages of test/bench (the peers and the model's runtime, close to a gigabyte) are installed only
+// when a peer or the data set text is asked for.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +12,21 @@ const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 await setUpOrExit();
 const words = process.argv.slice(2);
 try {
-  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?|text)$/.test(word))) installBenchPackages();
-  const { bench } = await import('../test/bench/bench.mjs');
-  await bench(words);
+  if (words[0] === 'text') {
+    const { textBench } = await import('../test/bench/text/text-bench.mjs');
+    await textBench(words.slice(1));
+  } else {
+    await benchVectors(words);
+  }
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
+}
+
+async function benchVectors(words) {
+  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?|text)$/.test(word))) installBenchPackages();
+  const { bench } = await import('../test/bench/bench.mjs');
+  await bench(words);
 }
 
 function installBenchPackages() {
