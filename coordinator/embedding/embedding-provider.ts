@@ -1,14 +1,22 @@
+/** What a text is embedded for: to search with, or to be found. Some models treat the two differently. */
+export type EmbeddingKind = 'query' | 'passage';
+
 /**
- * Turns texts into vectors with one model. Implementations: the builtin lexical embedder (any dimension); the
- * transformers models join it behind this interface.
+ * Turns texts into vectors with one model. Implementations: the builtin lexical embedder (any dimension), and the
+ * transformers models.
  */
 export interface EmbeddingModel {
   /** The name recorded with a collection: `builtin`, or the model's name or folder. */
   readonly name: string;
   /** The model's dimension, or null when it fits any. */
   readonly dim: number | null;
-  /** One unit-length vector of length `dim` per text, in order; a text's vector does not depend on its neighbours. */
-  embed(texts: string[], options: { dim: number; kind: 'query' | 'passage' }): Promise<Float32Array[]>;
+  /**
+   * One vector of length `dim` per text, in order, of unit length unless a transformers model's own configuration says
+   * otherwise; a text's vector does not depend on its neighbours. Errors: overloaded, unavailable.
+   */
+  embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]>;
+  /** Gives back what the model holds; calls under way fail. */
+  close?(): Promise<void>;
 }
 
 /** Knows the configured model and opens others by name. */

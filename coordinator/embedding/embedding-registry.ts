@@ -56,6 +56,11 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     return loading;
   }
 
+  /** Closes every model that was opened; for the end of the process. */
+  async close(): Promise<void> {
+    await Promise.all([...this.models.values()].map(async (loading) => (await loading.catch(() => null))?.close?.()));
+  }
+
   status(): { configured: string; active: string; fallbackReason: string | null } {
     const { configured } = this.options;
     const failure = this.failures.get(configured);
