@@ -90,7 +90,7 @@ export class ApiProcess {
       onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
     });
     endings.defer(() => usage.close());
-    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock });
+    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock, patienceMs: config.requestTimeoutMs });
     endings.defer(() => embedding.close());
     await embedding.defaultModel();
 

@@ -23,7 +23,7 @@ export interface EmbeddingModel {
 export interface EmbeddingProvider {
   /** The model that new collections record at their first text. */
   defaultModel(): Promise<EmbeddingModel>;
-  /** The model of that name; QuiverError `embedding_unavailable` when it can't be loaded. */
+  /** The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it still is. */
   model(name: string): Promise<EmbeddingModel>;
   /** For /v1/health: what is configured, what is in force, and why if they differ. */
   status(): { configured: string; active: string; fallbackReason: string | null };
