@@ -12,6 +12,9 @@ const INVARIANT_COSINE = 0.99999;
 /** Of different lengths and scripts, so that quantization over all of them differs from that over one. */
 const PROBES = ['a red fox', 'Wer wagt, gewinnt: 12,345 times out of 67,890!', '水', 'an old stone bridge crosses the slow river where the road from the sea turns north'];
 
+/** One native thread per worker; errors are thrown, and need no line on the console besides. */
+const SESSION_OPTIONS = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential', logSeverityLevel: 4 } as const;
+
 /**
  * One model in this thread, on the CPU, one native thread: texts to vectors by tokenizer, graph, pooling and length. All
  * the work is synchronous inside, so it belongs in a worker thread.
@@ -46,7 +49,7 @@ export class SentenceEncoder {
         local_files_only: true,
         device: 'cpu',
         dtype: description.variant,
-        session_options: { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential', logSeverityLevel: 3 },
+        session_options: SESSION_OPTIONS,
       }),
     );
     const encoder = new SentenceEncoder(transformers, tokenizer, model, description);

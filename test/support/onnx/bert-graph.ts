@@ -1,5 +1,8 @@
 import { OnnxGraph } from './onnx-graph';
 
+/** Seven bits: products of eight by eight bits saturate on processors without VNNI, and their sums would differ. */
+const CODE_MAX = 63;
+
 export interface BertShape {
   vocabulary: number;
   /** Longest text in tokens. */
@@ -83,10 +86,10 @@ class BertGraph {
     const { graph } = this;
     const names = ['quantized', 'scale', 'zero'].map((name) => graph.newName(name));
     const [left, scale, zero] = graph.node('DynamicQuantizeLinear', [value], {}, names);
-    const codes = Int8Array.from({ length: from * to }, () => Math.round((this.options.random() * 2 - 1) * 127));
+    const codes = Int8Array.from({ length: from * to }, () => Math.round((this.options.random() * 2 - 1) * CODE_MAX));
     const weights = graph.constant('int8', [from, to], codes);
     const product = graph.apply('MatMulInteger', [left, weights, zero, graph.constant('int8', [], Int8Array.of(0))]);
-    const factor = graph.apply('Mul', [scale, graph.floats([], [spread / 127])]);
+    const factor = graph.apply('Mul', [scale, graph.floats([], [spread / CODE_MAX])]);
     return graph.apply('Mul', [graph.apply('Cast', [product], { to: 1 }), factor]);
   }
 
