@@ -68,8 +68,9 @@ export class EmbeddingThread implements EmbeddingRunner {
       });
       worker.once('message', (reply: EmbeddingReply) => {
         hasStarted = true;
-        if (reply.type === 'ready') resolve(new EmbeddingThread(worker, reply.dim, reply.isInvariant));
-        else reject(modelFailure(reply.type === 'failed' ? reply.reason : 'its worker is out of step', reply.type === 'failed' ? new Error(reply.cause) : undefined));
+        if (reply.type === 'ready') return resolve(new EmbeddingThread(worker, reply.dim, reply.isInvariant));
+        void worker.terminate();
+        reject(reply.type === 'failed' ? modelFailure(reply.reason, new Error(reply.cause)) : modelFailure('its worker is out of step'));
       });
     });
   }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Clock } from '../../../shared/time/clock';
 import type { EmbeddingModelLoader } from '../embedding-registry';
@@ -42,10 +43,11 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
   const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log });
   return async (name) => {
     const startedMs = clock.monotonicMs();
-    const folder = isFolder(resolve(name)) ? resolve(name) : await cache.folderOf(hubName(name), options.dtype);
-    const description = await describeModel({ name, folder, dtype: options.dtype });
+    const isLocal = isFolder(resolve(name));
+    const folder = isLocal ? resolve(name) : await cache.folderOf(hubName(name), options.dtype);
+    const description = await describeModel({ name, folder, dtype: options.dtype }).catch((error: unknown) => refuse(error, isLocal));
     const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
-    const first = await start();
+    const first = await start().catch((error: unknown) => refuse(error, isLocal));
     const others = await Promise.allSettled(Array.from({ length: options.threads - 1 }, start));
     const runners = [first, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];
     for (const other of others) if (other.status === 'rejected') log.warn({ model: name, error: other.reason as unknown }, 'an embedding worker could not be started');
@@ -54,6 +56,12 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
     log.info({ ...facts, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'embedding model ready');
     return new TransformersModel({ name, dim: first.dim, prompts: description.prompts, dispatcher });
   };
+}
+
+/** A file that was fetched may have been damaged since; nobody but the operator can tell. */
+function refuse(error: unknown, isLocal: boolean): never {
+  if (isLocal || !isQuiverError(error)) throw error;
+  throw modelFailure(`${error.message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
 }
 
 function hubName(name: string): string {
