@@ -1,5 +1,5 @@
-// `npm run bench`: sets up what is missing and runs the benchmark. The packages of test/bench (the peers and the model's
-// runtime, close to a gigabyte) are installed only when a peer or text is asked for.
+// `npm run bench`: sets up what is missing and runs the benchmark; `npm run bench -- embed` that of embedding. The packages
+// of test/bench (the peers) are installed only when a peer is asked for.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,21 @@ const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 await setUpOrExit();
 const words = process.argv.slice(2);
 try {
-  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?|text)$/.test(word))) installBenchPackages();
-  const { bench } = await import('../test/bench/bench.mjs');
-  await bench(words);
+  if (words[0] === 'embed') {
+    const { benchEmbed } = await import('../test/bench/embed-speed.mjs');
+    await benchEmbed(words.slice(1));
+  } else {
+    await benchServices(words);
+  }
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
+}
+
+async function benchServices(words) {
+  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?)$/.test(word))) installBenchPackages();
+  const { bench } = await import('../test/bench/bench.mjs');
+  await bench(words);
 }
 
 function installBenchPackages() {
