@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { wantedVariants } from '../../coordinator/embedding/transformers/model-variant';
 import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
 import { clusterSettingsTable, settingsTable } from '../../shared/config/settings-table';
@@ -91,6 +92,10 @@ describe('configuration', () => {
     const message = refusalOf({ API_KEY: apiKey });
     expect(message).toMatch(/^API_KEY is not valid: expected /);
     expect(message).not.toContain(apiKey.trim());
+  });
+
+  test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
+    expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
   });
 
   test('the README table has one row per variable', () => {

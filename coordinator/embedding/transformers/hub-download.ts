@@ -21,27 +21,32 @@ export interface HubFiles {
   write(path: string, content: Buffer): Promise<void>;
 }
 
-/** How long the hub may stay silent, before it answers and between two pieces: a start without a network waits no longer. */
-const ANSWER_MS = 10_000;
+/** Until the hub's first answer: a start without a network waits no longer. */
+const ANSWER_MS = 5_000;
+/** Afterwards, before an answer and between two pieces of one. */
 const SILENCE_MS = 30_000;
 const PROGRESS_EVERY_MS = 5_000;
 
 /** Reads `<hub>/<model>/resolve/main/<path>`, the addresses of huggingface.co and its mirrors. */
 export class HubDownload implements HubFiles {
+  private hasAnswered = false;
+
   constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; answerMs?: number; silenceMs?: number }) {}
 
   async open(model: string, path: string): Promise<HubFile | null> {
     const abort = new AbortController();
-    const { hub, answerMs = ANSWER_MS } = this.options;
-    const timer = setTimeout(() => abort.abort(), answerMs);
+    const { hub, answerMs = ANSWER_MS, silenceMs = SILENCE_MS } = this.options;
+    const patienceMs = this.hasAnswered ? silenceMs : answerMs;
+    const timer = setTimeout(() => abort.abort(), patienceMs);
     let response: Response;
     try {
       response = await fetch(`${hub.replace(/\/+$/, '')}/${model}/resolve/main/${path}`, { signal: abort.signal });
     } catch (error) {
-      throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${answerMs} ms` : 'the hub can\'t be reached', error);
+      throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : 'the hub can\'t be reached', error);
     } finally {
       clearTimeout(timer);
     }
+    this.hasAnswered = true;
     if (response.ok) return this.fileOf({ model, path, response, abort });
     abort.abort();
     if (response.status === 404) return null;
