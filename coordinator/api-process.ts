@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
@@ -5,7 +6,8 @@ import type { Endings } from '../shared/process/endings';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
-import { EmbeddingRegistry } from './embedding/embedding-registry';
+import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
+import { transformersLoader } from './embedding/transformers/transformers-loader';
 import { closeHttpServer } from './http/close-http-server';
 import { createHttpServer } from './http/http-server';
 import { listen } from './http/listen';
@@ -88,7 +90,8 @@ export class ApiProcess {
       onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
     });
     endings.defer(() => usage.close());
-    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: null, log, clock });
+    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock, patienceMs: config.requestTimeoutMs });
+    endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
     const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId });
@@ -116,6 +119,20 @@ export class ApiProcess {
     this.readiness = { ready: true };
     log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
     return { port, firstSecret };
+  }
+
+  private embeddingLoader(): EmbeddingModelLoader {
+    const { clock, config, log } = this;
+    return transformersLoader({
+      dtype: config.embeddingDtype,
+      cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
+      isOffline: config.embeddingOffline === 'true',
+      hub: config.embeddingHub,
+      threads: config.embeddingThreads,
+      timeoutMs: config.requestTimeoutMs,
+      clock,
+      log: log.child({ part: 'embedding' }),
+    });
   }
 
   private async metricsText(): Promise<{ contentType: string; text: string }> {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { wantedVariants } from '../../coordinator/embedding/transformers/model-variant';
 import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
 import { clusterSettingsTable, settingsTable } from '../../shared/config/settings-table';
@@ -32,6 +33,11 @@ describe('configuration', () => {
       kMax: 10_000,
       queryLengthMax: 1000,
       embeddingModel: 'Xenova/all-MiniLM-L6-v2',
+      embeddingDtype: 'auto',
+      embeddingCacheDir: '',
+      embeddingOffline: 'false',
+      embeddingHub: 'https://huggingface.co',
+      embeddingThreads: 3,
       chunkSize: 500,
       chunkOverlap: 50,
       recallTarget: 0.99,
@@ -52,6 +58,7 @@ describe('configuration', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
       bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
     };
@@ -85,6 +92,10 @@ describe('configuration', () => {
     const message = refusalOf({ API_KEY: apiKey });
     expect(message).toMatch(/^API_KEY is not valid: expected /);
     expect(message).not.toContain(apiKey.trim());
+  });
+
+  test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
+    expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
   });
 
   test('the README table has one row per variable', () => {
