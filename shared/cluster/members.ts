@@ -30,9 +30,9 @@ export interface NodeMember {
   pid: number;
   /** ISO 8601, UTC. */
   startedAt: string;
-  /** Bytes that its disk may still take and those its shards use; 0 capacity: unknown. */
+  /** The size of the disk under its data folder, and what that may still take: told again when it has changed by a hundredth. 0: unknown. */
+  diskBytes: number;
   freeBytes: number;
-  usedBytes: number;
 }
 
 export interface CoordinatorMember {

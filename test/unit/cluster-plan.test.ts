@@ -7,7 +7,7 @@ import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard
 /** The controller's decisions, and where they lead when every one of them is carried out. */
 
 function node(id: string, zone = '', store = `${id}-store`): NodeMember {
-  return { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', freeBytes: 0, usedBytes: 0 };
+  return { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', diskBytes: 0, freeBytes: 0 };
 }
 
 function collection(name: string, shards: number, replicas: number, minInSync = defaultMinInSync(replicas)): CollectionRecord {
@@ -114,6 +114,22 @@ describe('new shards', () => {
     const zoneOf = new Map(cluster.members.map(({ id, zone }) => [id, zone]));
     for (const { replicas } of cluster.all()) expect(new Set(replicas.map((id) => zoneOf.get(id))).size).toBe(2);
     expect(cluster.counts('replicas')).toEqual({ a: 4, b: 4, c: 4, d: 4 });
+  });
+
+  test('go to nodes with room on their disks, to those with little only where there is no other, and to full ones never', () => {
+    const disk = (id: string, freeBytes: number): NodeMember => ({ ...node(id), diskBytes: 1000, freeBytes });
+    const cluster = new Model([disk('a', 20), disk('b', 60), disk('c', 500), disk('d', 500)]);
+    cluster.collections = [collection('pair', 4, 2)];
+    cluster.settle();
+    expect(cluster.counts('replicas')).toEqual({ a: 0, b: 0, c: 4, d: 4 });
+    cluster.collections.push(collection('triple', 2, 3), collection('four', 1, 4));
+    cluster.settle();
+    expect(cluster.counts('replicas')).toEqual({ a: 0, b: 3, c: 7, d: 7 });
+    // However uneven that is.
+    expect(cluster.round()).toBe(0);
+    cluster.members = [disk('a', 900), disk('b', 60), disk('c', 500), disk('d', 500)];
+    cluster.settle();
+    expect(cluster.counts('replicas')).toMatchObject({ a: 5, b: 3 });
   });
 
   test('wait for as many nodes as their collection wants in sync', () => {
