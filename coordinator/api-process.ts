@@ -32,17 +32,19 @@ export class ApiProcess {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly endings: Endings;
+  private readonly ending: AbortSignal;
   private readonly instanceId: string;
   private readonly metrics: MetricsRecorder;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private service: RunningService | null = null;
 
-  /** `instanceId`: of this process and no other. */
-  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; instanceId: string }) {
+  /** `ending` is aborted when the process is told to end while it starts; `instanceId`: of this process and no other. */
+  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; ending: AbortSignal; instanceId: string }) {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
     this.endings = options.endings;
+    this.ending = options.ending;
     this.instanceId = options.instanceId;
     this.metrics = new MetricsRecorder({
       measure: async () => {
@@ -122,7 +124,7 @@ export class ApiProcess {
   }
 
   private embeddingLoader(): EmbeddingModelLoader {
-    const { clock, config, log } = this;
+    const { clock, config, ending, log } = this;
     return transformersLoader({
       dtype: config.embeddingDtype,
       cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
@@ -131,6 +133,7 @@ export class ApiProcess {
       threads: config.embeddingThreads,
       timeoutMs: config.requestTimeoutMs,
       clock,
+      ending,
       log: log.child({ part: 'embedding' }),
     });
   }

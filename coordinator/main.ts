@@ -43,7 +43,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const coordinatorId = config.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
-  const api = new ApiProcess({ config, clock, log, endings, instanceId });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId });
   await api.openOperationsPort();
 
   const store = new EtcdClusterStore(etcdOptions(config));

@@ -2,6 +2,8 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
+import { ModelHub } from '../support/model-hub';
 import { writeTinyModel } from '../support/onnx/tiny-model';
 
 /** A service with transformers models, as a process of its own: what clients see of them over restarts. */
@@ -82,6 +84,22 @@ describe('embedding models of a service', () => {
     expect(service.output.match(/CAN'T BE LOADED/g)).toHaveLength(1);
   });
 
+  test('a stop while a model is being fetched does not wait for it', async () => {
+    const hub = await ModelHub.start(folder);
+    writeTinyModel(join(folder, 'quiver/fetched'), { files: ['model'] });
+    hub.misbehave('onnx/model.onnx', 'stalls');
+    const service = new EmbeddedProcess({ environment: { EMBEDDING_MODEL: 'quiver/fetched', EMBEDDING_HUB: hub.url } });
+    started.push(service);
+    try {
+      const ready = service.start().catch(() => 'ended');
+      await eventually('the graph is asked for', () => hub.asked.includes('onnx/model.onnx'));
+      expect(await service.stop()).toBe(0);
+      await ready;
+    } finally {
+      await hub.close();
+    }
+  });
+
   test("text into a collection that does not fit the model names both dimensions and the model", async () => {
     const service = await start({ EMBEDDING_MODEL: second });
     await service.data('POST', '/v1/collections', { name: 'narrow', dim: 5 });
@@ -91,9 +109,15 @@ describe('embedding models of a service', () => {
   });
 
   test('a stop while texts are being embedded is clean, and nothing of them is stored', async () => {
-    const service = await start({ EMBEDDING_MODEL: second, SHUTDOWN_TIMEOUT_MS: '15000' });
-    await service.data('POST', '/v1/collections', { name: 'busy', dim: 32 });
-    const writing = service.call('POST', '/v1/collections/busy/bulk_upsert', texts(0, 1000)).catch(() => null);
+    const slow = join(folder, 'slow');
+    writeTinyModel(slow, { shape: { hidden: 256, intermediate: 1024, layers: 4, positions: 512 } });
+    // Leaves running requests three seconds, and the rest of the stop ten.
+    const service = await start({ EMBEDDING_MODEL: slow, SHUTDOWN_TIMEOUT_MS: '13000' });
+    await service.data('POST', '/v1/collections', { name: 'busy', dim: 256 });
+    const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `s${i}`, text: `${i} ${'the slow river '.repeat(120)}` }));
+    const writing = service.call('POST', '/v1/collections/busy/bulk_upsert', { items }).catch(() => null);
+    // Queries go first: an answer means that the others have begun.
+    await service.data('POST', '/v1/collections/busy/search', { text: 'rain' });
     expect(await service.stop()).toBe(0);
     const answer = await writing;
     await service.start();

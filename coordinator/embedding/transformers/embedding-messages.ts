@@ -5,11 +5,8 @@ export interface EmbeddingWorkerData {
   description: ModelDescription;
 }
 
-/** Texts to embed, all at once. */
-export interface EmbeddingRequest {
-  id: number;
-  texts: string[];
-}
+/** Texts to embed, all at once; or the worker is to end after what it was asked before. */
+export type EmbeddingRequest = { type: 'embed'; id: number; texts: string[] } | { type: 'end' };
 
 /** First `ready` or `failed`, then an answer for each request, in order. */
 export type EmbeddingReply =

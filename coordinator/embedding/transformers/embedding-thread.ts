@@ -14,7 +14,7 @@ export interface EmbeddingRunner {
   readonly ended: Promise<void>;
   /** Texts that run at once; texts × dim, row-major. Errors: embedding_unavailable; unavailable when the runner ends. */
   embed(texts: string[]): Promise<Float32Array>;
-  /** Ends it; what it still has to answer fails. */
+  /** Ends it, after what it was asked before. */
   close(): Promise<void>;
 }
 
@@ -77,16 +77,24 @@ export class EmbeddingThread implements EmbeddingRunner {
 
   embed(texts: string[]): Promise<Float32Array> {
     if (this.hasEnded) return Promise.reject(interrupted());
-    const request: EmbeddingRequest = { id: this.nextId++, texts };
+    const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      this.waiters.set(request.id, { resolve, reject });
-      this.worker.postMessage(request);
+      this.waiters.set(id, { resolve, reject });
+      this.say({ type: 'embed', id, texts });
     });
   }
 
+  /**
+   * The worker ends itself between two requests: one that is ended from outside while its graph runs takes the process
+   * with it (the native library throws when it comes back to a thread that is gone).
+   */
   async close(): Promise<void> {
-    await this.worker.terminate();
+    if (!this.hasEnded) this.say({ type: 'end' });
     await this.ended;
+  }
+
+  private say(request: EmbeddingRequest): void {
+    this.worker.postMessage(request);
   }
 
   private take(reply: EmbeddingReply): void {

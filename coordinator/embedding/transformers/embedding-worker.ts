@@ -16,8 +16,11 @@ async function main(port: MessagePort): Promise<void> {
     return;
   }
   let last: Promise<void> = Promise.resolve();
-  port.on('message', ({ id, texts }: EmbeddingRequest) => {
+  port.on('message', (request: EmbeddingRequest) => {
     last = last.then(async () => {
+      // Of this thread alone.
+      if (request.type === 'end') process.exit();
+      const { id, texts } = request;
       try {
         say({ type: 'vectors', id, vectors: (await encoder.encode(texts)) as Float32Array<ArrayBuffer> });
       } catch (error) {

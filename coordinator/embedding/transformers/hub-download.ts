@@ -31,17 +31,19 @@ const PROGRESS_EVERY_MS = 5_000;
 export class HubDownload implements HubFiles {
   private hasAnswered = false;
 
-  constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; answerMs?: number; silenceMs?: number }) {}
+  constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; ending?: AbortSignal; answerMs?: number; silenceMs?: number }) {}
 
   async open(model: string, path: string): Promise<HubFile | null> {
     const abort = new AbortController();
+    const signal = AbortSignal.any([abort.signal, ...(this.options.ending === undefined ? [] : [this.options.ending])]);
     const { hub, answerMs = ANSWER_MS, silenceMs = SILENCE_MS } = this.options;
     const patienceMs = this.hasAnswered ? silenceMs : answerMs;
     const timer = setTimeout(() => abort.abort(), patienceMs);
     let response: Response;
     try {
-      response = await fetch(`${hub.replace(/\/+$/, '')}/${model}/resolve/main/${path}`, { signal: abort.signal });
+      response = await fetch(`${hub.replace(/\/+$/, '')}/${model}/resolve/main/${path}`, { signal });
     } catch (error) {
+      if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
       throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : 'the hub can\'t be reached', error);
     } finally {
       clearTimeout(timer);

@@ -26,6 +26,8 @@ export interface TransformersOptions {
   timeoutMs: number;
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Aborted when the process is told to end: downloads are given up. */
+  ending?: AbortSignal;
   /** The worker's file, where it is not the compiled one. */
   workerFile?: string;
 }
@@ -39,7 +41,7 @@ const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
  */
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
-  const hub = new HubDownload({ hub: options.hub, clock, log });
+  const hub = new HubDownload({ hub: options.hub, clock, log, ending: options.ending });
   const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log });
   return async (name) => {
     const startedMs = clock.monotonicMs();
