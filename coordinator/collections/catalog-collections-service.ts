@@ -7,7 +7,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
-import type { CollectionRecord, DropIntent } from './collection-record';
+import { shardSettings, type CollectionRecord, type DropIntent } from './collection-record';
 import type { ShardReading } from './shard-reading';
 
 /** 128 bits: two collections never share a uid by chance. */
@@ -54,6 +54,7 @@ export class CatalogCollectionsService implements CollectionsService {
       dim: input.dim,
       metric: input.metric,
       description: input.description,
+      language: input.language,
       shards: input.shards ?? this.defaults.shards,
       replicas: input.replicas ?? this.defaults.replicas,
       createdAt: new Date(this.clock.wallMs()).toISOString(),
@@ -137,8 +138,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   private async openShards(record: CollectionRecord): Promise<void> {
-    const { dim, metric } = record;
-    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, dim, metric }));
+    const settings = shardSettings(record);
+    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, ...settings }));
   }
 
   private async dropShards(intent: DropIntent): Promise<void> {
@@ -168,6 +169,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     dim: record.dim,
     metric: record.metric,
     description: record.description,
+    language: record.language,
     vectorCount,
     createdAt: record.createdAt,
     shards: record.shards,

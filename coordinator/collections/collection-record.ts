@@ -1,5 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import type { Language } from '../../shared/text/language';
 import type { Metric } from '../../shared/vector/metric';
 
 /** Every collection is one entry under this prefix, named as clients name it. */
@@ -20,6 +22,8 @@ export interface CollectionRecord {
   dim: number;
   metric: Metric;
   description: string | null;
+  /** Of its keyword text, for good: what is stored is analysed by it. */
+  language: Language | null;
   shards: number;
   replicas: number;
   /** ISO 8601, UTC, milliseconds. */
@@ -41,6 +45,12 @@ export function collectionPath(name: string): string {
   return COLLECTIONS_PREFIX + name;
 }
 
+/** What its shards are opened with. */
+export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
+  const { dim, metric, language } = record;
+  return language === null ? { dim, metric } : { dim, metric, language };
+}
+
 export function dropPath(uid: string): string {
   return DROPS_PREFIX + uid;
 }
@@ -52,6 +62,7 @@ export function collectionToValue(record: CollectionRecord): string {
     dim: record.dim,
     metric: record.metric,
     description: record.description,
+    language: record.language,
     shards: record.shards,
     replicas: record.replicas,
     created_at: record.createdAt,
@@ -70,6 +81,8 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     dim: json.dim as number,
     metric: json.metric as Metric,
     description: json.description as string | null,
+    // Collections made before there were languages have none.
+    language: (json.language ?? null) as Language | null,
     shards: json.shards as number,
     replicas: json.replicas as number,
     createdAt: json.created_at as string,
