@@ -4,12 +4,14 @@ import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
 import { openChroma } from './chroma-target.mjs';
 import { loadDataset } from './datasets.mjs';
+import { keywordBench } from './keyword-bench.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
 import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearch, measureSettling, measureSpace } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { formatReport } from './report.mjs';
 
 export const USAGE = `npm run bench -- [options]
+npm run bench -- keyword [options]    keyword search, see its --help
 
   --dataset NAME     clusters-50k-768 (the default), any other clusters-<n>-<dim> such as clusters-1m-128, text,
                      a .fvecs or .bvecs file, or PREFIX of PREFIX.f32 and PREFIX.q.f32 (raw float32; give --dim)
@@ -33,6 +35,7 @@ const FILTERED_QUERIES = 200;
 const FILTERED_SECONDS_MAX = 3;
 
 export async function bench(words) {
+  if (words[0] === 'keyword') return keywordBench(words.slice(1));
   const { values } = parseArgs({
     args: words,
     options: {
