@@ -1,6 +1,7 @@
 import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
 import type { SearchEffort } from '../shared/shard/shard-client';
+import type { Language } from '../shared/text/language';
 
 /**
  * What the service can do, free of HTTP: the use cases behind every endpoint. Inputs are checked for shape by the
@@ -27,6 +28,8 @@ export interface NewCollection {
   dim: number;
   metric: Metric;
   description: string | null;
+  /** Of its keyword text; null: none. */
+  language: Language | null;
   shards: number | undefined;
   replicas: number | undefined;
   /** By the number of replicas when not given. */
@@ -38,6 +41,7 @@ export interface CollectionView {
   dim: number;
   metric: Metric;
   description: string | null;
+  language: Language | null;
   vectorCount: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;

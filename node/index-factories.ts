@@ -7,5 +7,5 @@ import { NativeVectorIndex } from './vector/native-vector-index';
 export const indexFactories: IndexFactories = {
   openVectorIndex: (options, save) => NativeVectorIndex.open(options, save),
   loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
-  loadKeywordIndex: (bytes) => (bytes === null ? new Bm25KeywordIndex() : Bm25KeywordIndex.load(bytes)),
+  loadKeywordIndex: (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : Bm25KeywordIndex.load(bytes, { analyser })),
 };

@@ -12,6 +12,7 @@ const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
+  keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
 };
 
 await setUpOrExit();

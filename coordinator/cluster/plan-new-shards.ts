@@ -1,4 +1,5 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { shardSettings } from '../collections/collection-record';
 import { chooseReplicas, loadOf } from './placement';
 import type { ClusterPicture, PlannedChange } from './planned-change';
 
@@ -18,7 +19,7 @@ export function planNewShards(picture: ClusterPicture): PlannedChange[] {
       if (members.length < record.minInSync) continue;
       const inSync = members.map(({ id, store }) => ({ node: id, store }));
       const assignment: ShardAssignment = {
-        spec: { collectionUid: record.uid, shard, dim: record.dim, metric: record.metric },
+        spec: { collectionUid: record.uid, shard, ...shardSettings(record) },
         minInSync: record.minInSync,
         epoch: 1,
         primary: inSync[0],

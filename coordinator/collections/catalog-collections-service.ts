@@ -7,7 +7,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
-import { type CollectionRecord, defaultMinInSync, type DropIntent } from './collection-record';
+import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
 import type { ShardReading } from './shard-reading';
 
 /** 128 bits: two collections never share a uid by chance. */
@@ -58,6 +58,7 @@ export class CatalogCollectionsService implements CollectionsService {
       dim: input.dim,
       metric: input.metric,
       description: input.description,
+      language: input.language,
       shards: input.shards ?? this.defaults.shards,
       replicas,
       minInSync,
@@ -142,8 +143,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   private async openShards(record: CollectionRecord): Promise<void> {
-    const { dim, metric } = record;
-    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, dim, metric }));
+    const settings = shardSettings(record);
+    await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, ...settings }));
   }
 
   private async dropShards(intent: DropIntent): Promise<void> {
@@ -173,6 +174,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     dim: record.dim,
     metric: record.metric,
     description: record.description,
+    language: record.language,
     vectorCount,
     createdAt: record.createdAt,
     shards: record.shards,

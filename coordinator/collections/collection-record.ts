@@ -1,5 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import type { Language } from '../../shared/text/language';
 import type { Metric } from '../../shared/vector/metric';
 
 /** Every collection is one entry under this prefix, named as clients name it. */
@@ -20,6 +22,8 @@ export interface CollectionRecord {
   dim: number;
   metric: Metric;
   description: string | null;
+  /** Of its keyword text, for good: what is stored is analysed by it. */
+  language: Language | null;
   shards: number;
   replicas: number;
   /** Replicas of a shard that must have a write before it is acknowledged, and be there for the shard to serve; 1 to `replicas`. */
@@ -51,6 +55,12 @@ export function collectionPath(name: string): string {
   return COLLECTIONS_PREFIX + name;
 }
 
+/** What its shards are opened with. */
+export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
+  const { dim, metric, language } = record;
+  return language === null ? { dim, metric } : { dim, metric, language };
+}
+
 export function dropPath(uid: string): string {
   return DROPS_PREFIX + uid;
 }
@@ -62,6 +72,7 @@ export function collectionToValue(record: CollectionRecord): string {
     dim: record.dim,
     metric: record.metric,
     description: record.description,
+    language: record.language,
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
@@ -81,6 +92,8 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     dim: json.dim as number,
     metric: json.metric as Metric,
     description: json.description as string | null,
+    // Collections made before there were languages have none.
+    language: (json.language ?? null) as Language | null,
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),

@@ -1,6 +1,8 @@
 import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, Hit, SearchEffort, ShardClient } from '../../shared/shard/shard-client';
-import { defaultAnalyser, queryTerms } from '../../shared/text/analyser';
+import { queryTerms } from '../../shared/text/analyser';
+import { analyserFor } from '../../shared/text/analyser-for';
+import type { Language } from '../../shared/text/language';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth } from './fusion';
@@ -8,6 +10,11 @@ import { sumStatistics } from './keyword-statistics';
 import { mergeHits } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+export interface SearchedCollection extends ShardedCollection {
+  /** Of its keyword text. */
+  language: Language | null;
+}
 
 export interface HybridRequest {
   queryText: string;
@@ -36,7 +43,7 @@ export class HybridSearch {
   }
 
   /** Places `offset` to `offset + k`; what is in neither list is not among them. */
-  async search(collection: ShardedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
+  async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
     const depth = fusionDepth(request.offset + request.k);
     const [vector, keyword] = await Promise.all([
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
@@ -55,8 +62,8 @@ export class HybridSearch {
     );
   }
 
-  private async keywordList(collection: ShardedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
-    const terms = queryTerms(defaultAnalyser, text);
+  private async keywordList(collection: SearchedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
+    const terms = queryTerms(analyserFor(collection.language), text);
     if (terms.length === 0) return [];
     const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.keywordStatistics(id, terms, call)));
     const request = { terms, statistics, k: depth, filter };

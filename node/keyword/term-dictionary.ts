@@ -1,3 +1,4 @@
+import { detachedText } from '../../shared/text/detached-text';
 import { grownUint32 } from './growable';
 
 /** Bytes a term costs beside its characters: an entry of the map, the string's header, its place in the table. */
@@ -21,7 +22,7 @@ export class TermDictionary {
     const known = this.numbers.get(text);
     if (known !== undefined) return known;
     const number = this.freeNumbers.pop() ?? this.texts.length;
-    const own = detached(text);
+    const own = detachedText(text);
     this.texts[number] = own;
     this.numbers.set(own, number);
     this.characters += text.length;
@@ -52,9 +53,4 @@ export class TermDictionary {
   get memoryBytes(): number {
     return this.numbers.size * TERM_OVERHEAD_BYTES + this.characters + this.documentFrequencies.byteLength;
   }
-}
-
-/** V8 shares the memory of substrings from 13 characters on: kept as it is, a term would keep its whole text alive. */
-function detached(text: string): string {
-  return text.length < 13 ? text : Buffer.from(text, 'utf16le').toString('utf16le');
 }

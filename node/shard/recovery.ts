@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../shared/filter/filter';
+import type { Analyser } from '../../shared/text/analyser';
 import { keywordText } from '../../shared/text/keyword-text';
 import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';
@@ -18,6 +19,8 @@ interface RecoveryParts {
   records: RecordStore;
   factories: IndexFactories;
   vectorOptions: VectorIndexOptions;
+  /** Of the shard's keyword text. */
+  analyser: Analyser;
   logger: ShardLogger;
 }
 
@@ -35,7 +38,7 @@ export interface RecoveredShard {
  * the checkpoint began emptied and filled again from the records. A file that can't be used is rebuilt from all records.
  */
 export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard> {
-  const { folder, records, factories, vectorOptions, logger } = parts;
+  const { folder, records, factories, vectorOptions, analyser, logger } = parts;
   const { manifest, journal } = await usableManifest(parts);
 
   /** The content of a file, or null (and a log line) when the index has to be rebuilt. */
@@ -51,13 +54,13 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const directory = await load('directory', (bytes) => Directory.load(bytes, journal.touched));
   const metadataOf = (slot: number): JsonObject => parsedMetadata(indexes.directory.metadataOf(slot));
   const filters = await load('filters', (bytes) => factories.loadFilterIndex(bytes, metadataOf));
-  const keywords = await load('keywords', (bytes) => factories.loadKeywordIndex(bytes));
+  const keywords = await load('keywords', (bytes) => factories.loadKeywordIndex(bytes, analyser));
   let vectors = manifest === null ? null : await openSavedVectors(parts, manifest);
   const indexes: ShardIndexes = {
     directory: directory ?? new Directory(),
     vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
     filters: filters ?? factories.loadFilterIndex(null, metadataOf),
-    keywords: keywords ?? factories.loadKeywordIndex(null),
+    keywords: keywords ?? factories.loadKeywordIndex(null, analyser),
   };
   try {
     const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };

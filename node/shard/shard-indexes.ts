@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../shared/filter/filter';
+import type { Analyser } from '../../shared/text/analyser';
 import { keywordText } from '../../shared/text/keyword-text';
 import type { FilterIndex } from '../filter/filter-index';
 import type { KeywordIndex } from '../keyword/keyword-index';
@@ -11,7 +12,8 @@ export interface IndexFactories {
   openVectorIndex(options: VectorIndexOptions, save: string | null): Promise<VectorIndex>;
   /** `bytes` null: an empty index. Throws on bytes that no save wrote. `metadataOf` answers for slots put before. */
   loadFilterIndex(bytes: Buffer | null, metadataOf: (slot: number) => JsonObject): FilterIndex;
-  loadKeywordIndex(bytes: Buffer | null): KeywordIndex;
+  /** `bytes` null: an empty index. Throws on bytes that no save of an index with this analyser wrote. */
+  loadKeywordIndex(bytes: Buffer | null, analyser: Analyser): KeywordIndex;
 }
 
 /** Everything in memory that can be made again from the records, kept in step. */

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { analyserFor } from '../../shared/text/analyser-for';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { removeOtherCheckpoints } from './checkpoint';
@@ -78,7 +79,8 @@ export class Shard {
 
   /**
    * Opens the shard in `folder`, making it when it does not exist.
-   * Errors: storage_failed, also for a folder in use and for a shard of another dimension or metric.
+   * Errors: storage_failed, also for a folder in use and for a shard of another dimension, metric or
+   * language.
    */
   static async open(
     folder: string,
@@ -95,6 +97,7 @@ export class Shard {
         folder,
         records,
         factories: options.factories,
+        analyser: analyserFor(spec.language ?? null),
         logger: options.logger,
         vectorOptions: {
           folder: join(folder, 'vectors'),
@@ -227,7 +230,9 @@ function isAboutWrite(error: unknown): boolean {
 
 /** The specification as it is stored with a shard's records: what must not change between two starts. */
 export function specText(spec: ShardSpec): string {
-  return JSON.stringify({ format: 1, uid: spec.collectionUid, shard: spec.shard, dim: spec.dim, metric: spec.metric });
+  const { collectionUid: uid, shard, dim, metric, language } = spec;
+  // Without a language the text is that of shards made before there were any: an absent member leaves no trace in JSON.
+  return JSON.stringify({ format: 1, uid, shard, dim, metric, language });
 }
 
 /** Marks new records as those of the shard, on stable storage, or checks that they are. */

@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { Language } from '../text/language';
 import type { Metric } from '../vector/metric';
 
 /**
@@ -52,6 +53,8 @@ export interface ShardId {
 export interface ShardSpec extends ShardId {
   dim: number;
   metric: Metric;
+  /** Of its keyword text; absent: none. */
+  language?: Language;
 }
 
 export type WriteOperation = UpsertOperation | DeleteOperation;

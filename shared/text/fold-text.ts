@@ -8,10 +8,35 @@ const ASCII = /^[\x00-\x7f]*$/;
  */
 export function foldText(text: string): { text: string; ascii: boolean } {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
-  const composed = withBoundedMarks(text).normalize('NFKC').toLowerCase();
-  const stripped = withBoundedMarks(composed).normalize('NFD').replace(IGNORED, keepShortI).normalize('NFC');
-  const folded = withoutContractions(stripped.replace(FOLDED_LETTER, foldLetter));
+  const folded = withoutContractions(withoutAccents(withBoundedMarks(text).normalize('NFKC').toLowerCase()));
   return { text: folded, ascii: ASCII.test(folded) };
+}
+
+export interface ComposedText {
+  text: string;
+  /** It holds nothing else. */
+  ascii: boolean;
+}
+
+/**
+ * The first half of {@link foldText}, for words that are stemmed before they lose their accents, which the rules of
+ * their language are about; {@link foldWord} is the other half.
+ */
+export function composeText(text: string): ComposedText {
+  if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
+  const composed = withBoundedMarks(withBoundedMarks(text).normalize('NFKC').toLowerCase()).normalize('NFC');
+  const visible = withoutContractions(composed.replace(INVISIBLE, ''));
+  return { text: visible, ascii: ASCII.test(visible) };
+}
+
+/** A word of composed text without accents, special letters written out. May be empty: some words are nothing but marks. */
+export function foldWord(word: string): string {
+  return ASCII.test(word) ? word : withoutAccents(word);
+}
+
+function withoutAccents(composed: string): string {
+  const stripped = withBoundedMarks(composed).normalize('NFD').replace(IGNORED, keepShortI).normalize('NFC');
+  return stripped.replace(FOLDED_LETTER, foldLetter);
 }
 
 /**
@@ -21,6 +46,9 @@ export function foldText(text: string): { text: string; ascii: boolean } {
  */
 const IGNORED =
   /\u0438\u0306|[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+
+/** Those of {@link IGNORED} that are no marks: they would part a word. */
+const INVISIBLE = /[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 function keepShortI(match: string): string {
   return match.length > 1 ? match : '';

@@ -4,6 +4,7 @@ import { accessSuite } from './api-suite/access';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { keysSuite } from './api-suite/keys';
+import { languagesSuite } from './api-suite/languages';
 import { limitsSuite } from './api-suite/limits';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
@@ -47,6 +48,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     collectionsSuite(context);
     vectorsSuite(context);
     searchSuite(context);
+    languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);
     operationsSuite(context);

@@ -9,6 +9,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 import { silentLogger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
+import type { Language } from '../../shared/text/language';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { PlainShardClient } from './plain-shard-client';
 
@@ -92,8 +93,8 @@ export async function plainService(
 }
 
 /** A collection as tests want it: everything that a test is not about has a default. */
-export function newCollection(name: string, given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number } = {}) {
-  return { name, dim: given.dim ?? 2, metric: given.metric ?? ('cosine' as const), description: null, shards: given.shards, replicas: undefined };
+export function newCollection(name: string, given: { dim?: number; metric?: 'cosine' | 'l2' | 'ip'; shards?: number; language?: Language } = {}) {
+  return { name, dim: given.dim ?? 2, metric: given.metric ?? ('cosine' as const), description: null, language: given.language ?? null, shards: given.shards, replicas: undefined };
 }
 
 /** An item to store; metadata and text are left out unless given. */

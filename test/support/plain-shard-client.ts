@@ -17,7 +17,7 @@ import type {
   WriteOperation,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
-import { defaultAnalyser } from '../../shared/text/analyser';
+import { analyserFor } from '../../shared/text/analyser-for';
 import { keywordText } from '../../shared/text/keyword-text';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
@@ -97,7 +97,7 @@ export class PlainShardClient implements ShardClient {
 
   async keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
     const shard = await this.enter('keywordStatistics', id, call);
-    const documents = [...shard.items.values()].map(termsOf).filter((document) => document.length > 0);
+    const documents = [...shard.items.values()].map((item) => termsOf(shard, item)).filter((document) => document.length > 0);
     return {
       documentCount: documents.length,
       totalLength: documents.reduce((sum, document) => sum + document.length, 0),
@@ -108,7 +108,7 @@ export class PlainShardClient implements ShardClient {
   async keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
     const shard = await this.enter('keywordSearch', id, call);
     const scored = passing(shard, request.filter)
-      .map((item) => ({ item, score: bm25(termsOf(item), request.terms, request.statistics) }))
+      .map((item) => ({ item, score: bm25(termsOf(shard, item), request.terms, request.statistics) }))
       .filter(({ score }) => score > 0);
     return best(scored, request.k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
   }
@@ -198,8 +198,8 @@ function inCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function termsOf(item: PlainItem): string[] {
-  return defaultAnalyser.terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
+function termsOf(shard: PlainShard, item: PlainItem): string[] {
+  return analyserFor(shard.spec.language ?? null).terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
 }
 
 /** Okapi BM25 as the textbooks write it, k1 = 1.2, b = 0.75, with an idf that can't fall below 0. */

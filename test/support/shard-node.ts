@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../shared/time/clock';
 
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
   loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
-  loadKeywordIndex: (bytes) => (bytes === null ? new Bm25KeywordIndex() : Bm25KeywordIndex.load(bytes)),
+  loadKeywordIndex: (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : Bm25KeywordIndex.load(bytes, { analyser })),
 };
 
 /** A shard's indexes with vectors compared one by one, and with the native graph. */

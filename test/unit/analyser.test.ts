@@ -1,4 +1,5 @@
-import { defaultAnalyser, queryTerms, QUERY_TERMS_MAX, TERM_LENGTH_MAX } from '../../shared/text/analyser';
+import { defaultAnalyser, queryTerms, QUERY_TERMS_MAX } from '../../shared/text/analyser';
+import { TERM_LENGTH_MAX } from '../../shared/text/cut-terms';
 import { keywordText } from '../../shared/text/keyword-text';
 
 const terms = (text: string): string[] => defaultAnalyser.terms(text);

@@ -8,6 +8,7 @@ const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionR
   dim: 2,
   metric: 'cosine',
   description: null,
+  language: null,
   shards: 1,
   replicas: 1, minInSync: 1,
   createdAt: '2026-01-01T00:00:00.000Z',

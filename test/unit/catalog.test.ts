@@ -42,6 +42,7 @@ describe('a collection', () => {
       dim: 2,
       metric: 'cosine',
       description: null,
+      language: null,
       vectorCount: 0,
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,

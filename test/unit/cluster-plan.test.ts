@@ -11,7 +11,7 @@ function node(id: string, zone = '', store = `${id}-store`): NodeMember {
 }
 
 function collection(name: string, shards: number, replicas: number, minInSync = defaultMinInSync(replicas)): CollectionRecord {
-  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, shards, replicas, minInSync, createdAt: '', embeddingModel: null, state: 'ready' };
+  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, language: null, shards, replicas, minInSync, createdAt: '', embeddingModel: null, state: 'ready' };
 }
 
 /** A cluster in which every change is made at once, and replicas that were added catch up at once. */

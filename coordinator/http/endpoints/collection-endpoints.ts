@@ -14,6 +14,7 @@ function collectionData(view: CollectionView) {
     dim: view.dim,
     distance_metric: view.metric,
     description: view.description,
+    language: view.language,
     vector_count: view.vectorCount,
     created_at: view.createdAt,
     shards: view.shards,
@@ -51,10 +52,10 @@ export function collectionEndpoints(parts: {
       summary: 'Create a collection',
       body: { type: 'json', required: true, schema: schemas.newCollection(limits), example: { name: 'articles', dim: 3, distance_metric: 'cosine' } },
       answer: { type: 'data', schema: schemas.collectionAnswer },
-      errors: [409],
+      errors: [400, 409],
       handle: async ({ body }) => {
-        const { name, dim, distance_metric: metric, description = null, shards, replicas, min_in_sync: minInSync } = body;
-        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, shards, replicas, minInSync })));
+        const { name, dim, distance_metric: metric, description = null, language = null, shards, replicas, min_in_sync: minInSync } = body;
+        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, shards, replicas, minInSync })));
       },
     }),
     defineEndpoint({

@@ -1,10 +1,25 @@
 import { z } from 'zod';
+import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/language';
 import { METRICS } from '../../../shared/vector/metric';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { collectionName, integer, integerTextWithDefault, optional, withDefault } from './fields';
+import { report } from './issue';
 
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
 const description = z.string().max(descriptionCharactersMax);
+
+/** A language that there is no stemmer for is a bad parameter (400); what is no string does not fit the schema (422). */
+const language = z
+  .string()
+  .meta({
+    enum: [...LANGUAGES],
+    description: 'Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none.',
+  })
+  .transform((code, context): Language => {
+    if (isLanguage(code)) return code;
+    report(context, code, `must be one of ${LANGUAGES.join(', ')}`, { kind: 'invalid_parameter' });
+    return z.NEVER;
+  });
 
 /** Path of everything about one collection. */
 export const collectionPath = z.object({ name: collectionName });
@@ -17,6 +32,7 @@ export function newCollection(limits: HttpLimits) {
     dim: integer(1, limits.vectorDimMax),
     distance_metric: withDefault(z.enum(METRICS), 'cosine'),
     description: optional(description),
+    language: optional(language),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
     min_in_sync: optional(integer(1, replicasMax)).meta({
@@ -36,6 +52,7 @@ export const collectionAnswer = z
     dim: z.int(),
     distance_metric: z.enum(METRICS),
     description: z.string().nullable(),
+    language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
     vector_count: z.int(),
     created_at: z.iso.datetime(),
     shards: z.int(),

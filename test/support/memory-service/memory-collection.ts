@@ -1,6 +1,9 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../../shared/filter/filter';
 import { matches } from '../../../shared/filter/matches';
+import { queryTerms } from '../../../shared/text/analyser';
+import { analyserFor } from '../../../shared/text/analyser-for';
+import { keywordText } from '../../../shared/text/keyword-text';
 import { scoreOf } from '../../../shared/vector/metric';
 import type { CollectionView, NewCollection, ScoredHit, VectorInput, VectorSource } from '../../../coordinator/service';
 
@@ -38,9 +41,9 @@ export class MemoryCollection {
   }
 
   view(): CollectionView {
-    const { name, dim, metric, shards = 1, replicas = 1, minInSync = replicas >= 3 ? 2 : 1 } = this.input;
+    const { name, dim, metric, language, shards = 1, replicas = 1, minInSync = replicas >= 3 ? 2 : 1 } = this.input;
     const { description, createdAt, embeddingModel } = this;
-    return { name, dim, metric, description, vectorCount: this.items.size, createdAt, shards, replicas, minInSync, embeddingModel };
+    return { name, dim, metric, description, language, vectorCount: this.items.size, createdAt, shards, replicas, minInSync, embeddingModel };
   }
 
   vectorOf(source: VectorSource, place = ''): Float32Array {
@@ -80,10 +83,11 @@ export class MemoryCollection {
 
   /** Items that hold a word of the query, those with more of them first. */
   keywordRanked(query: string, items: MemoryItem[]): ScoredHit[] {
-    const words = query.toLowerCase().split(/\W+/).filter(Boolean);
+    const analyser = analyserFor(this.input.language);
+    const words = queryTerms(analyser, query);
     const scored = items.map((item) => {
-      const text = `${item.text ?? ''} ${item.metadata}`.toLowerCase();
-      return hitOf(item, words.filter((word) => text.includes(word)).length);
+      const terms = analyser.terms(keywordText(item.text, JSON.parse(item.metadata) as JsonObject));
+      return hitOf(item, words.filter((word) => terms.includes(word)).length);
     });
     return sorted(scored.filter(({ score }) => score > 0));
   }

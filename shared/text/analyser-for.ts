@@ -1,0 +1,23 @@
+import { QuiverError } from '../errors/quiver-error';
+import { type Analyser, defaultAnalyser } from './analyser';
+import { isLanguage, type Language } from './language';
+import { LanguageAnalyser } from './language-analyser';
+import { snowballStemmer } from './snowball-stemmer';
+import { stopWords } from './stop-words';
+
+const analysers = new Map<Language, Analyser>();
+
+/**
+ * The analyser of a collection's language, one in the process: it remembers stems. Null is the language-neutral one.
+ * Errors: storage_failed for a language that a later version may have stored.
+ */
+export function analyserFor(language: Language | null): Analyser {
+  if (language === null) return defaultAnalyser;
+  let analyser = analysers.get(language);
+  if (analyser === undefined) {
+    if (!isLanguage(language)) throw new QuiverError('storage_failed', `this version has no analyser for the language ${JSON.stringify(language)}`);
+    analyser = new LanguageAnalyser({ name: `snowball-${language}`, stem: snowballStemmer(language), stopWords: stopWords(language), hasDotlessI: language === 'tr' });
+    analysers.set(language, analyser);
+  }
+  return analyser;
+}

@@ -1,0 +1,74 @@
+import type { Analyser } from './analyser';
+import { capped, cutAsciiIntoTerms, cutIntoTerms } from './cut-terms';
+import { detachedText } from './detached-text';
+import { composeText } from './fold-text';
+import type { Stemmer } from './snowball-stemmer';
+
+/** Words remembered with their terms, twice over: stemming takes some 10 µs, and most words of a text are old ones. */
+const REMEMBERED_WORDS = 1 << 15;
+
+interface KnownWord {
+  /** Empty: no term. */
+  term: string;
+  isStopWord: boolean;
+}
+
+/**
+ * The words of the language-neutral analyser, stemmed. Stop words are terms like all others in what is stored, so that
+ * nothing is lost: a query leaves them out only if it holds other words. "To be or not to be" finds what contains it.
+ */
+export class LanguageAnalyser implements Analyser {
+  readonly name: string;
+  readonly version = 1;
+  private readonly stem: Stemmer;
+  private readonly stopWords: ReadonlySet<string>;
+  private readonly hasDotlessI: boolean;
+  private readonly rememberedWords: number;
+  /** Words of late, and those of the time before. */
+  private recent = new Map<string, KnownWord>();
+  private older = new Map<string, KnownWord>();
+
+  /** `hasDotlessI`: the small form of I is ı, and that of İ is i. */
+  constructor(options: { name: string; stem: Stemmer; stopWords: ReadonlySet<string>; hasDotlessI?: boolean; rememberedWords?: number }) {
+    this.name = options.name;
+    this.stem = options.stem;
+    this.stopWords = options.stopWords;
+    this.hasDotlessI = options.hasDotlessI ?? false;
+    this.rememberedWords = options.rememberedWords ?? REMEMBERED_WORDS;
+  }
+
+  terms(text: string): string[] {
+    const words = this.words(text);
+    let count = 0;
+    for (let i = 0; i < words.length; i++) {
+      const { term } = this.know(words[i]);
+      if (term !== '') words[count++] = term;
+    }
+    words.length = count;
+    return words;
+  }
+
+  termsToFind(text: string): string[] {
+    const known = this.words(text).map((word) => this.know(word)).filter(({ term }) => term !== '');
+    const meaningful = known.filter(({ isStopWord }) => !isStopWord);
+    return (meaningful.length > 0 ? meaningful : known).map(({ term }) => term);
+  }
+
+  private words(text: string): string[] {
+    const composed = composeText(this.hasDotlessI ? text.replace(/I\u0307|İ/g, 'i').replaceAll('I', 'ı') : text);
+    return composed.ascii ? cutAsciiIntoTerms(composed.text) : cutIntoTerms(composed.text);
+  }
+
+  private know(word: string): KnownWord {
+    let known = this.recent.get(word);
+    if (known !== undefined) return known;
+    const stem = this.older.get(word)?.term ?? this.stem(word);
+    known = { term: detachedText(capped(stem, 0, stem.length)), isStopWord: this.stopWords.has(word) };
+    if (this.recent.size === this.rememberedWords) {
+      this.older = this.recent;
+      this.recent = new Map();
+    }
+    this.recent.set(detachedText(word), known);
+    return known;
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * Languages that a collection's keyword text can be analysed as, by their ISO 639-1 codes: those with a Snowball stemmer
+ * in the library (see snowball-stemmer.ts).
+ */
+export const LANGUAGES = [
+  'ar', 'ca', 'cs', 'da', 'de', 'en', 'es', 'eu', 'fi', 'fr', 'ga', 'hu', 'hy', 'it', 'nl', 'no', 'pt', 'ro', 'ru', 'sl', 'sv', 'ta', 'tr',
+] as const;
+
+export type Language = (typeof LANGUAGES)[number];
+
+export function isLanguage(code: unknown): code is Language {
+  return (LANGUAGES as readonly unknown[]).includes(code);
+}

@@ -1,0 +1,74 @@
+import { LANGUAGES } from '../../../shared/text/language';
+import { dataOf, errorOf } from '../../support/api-client';
+import type { SuiteContext } from '../api-suite';
+
+const TEXTS = ['The runner ran out of water', 'She runs every morning', 'Résumés of older candidates', 'To be, or not to be', '東京都の天気'];
+
+export function languagesSuite(context: SuiteContext): void {
+  describe('the language of keyword text', () => {
+    const find = async (name: string, query: string): Promise<string[]> => {
+      const answer = await context.api.post(`/v1/collections/${name}/hybrid_search`, { query_text: query, vector: [1, 0, 0], alpha: 0 });
+      return dataOf(answer).results.map(({ external_id }: { external_id: string }) => external_id).sort();
+    };
+    const filled = async (fields: Record<string, unknown>): Promise<string> => {
+      const name = await context.collection(fields);
+      const items = TEXTS.map((text, i) => ({ external_id: `t${i}`, vector: [1, i, 0], text }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      return name;
+    };
+
+    test('is none unless given, and shown', async () => {
+      for (const [fields, language] of [[{}, null], [{ language: null }, null], [{ language: 'de' }, 'de']] as const) {
+        const name = await context.collection(fields);
+        expect(dataOf(await context.api.get(`/v1/collections/${name}`)).language).toBe(language);
+        expect(dataOf(await context.api.get('/v1/collections')).collections).toContainEqual(expect.objectContaining({ name, language }));
+        expect(dataOf(await context.api.patch(`/v1/collections/${name}`, { description: 'd' })).language).toBe(language);
+      }
+    });
+
+    test('finds words in all their forms, over any number of shards', async () => {
+      for (const shards of [1, 3]) {
+        const name = await filled({ language: 'en', shards });
+        expect(await find(name, 'running')).toEqual(['t1']);
+        expect(await find(name, 'the candidate’s resume')).toEqual(['t2']);
+        expect(await find(name, 'the runners')).toEqual(['t0']);
+        expect(await find(name, '東京')).toEqual(['t4']);
+      }
+    });
+
+    test('loses no text of function words alone', async () => {
+      expect(await find(await filled({ language: 'en' }), 'to be or not to be')).toEqual(['t3']);
+    });
+
+    test('leaves words as they are when there is none', async () => {
+      const name = await filled({});
+      expect(await find(name, 'running')).toEqual([]);
+      expect(await find(name, 'runs resumes')).toEqual(['t1', 't2']);
+      expect(await find(name, 'the')).toEqual(['t0']);
+    });
+
+    test('takes every kind of text and query', async () => {
+      for (const language of [null, 'en', 'ar']) {
+        const name = await context.collection({ language });
+        const texts = ['a\u0000b\u0007c', 'lone \ud800 half', 'w'.repeat(1_000_000), '…!?', 'שלום كِتَابٌ', '\u0301\u0301', 'the the the'];
+        const items = texts.map((text, i) => ({ external_id: `${i}`, vector: [1, 0, 0], text }));
+        dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+        for (const query of ['\u0000 \ud800', '…!?', '\u0301', '\u202e']) expect(await find(name, query)).toEqual([]);
+        expect(await find(name, 'half')).toEqual(['1']);
+        expect(await find(name, 'b\u0007')).toEqual(['0']);
+        expect(await find(name, 'w'.repeat(500_000))).toEqual(['2']);
+        expect(await find(name, 'שָׁלוֹם')).toEqual(['4']);
+        expect(await find(name, 'the')).toEqual(['6']);
+      }
+    }, 30_000);
+
+    test('is refused with a 400 that names the known ones, and with a 422 when it is no text', async () => {
+      for (const language of ['xx', 'EN', '', 'english', '__proto__']) {
+        const message = errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, language }), 400);
+        expect(message).toContain(`language must be one of ${LANGUAGES.join(', ')}`);
+      }
+      for (const language of [5, ['en'], true, {}]) expect(errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, language }), 422)).toContain('language');
+      errorOf(await context.api.get('/v1/collections/bad'), 404);
+    });
+  });
+}
