@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
@@ -5,7 +6,8 @@ import type { Endings } from '../shared/process/endings';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
-import { EmbeddingRegistry } from './embedding/embedding-registry';
+import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
+import { transformersLoader } from './embedding/transformers/transformers-loader';
 import { closeHttpServer } from './http/close-http-server';
 import { createHttpServer } from './http/http-server';
 import { listen } from './http/listen';
@@ -30,17 +32,19 @@ export class ApiProcess {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly endings: Endings;
+  private readonly ending: AbortSignal;
   private readonly instanceId: string;
   private readonly metrics: MetricsRecorder;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private service: RunningService | null = null;
 
-  /** `instanceId`: of this process and no other. */
-  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; instanceId: string }) {
+  /** `ending` is aborted when the process is told to end while it starts; `instanceId`: of this process and no other. */
+  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; ending: AbortSignal; instanceId: string }) {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
     this.endings = options.endings;
+    this.ending = options.ending;
     this.instanceId = options.instanceId;
     this.metrics = new MetricsRecorder({
       measure: async () => {
@@ -88,7 +92,8 @@ export class ApiProcess {
       onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
     });
     endings.defer(() => usage.close());
-    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: null, log, clock });
+    const embedding = new EmbeddingRegistry({ configured: config.embeddingModel, loader: this.embeddingLoader(), log, clock, patienceMs: config.requestTimeoutMs });
+    endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
     const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId });
@@ -116,6 +121,21 @@ export class ApiProcess {
     this.readiness = { ready: true };
     log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
     return { port, firstSecret };
+  }
+
+  private embeddingLoader(): EmbeddingModelLoader {
+    const { clock, config, ending, log } = this;
+    return transformersLoader({
+      dtype: config.embeddingDtype,
+      cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
+      isOffline: config.embeddingOffline === 'true',
+      hub: config.embeddingHub,
+      threads: config.embeddingThreads,
+      timeoutMs: config.requestTimeoutMs,
+      clock,
+      ending,
+      log: log.child({ part: 'embedding' }),
+    });
   }
 
   private async metricsText(): Promise<{ contentType: string; text: string }> {

@@ -30,9 +30,9 @@ const NODE_ID = 'node-0';
  */
 const STORAGE_THREADS = 4;
 
-async function build(config: Config, log: Logger, endings: Endings): Promise<void> {
+async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
-  const api = new ApiProcess({ config, clock, log, endings, instanceId: randomUUID() });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID() });
   await api.openOperationsPort();
 
   const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster')) });
@@ -86,7 +86,7 @@ function main(): void {
     return;
   }
   const log = createLogger({ level: config.logLevel, secrets: config.apiKey === undefined ? [] : [config.apiKey], output: standardOutput(process.env) });
-  runUntilSignal({ start: () => startWithEndings((endings) => build(config, log, endings)), hardStopMs: config.shutdownTimeoutMs, logger: log });
+  runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
 }
 
 main();

@@ -43,7 +43,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const coordinatorId = config.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
-  const api = new ApiProcess({ config, clock, log, endings, instanceId });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId });
   await api.openOperationsPort();
 
   const store = new EtcdClusterStore(etcdOptions(config));
@@ -104,7 +104,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
           }),
         recover: async (service) => {
           await service.follow();
-          const housekeeping = new Housekeeping({ service, office: election, map, log });
+          const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
           endings.defer(() => housekeeping.close());
         },
       }),

@@ -21,9 +21,11 @@ export interface OtherProcesses {
   isAlive: (instanceId: string) => boolean;
   /** How long another process may take to create a collection. */
   creationMs: number;
+  /** For how long writes of a process that is gone may still be under way. */
+  writesMs: number;
 }
 
-const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0 };
+const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesMs: 0 };
 
 /** The use cases of a coordinator, and the two ends of their life. */
 export interface RunningService extends Service {
@@ -72,9 +74,12 @@ export function createService(options: {
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {
       await collections.recover(others.creationMs);
-      await documents.recoverUploads(others.isAlive);
+      await documents.recoverUploads(others);
     },
     readShards: () => collections.readShards(),
-    close: () => catalog.close(),
+    close: () => {
+      documents.close();
+      catalog.close();
+    },
   };
 }

@@ -29,6 +29,8 @@ export interface NewCollection {
   description: string | null;
   shards: number | undefined;
   replicas: number | undefined;
+  /** By the number of replicas when not given. */
+  minInSync?: number;
 }
 
 export interface CollectionView {
@@ -41,6 +43,8 @@ export interface CollectionView {
   createdAt: string;
   shards: number;
   replicas: number;
+  /** Replicas that must have a write before it is acknowledged. */
+  minInSync: number;
   /** The model of its first text; null before. */
   embeddingModel: string | null;
 }
@@ -65,6 +69,11 @@ export interface VectorsService {
   upsert(collection: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }>;
   /** Ids in the order given, an id twice counted once. */
   delete(collection: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }>;
+  /**
+   * Deletes every vector whose metadata match. One that is written meanwhile may stay or go; what goes matched when it
+   * went. Should a shard fail half-way (commit_unknown), calling again deletes the rest.
+   */
+  deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
   /** In the order of `externalIds`, missing ones left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(
@@ -94,7 +103,10 @@ export interface SearchService {
   recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }>;
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** Search by embedded text; hits carry their text. */
-  query(collection: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  query(
+    collection: string,
+    request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined },
+  ): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
 }
 
 export interface SearchInput {
@@ -103,6 +115,8 @@ export interface SearchInput {
   offset: number;
   filter: Filter | null;
   effort: SearchEffort;
+  /** Hits that score less are left out of the page; undefined: none is. */
+  minScore?: number | undefined;
 }
 
 export interface HybridInput {
@@ -113,6 +127,10 @@ export interface HybridInput {
   /** 1 = vector only, 0 = keyword only. */
   alpha: number;
   filter: Filter | null;
+  /** As of a search, against the fused score. */
+  minScore?: number | undefined;
+  /** Whether hits carry their `explanation`. */
+  explain?: boolean;
 }
 
 export interface ScoredHit {
@@ -120,6 +138,19 @@ export interface ScoredHit {
   score: number;
   metadata: string;
   text?: string;
+  /** Of a hybrid search that was asked to explain itself. */
+  explanation?: FusedPlaces;
+}
+
+/**
+ * Where a hit stands in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
+ * they are by (the collection's metric, BM25). null: not in that list as deep as it was read, or the list has weight 0.
+ */
+export interface FusedPlaces {
+  vectorRank: number | null;
+  vectorScore: number | null;
+  keywordRank: number | null;
+  keywordScore: number | null;
 }
 
 export interface DocumentsService {

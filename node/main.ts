@@ -21,8 +21,10 @@ import { RpcServer } from '../shared/rpc/rpc-server';
 import { systemClock } from '../shared/time/clock';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
+import { diskSpaceOf, isNotable } from './cluster/disk-space';
 import { NodeAgent } from './cluster/node-agent';
 import { readStoreId } from './cluster/node-identity';
+import { ReplicaFailures } from './cluster/replica-failures';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { retireStore } from './cluster/retired-store';
@@ -44,6 +46,8 @@ const SESSION_SECONDS = 3;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 /** Running calls of a server that closes get this long. */
 const DRAIN_MS = 5_000;
+/** Between two looks at how much room the disk has. */
+const LOOK_AT_DISK_MS = 10_000;
 /** The exit code of a process whose disk failed (EX_IOERR). */
 const STORAGE_FAILURE_CODE = 74;
 
@@ -99,7 +103,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   /** What this store says it holds can't be believed any more: the next start begins with an empty one. */
   const retire = (): void => void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
 
+  const failures = new ReplicaFailures({ store, nodeId, ttlSeconds: SESSION_SECONDS, log });
+  endings.defer(() => failures.close());
   const agent: NodeAgent = new NodeAgent({
+    tellFailures: (paths) => failures.tell(paths),
     nodeId,
     store,
     folder,
@@ -159,7 +166,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     services: [
       ...shardServices({ shards, clock, logger: log }),
       new ReplicationService({ links, snapshots }),
-      administrationService({ report: () => agent.report(), log }),
+      administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
     ],
     secret: credentials.secret,
     tls: credentials.tls,
@@ -178,11 +185,17 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     zone: config.zone,
     pid: process.pid,
     startedAt: new Date(clock.wallMs()).toISOString(),
-    freeBytes: 0,
-    usedBytes: 0,
+    ...(await diskSpaceOf(folder)),
   };
   const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
+  const lookAtDisk = setInterval(async () => {
+    const now = await diskSpaceOf(folder);
+    if (!isNotable(member, now)) return;
+    Object.assign(member, now);
+    registration.update(JSON.stringify(member));
+  }, LOOK_AT_DISK_MS);
+  endings.defer(() => clearInterval(lookAtDisk));
   endings.defer(async () => {
     readiness = { ready: false, reason: 'shutting down' };
     await agent.handOver();

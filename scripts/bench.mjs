@@ -1,5 +1,5 @@
-// `npm run bench`: sets up what is missing and runs the benchmark. The packages of test/bench (the peers and the model's
-// runtime, close to a gigabyte) are installed only when a peer or text is asked for.
+// `npm run bench`: sets up what is missing and runs the benchmark of vectors, or the one that the first word names. The
+// packages of test/bench (the peers) are installed only when a peer is asked for.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,15 +8,31 @@ import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
 const FOLDER = join(ROOT, 'test', 'bench');
 const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 
+/** Benchmarks with a name of their own: module and function. */
+const BENCHES = {
+  text: ['../test/bench/text/text-bench.mjs', 'textBench'],
+  embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
+};
+
 await setUpOrExit();
 const words = process.argv.slice(2);
 try {
-  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?|text)$/.test(word))) installBenchPackages();
-  const { bench } = await import('../test/bench/bench.mjs');
-  await bench(words);
+  const own = BENCHES[words[0]];
+  if (own !== undefined) {
+    const [module, name] = own;
+    await (await import(module))[name](words.slice(1));
+  } else {
+    await benchVectors(words);
+  }
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;
+}
+
+async function benchVectors(words) {
+  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?)$/.test(word))) installBenchPackages();
+  const { bench } = await import('../test/bench/bench.mjs');
+  await bench(words);
 }
 
 function installBenchPackages() {

@@ -10,15 +10,23 @@ import { ROOT } from './setup.mjs';
 /** Beside the addons. */
 const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/healthcheck.cjs'];
 
-/** What packages bring for building and for other platforms, tens of megabytes: [package, part of it]. */
+/** What packages bring for building and for other platforms, hundreds of megabytes. */
 function ballastOf(modules) {
-  const prebuilds = join(modules, 'rocksdb', 'prebuilds');
-  const foreign = readdirSync(prebuilds).filter((folder) => folder !== `${process.platform}-${process.arch}`);
+  const rocksdb = join(modules, 'rocksdb');
+  const runtimes = join(modules, 'onnxruntime-node', 'bin');
   return [
-    join(modules, 'rocksdb', 'deps'),
-    join(modules, 'rocksdb', 'build', 'Release', 'obj.target'),
-    ...foreign.map((folder) => join(prebuilds, folder)),
+    join(rocksdb, 'deps'),
+    join(rocksdb, 'build', 'Release', 'obj.target'),
+    ...othersIn(join(rocksdb, 'prebuilds'), `${process.platform}-${process.arch}`),
+    ...readdirSync(runtimes).flatMap((version) => [
+      ...othersIn(join(runtimes, version), process.platform),
+      ...othersIn(join(runtimes, version, process.platform), process.arch),
+    ]),
   ];
+}
+
+function othersIn(folder, own) {
+  return readdirSync(folder).filter((name) => name !== own).map((name) => join(folder, name));
 }
 
 const target = process.argv[2];

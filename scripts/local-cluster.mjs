@@ -66,6 +66,8 @@ export class LocalCluster {
     const { port, nodes, coordinators, replicas, shards } = this.#options;
     const etcdPort = port + PORTS.etcd;
     const shared = { ETCD_ENDPOINTS: `http://${HOST}:${etcdPort}`, CLUSTER_SECRET: this.#secret, HOST };
+    // Fetched once for all of them.
+    const models = { EMBEDDING_CACHE_DIR: process.env.EMBEDDING_CACHE_DIR || join(this.#folder, 'models') };
     const etcd = {
       role: 'etcd',
       id: 'etcd',
@@ -100,7 +102,7 @@ export class LocalCluster {
         return {
           ...quiver('coordinator', `coordinator-${i}`, {
             PORT: String(port + i), OPS_PORT: String(port + PORTS.coordinatorOps + i), RPC_PORT: String(rpcPort), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}`,
-            API_KEY: this.#apiKey, DEFAULT_REPLICAS: String(replicas), DEFAULT_SHARDS: String(shards),
+            ...models, API_KEY: this.#apiKey, DEFAULT_REPLICAS: String(replicas), DEFAULT_SHARDS: String(shards),
           }),
           port: port + i,
         };

@@ -2,6 +2,7 @@ import {
   CONTROLLER_PATH,
   COORDINATORS_PREFIX,
   type CoordinatorMember,
+  FAILURES_PREFIX,
   memberFromEntry,
   NODE_INTENTS_PREFIX,
   type NodeIntent,
@@ -31,6 +32,8 @@ export class ClusterMap {
   readonly collections: WatchedEntries<CollectionRecord>;
   /** Nodes that coordinators can't reach; the value is the coordinator's id. */
   readonly suspicions: WatchedEntries<string>;
+  /** The paths of shards whose replica failed, by node. */
+  readonly failures: WatchedEntries<string[]>;
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry: its value is the coordinator's id. */
   readonly controller: WatchedEntries<string>;
@@ -51,11 +54,12 @@ export class ClusterMap {
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
     this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
+    this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.tombstones, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows it. Errors: unavailable. */
@@ -88,6 +92,15 @@ export class ClusterMap {
       counts.set(node, (counts.get(node) ?? 0) + 1);
     }
     return new Set([...counts].filter(([, count]) => count > living.size / 2).map(([node]) => node));
+  }
+
+  /** By a shard's path, the nodes whose replica of it failed. */
+  failing(): Map<string, Set<string>> {
+    const failing = new Map<string, Set<string>>();
+    for (const { key, value } of this.failures.all()) {
+      for (const path of value) failing.set(path, (failing.get(path) ?? new Set()).add(key.slice(FAILURES_PREFIX.length)));
+    }
+    return failing;
   }
 
   /** Calls `listener` after every change of any part, until the function returned is called. */

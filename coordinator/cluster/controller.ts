@@ -119,6 +119,7 @@ export class Controller {
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
       members: [...members, ...this.reprieved(members.length, awayMs)],
       unreachable: this.map.unreachable(),
+      failing: this.map.failing(),
       draining: this.map.draining(),
       awayMs,
     };

@@ -7,6 +7,8 @@ import type { ControllerOffice } from './controller';
 const EVERY_MS = 15_000;
 /** Longest that a living coordinator may be at creating a collection. */
 const CREATION_MS = 120_000;
+/** Added to the time that a write may take: nodes count it from when the write reached them. */
+const WRITE_ROOM_MS = 30_000;
 
 /** The controller's chore: finishes collections and uploads that a coordinator which is gone has left half done. */
 export class Housekeeping {
@@ -14,14 +16,17 @@ export class Housekeeping {
   private readonly office: ControllerOffice;
   private readonly map: ClusterMap;
   private readonly log: Logger;
+  private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
 
-  constructor(options: { service: RunningService; office: ControllerOffice; map: ClusterMap; log: Logger }) {
+  /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
+  constructor(options: { service: RunningService; office: ControllerOffice; map: ClusterMap; log: Logger; requestTimeoutMs: number }) {
     this.service = options.service;
     this.office = options.office;
     this.map = options.map;
     this.log = options.log;
+    this.writesMs = options.requestTimeoutMs + WRITE_ROOM_MS;
     this.timer = setInterval(() => this.tidy(), EVERY_MS);
   }
 
@@ -34,7 +39,7 @@ export class Housekeeping {
     if (this.office.guard === null || this.running !== null) return;
     const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
     this.running = this.service
-      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS })
+      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs })
       .catch((error: unknown) => this.log.debug({ error }, 'tidying up did not come to its end; it is tried again'))
       .finally(() => {
         this.running = null;

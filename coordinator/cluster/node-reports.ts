@@ -1,5 +1,5 @@
 import type { NodeReport } from '../../shared/cluster/node-report';
-import { administrationDefinition, type WireReport } from '../../shared/rpc/administration';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
 import { QuestionStream } from '../../shared/rpc/question-stream';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 2_000;
 /** Asks nodes for their reports. */
 export class NodeReports {
   private readonly channels: RpcChannels;
-  private readonly streams = new Map<string, QuestionStream<{ id: number; probe: boolean }, WireReport>>();
+  private readonly streams = new Map<string, QuestionStream<WireQuestion, WireReport>>();
 
   constructor(options: { channels: RpcChannels }) {
     this.channels = options.channels;
@@ -17,14 +17,14 @@ export class NodeReports {
 
   /** null when the node does not answer in time. */
   async ask(address: string): Promise<NodeReport | null> {
-    const answer = await this.streamTo(address).ask({ probe: false }, TIMEOUT_MS);
+    const answer = await this.streamTo(address).ask({ probe: false, digestOf: null }, TIMEOUT_MS);
     if (answer === null || answer.report === null) return null;
     return { shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })) };
   }
 
   /** Whether the node answers at all, at next to no cost. */
   async probe(address: string): Promise<boolean> {
-    return (await this.streamTo(address).ask({ probe: true }, TIMEOUT_MS)) !== null;
+    return (await this.streamTo(address).ask({ probe: true, digestOf: null }, TIMEOUT_MS)) !== null;
   }
 
   close(): void {
@@ -32,7 +32,7 @@ export class NodeReports {
     this.streams.clear();
   }
 
-  private streamTo(address: string): QuestionStream<{ id: number; probe: boolean }, WireReport> {
+  private streamTo(address: string): QuestionStream<WireQuestion, WireReport> {
     let stream = this.streams.get(address);
     if (stream === undefined) {
       stream = new QuestionStream({ address, method: administrationDefinition.Exchange as never, channels: this.channels });

@@ -1,6 +1,16 @@
 import type { NodeMember } from '../../shared/cluster/members';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 
+/** Of a disk, free: with less than the first a node is the last choice for more replicas, with less than the second it gets none. */
+const LITTLE_SHARE = 0.1;
+const NONE_SHARE = 0.03;
+
+/** What a node's disk has left for more replicas; 'enough' where that is unknown. */
+export function roomOf({ diskBytes, freeBytes }: Pick<NodeMember, 'diskBytes' | 'freeBytes'>): 'enough' | 'little' | 'none' {
+  if (!(diskBytes > 0) || freeBytes >= diskBytes * LITTLE_SHARE) return 'enough';
+  return freeBytes >= diskBytes * NONE_SHARE ? 'little' : 'none';
+}
+
 /** A node that can be given shards, with what it holds now. */
 export interface PlacementNode {
   member: NodeMember;
@@ -10,11 +20,12 @@ export interface PlacementNode {
 }
 
 /**
- * The node that should take one more replica of a shard: not one that holds it (`taken`), in a zone that has none of it
- * where there is such a zone, then the one with the fewest replicas, then the lowest id. null when there is none.
+ * The node that should take one more replica of a shard: not one that holds it (`taken`) or whose disk is full; where there
+ * is one, with room on its disk, then in a zone that has none of the shard; then the one with the fewest replicas, then the
+ * lowest id. null when there is none.
  */
 export function chooseNode(nodes: PlacementNode[], taken: readonly string[], zonesTaken: readonly string[]): PlacementNode | null {
-  const candidates = nodes.filter(({ member }) => !taken.includes(member.id));
+  const candidates = nodes.filter(({ member }) => !taken.includes(member.id) && roomOf(member) !== 'none');
   return candidates.sort((a, b) => compare(a, b, zonesTaken))[0] ?? null;
 }
 
@@ -49,6 +60,7 @@ export function loadOf(members: NodeMember[], assignments: ShardAssignment[]): P
 
 function compare(a: PlacementNode, b: PlacementNode, zonesTaken: readonly string[]): number {
   return (
+    Number(roomOf(a.member) === 'little') - Number(roomOf(b.member) === 'little') ||
     Number(isCrowded(a, zonesTaken)) - Number(isCrowded(b, zonesTaken)) ||
     a.replicas - b.replicas ||
     a.primaries - b.primaries ||

@@ -1,8 +1,9 @@
 import { decidePromotion } from '../../shared/cluster/promotion';
+import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { loadOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
-/** Promotes a replica of every shard whose primary's node is gone or out of reach, where one may lead; the nodes that lead least first. */
+/** Promotes a replica of every shard whose primary failed or is on a node that is gone or out of reach, where one may lead; the nodes that lead least first. */
 export function planFailovers(picture: ClusterPicture): PlannedChange[] {
   const load = loadOf(
     picture.members.filter(({ id }) => !picture.unreachable.has(id)),
@@ -11,7 +12,9 @@ export function planFailovers(picture: ClusterPicture): PlannedChange[] {
   const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));
   const changes: PlannedChange[] = [];
   for (const found of picture.assignments) {
-    const promotion = decidePromotion(found.assignment, candidates);
+    const failing = picture.failing.get(assignmentPath(found.assignment.spec));
+    const able = failing === undefined ? candidates : new Map([...candidates].filter(([id]) => !failing.has(id)));
+    const promotion = decidePromotion(found.assignment, able);
     if (promotion === null) continue;
     // The next one of many shards of a dead node goes elsewhere.
     const leader = candidates.get(promotion.assignment.primary?.node ?? '');

@@ -1,5 +1,5 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { chooseNode, loadOf, type PlacementNode } from './placement';
+import { chooseNode, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
 /** Shards that are copied at once in the whole cluster: copying takes disk and network from serving. */
@@ -118,10 +118,10 @@ function dropSurplus(found: Found, wanted: number): PlannedChange | null {
   return changeOf(found, { removing: [spare] }, 'move');
 }
 
-/** Moves one replica from the fullest node to the emptiest when that makes them more even, and only of a healthy shard. */
+/** Moves one replica from the fullest node to the emptiest that has room on its disk when that makes them more even, and only of a healthy shard. */
 function rebalance(assignments: readonly Found[], nodes: PlacementNode[], picture: ClusterPicture): PlannedChange[] {
   const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
-  const emptiest = byLoad[0];
+  const emptiest = byLoad.find(({ member }) => roomOf(member) === 'enough');
   const fullest = byLoad[byLoad.length - 1];
   if (emptiest === undefined || fullest.replicas - emptiest.replicas < UNEVEN_REPLICAS) return [];
   const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));

@@ -1,5 +1,4 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import type { CollectionRecord } from '../collections/collection-record';
 import { chooseReplicas, loadOf } from './placement';
 import type { ClusterPicture, PlannedChange } from './planned-change';
 
@@ -16,11 +15,11 @@ export function planNewShards(picture: ClusterPicture): PlannedChange[] {
       const path = assignmentPath({ collectionUid: record.uid, shard });
       if (assigned.has(path)) continue;
       const members = chooseReplicas(nodes, record.replicas);
-      if (members.length < minInSyncOf(record)) continue;
+      if (members.length < record.minInSync) continue;
       const inSync = members.map(({ id, store }) => ({ node: id, store }));
       const assignment: ShardAssignment = {
         spec: { collectionUid: record.uid, shard, dim: record.dim, metric: record.metric },
-        minInSync: minInSyncOf(record),
+        minInSync: record.minInSync,
         epoch: 1,
         primary: inSync[0],
         inSync,
@@ -34,12 +33,4 @@ export function planNewShards(picture: ClusterPicture): PlannedChange[] {
     }
   }
   return changes;
-}
-
-/**
- * One for one or two replicas, so that a pair goes on with one of them; two from three on, so that a write is on two
- * stores before it is acknowledged.
- */
-export function minInSyncOf(collection: Pick<CollectionRecord, 'replicas'>): number {
-  return collection.replicas >= 3 ? 2 : 1;
 }

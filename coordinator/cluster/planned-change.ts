@@ -11,6 +11,8 @@ export interface ClusterPicture {
   members: NodeMember[];
   /** Of these, those that most coordinators can't reach. */
   unreachable: ReadonlySet<string>;
+  /** By a shard's path, the nodes whose replica of it failed. */
+  failing: ReadonlyMap<string, ReadonlySet<string>>;
   draining: ReadonlySet<string>;
   /** How long each node that holds shards has been away, in milliseconds; nodes that are there are not in it. */
   awayMs: ReadonlyMap<string, number>;

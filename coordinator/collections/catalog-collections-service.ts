@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isQuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -7,7 +7,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
-import type { CollectionRecord, DropIntent } from './collection-record';
+import { type CollectionRecord, defaultMinInSync, type DropIntent } from './collection-record';
 import type { ShardReading } from './shard-reading';
 
 /** 128 bits: two collections never share a uid by chance. */
@@ -47,7 +47,11 @@ export class CatalogCollectionsService implements CollectionsService {
     this.defaults = options.defaults;
   }
 
+  /** Errors: conflict; invalid_parameter when more replicas are to be in sync than there are. */
   async create(input: NewCollection): Promise<CollectionView> {
+    const replicas = input.replicas ?? this.defaults.replicas;
+    const { minInSync = defaultMinInSync(replicas) } = input;
+    if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
     const reserved: CollectionRecord = {
       uid: randomBytes(UID_BYTES).toString('hex'),
       name: input.name,
@@ -55,7 +59,8 @@ export class CatalogCollectionsService implements CollectionsService {
       metric: input.metric,
       description: input.description,
       shards: input.shards ?? this.defaults.shards,
-      replicas: input.replicas ?? this.defaults.replicas,
+      replicas,
+      minInSync,
       createdAt: new Date(this.clock.wallMs()).toISOString(),
       embeddingModel: null,
       state: 'creating',
@@ -172,6 +177,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     createdAt: record.createdAt,
     shards: record.shards,
     replicas: record.replicas,
+    minInSync: record.minInSync,
     embeddingModel: record.embeddingModel,
   };
 }

@@ -22,6 +22,8 @@ export interface CollectionRecord {
   description: string | null;
   shards: number;
   replicas: number;
+  /** Replicas of a shard that must have a write before it is acknowledged, and be there for the shard to serve; 1 to `replicas`. */
+  minInSync: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;
   /** The model of its first text, from then on that of all its texts; null before. */
@@ -35,6 +37,14 @@ export interface DropIntent {
   uid: string;
   name: string;
   shards: number;
+}
+
+/**
+ * One for one or two replicas, so that a pair goes on with one of them; two from three on, so that a write is on two
+ * stores before it is acknowledged.
+ */
+export function defaultMinInSync(replicas: number): number {
+  return replicas >= 3 ? 2 : 1;
 }
 
 export function collectionPath(name: string): string {
@@ -54,6 +64,7 @@ export function collectionToValue(record: CollectionRecord): string {
     description: record.description,
     shards: record.shards,
     replicas: record.replicas,
+    min_in_sync: record.minInSync,
     created_at: record.createdAt,
     embedding_model: record.embeddingModel,
     state: record.state,
@@ -72,6 +83,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     description: json.description as string | null,
     shards: json.shards as number,
     replicas: json.replicas as number,
+    minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
     state: json.state as CollectionRecord['state'],

@@ -1,4 +1,5 @@
-import { isBlankUnit, splitsCharacter } from './character-boundary';
+import { isBlankUnit, skipBlank, skipBlankBackward } from './blank';
+import { lastCharacterBoundary, lastSentenceEnd, lastWordBoundary, nextWordBoundary } from './text-boundaries';
 
 /** How a text is cut; lengths in UTF-16 code units, so a chunk never has more code points than that either. */
 export interface ChunkOptions {
@@ -15,126 +16,144 @@ export interface Chunk {
   text: string;
 }
 
-/**
- * Cuts a text into overlapping chunks, in order: at the end of a paragraph, else of a sentence, a line or a word in the
- * second half of a chunk, else where it is full, yet never inside a surrogate pair and hardly ever between a letter and
- * its marks. Everything but white space is in some chunk; no chunk is blank or lies inside another one. A blank text
- * has no chunks. Takes time proportional to the text, whatever is in it.
- */
+/** What is looked at behind the place where a chunk is full: whether a sentence or a paragraph ends there. */
+const LOOK_AHEAD = 64;
+
+/** The chunks of a whole text: as a {@link TextChunker} cuts it. */
 export function* chunkText(text: string, options: ChunkOptions): Generator<Chunk> {
-  const { size } = options;
-  const overlap = Math.min(options.overlap, Math.floor(size / 2));
-  // Chunks that are at least this long make progress of a quarter of the size, which bounds their number.
-  const least = Math.max(Math.ceil(size / 2), overlap + Math.ceil(size / 4));
-  let covered = 0;
-  let rest = skipBlank(text, 0);
-  let start = rest;
-  while (rest < text.length) {
-    let end = endOfChunk(text, start, least, size);
-    if (end <= covered) {
-      // The shared part and a gap, or marks that can't be parted, filled the chunk: it starts with what is new instead.
-      start = rest;
-      end = endOfChunk(text, start, least, size);
+  const chunker = new TextChunker(options);
+  yield* chunker.push(text);
+  yield* chunker.end();
+}
+
+/**
+ * Cuts a text that arrives in parts into overlapping chunks, in order: at the end of a paragraph, else of a sentence, a
+ * line or a word in the second half of a chunk, else where it is full, yet never inside a surrogate pair and hardly ever
+ * inside a character. Everything but white space is in some chunk; no chunk is blank or lies inside another one. A blank
+ * text has no chunks. The chunks do not depend on how the text is parted; they take time proportional to it, whatever
+ * is in it, and what is held is the last part and at most two chunks' worth.
+ */
+export class TextChunker {
+  private readonly size: number;
+  private readonly overlap: number;
+  /** Chunks that are at least this long make progress of a quarter of the size, which bounds their number. */
+  private readonly least: number;
+  /** The text from `base` on; places below are in it. */
+  private text = '';
+  private base = 0;
+  private hasEnded = false;
+  /** The chunk before the next one, unless there is none or it is too far back to share anything. */
+  private previous: { start: number; end: number } | null = null;
+  /** Where what is in no chunk begins; white space is skipped as it is seen. */
+  private rest = 0;
+
+  constructor(options: ChunkOptions) {
+    this.size = options.size;
+    this.overlap = Math.min(options.overlap, Math.floor(options.size / 2));
+    this.least = Math.max(Math.ceil(options.size / 2), this.overlap + Math.ceil(options.size / 4));
+  }
+
+  /** Takes the next part of the text and answers the chunks that nothing behind it can change. Take them all. */
+  *push(part: string): Generator<Chunk> {
+    this.text += part;
+    yield* this.chunks();
+    this.forget();
+  }
+
+  /** The chunks that are left once the text is over. */
+  *end(): Generator<Chunk> {
+    this.hasEnded = true;
+    yield* this.chunks();
+  }
+
+  private *chunks(): Generator<Chunk> {
+    for (;;) {
+      const { text, previous, size } = this;
+      this.rest = skipBlank(text, this.rest);
+      if (this.rest === text.length || (!this.hasEnded && text.length - this.rest < size + LOOK_AHEAD)) return;
+      let start = this.startOfNext();
+      let end = this.endFrom(start);
+      if (previous !== null && end <= previous.end) {
+        // The shared part and a gap, or marks that can't be parted, filled the chunk: it starts with what is new instead.
+        start = this.rest;
+        end = this.endFrom(start);
+      }
+      this.previous = { start, end };
+      this.rest = end;
+      yield { start: this.base + start, end: this.base + end, text: text.slice(start, end) };
     }
-    yield { start, end, text: text.slice(start, end) };
-    covered = end;
-    rest = skipBlank(text, end);
-    const shared = overlap === 0 ? end : startOfOverlap(text, end, overlap);
-    start = shared > start && shared < end && rest - shared < least ? shared : rest;
+  }
+
+  /** Drops what no later chunk can need. */
+  private forget(): void {
+    // Across such a gap nothing is shared.
+    if (this.previous !== null && this.rest - this.previous.end >= this.size) this.previous = null;
+    const { previous } = this;
+    const dropped = previous?.start ?? this.rest;
+    this.text = this.text.slice(dropped);
+    this.base += dropped;
+    this.rest -= dropped;
+    if (previous !== null) this.previous = { start: 0, end: previous.end - dropped };
+  }
+
+  private startOfNext(): number {
+    const { previous, rest, overlap } = this;
+    if (previous === null || overlap === 0) return rest;
+    const shared = previous.start + startOfOverlap(this.text.slice(previous.start, previous.end), overlap);
+    return shared > previous.start && shared < previous.end && rest - shared < this.least ? shared : rest;
+  }
+
+  /** Where the chunk from `start` ends, white space behind it left out; always after `start`, which is not blank. */
+  private endFrom(start: number): number {
+    const { text, size } = this;
+    if (text.length - start <= size) return skipBlankBackward(text, text.length);
+    const window = text.slice(start, start + size + LOOK_AHEAD);
+    return skipBlankBackward(text, start + findCut(window, this.least, size));
   }
 }
 
-/** Where the chunk from `start` ends, white space behind it left out; always after `start`, which is not blank. */
-function endOfChunk(text: string, start: number, least: number, size: number): number {
-  const cut = text.length - start <= size ? text.length : findCut(text, start, start + least, start + size);
-  return skipBlankBackward(text, cut);
-}
-
-/** Kinds of places to cut at, best first. */
-enum Break {
-  paragraph,
-  sentence,
-  line,
-  word,
-}
-
-/** The best place in [from, limit] to end a chunk that would go on, the last one of the best kind; else about `limit`. */
-function findCut(text: string, start: number, from: number, limit: number): number {
-  const found = [-1, -1, -1, -1];
+/**
+ * The best place in [from, limit] to end a chunk that begins with the window and goes on behind it: the last one of the
+ * best kind; without any about `limit`.
+ */
+function findCut(window: string, from: number, limit: number): number {
+  let line = 0;
+  let word = 0;
   for (let at = limit; at >= from; at--) {
-    const kind = breakAt(text, at);
-    if (kind !== null && found[kind] < 0) found[kind] = at;
-    if (kind === Break.paragraph) break;
+    const lineEnds = lineEndsAt(window, at);
+    if (lineEnds === null) continue;
+    if (lineEnds >= 2) return at;
+    if (lineEnds === 1) line ||= at;
+    word ||= at;
   }
-  return found.find((at) => at >= 0) ?? characterBoundary(text, start + 1, limit);
-}
-
-/** What ends just before `at`. */
-function breakAt(text: string, at: number): Break | null {
-  const previous = text.charCodeAt(at - 1);
-  if (isBlankUnit(previous)) return null;
-  if (FULL_WIDTH_ENDS.has(previous)) return isBlankUnit(text.charCodeAt(at)) ? spaceBreak(text, at, Break.sentence) : Break.sentence;
-  if (!isBlankUnit(text.charCodeAt(at))) return null;
-  return spaceBreak(text, at, endsSentence(text, at) ? Break.sentence : Break.word);
-}
-
-/** What the white space from `at` on makes of a break that is at least `kind`: two line ends part paragraphs. */
-function spaceBreak(text: string, at: number, kind: Break): Break {
-  let lines = 0;
-  for (let i = at; i < at + GAP_LOOK_AHEAD && isBlankUnit(text.charCodeAt(i)); i++) {
-    if (text.charCodeAt(i) === LINE_FEED && ++lines === 2) return Break.paragraph;
-  }
-  return lines === 1 ? Math.min(kind, Break.line) : kind;
-}
-
-/** Whether the word that ends at `at` ends a sentence, closing quotes and brackets aside. */
-function endsSentence(text: string, at: number): boolean {
-  let i = at - 1;
-  while (i > at - 4 && CLOSERS.has(text.charCodeAt(i))) i--;
-  return SENTENCE_ENDS.has(text.charCodeAt(i));
+  const sentence = lastSentenceEnd(window, limit);
+  if (sentence >= from) return sentence;
+  if (line > 0 || word > 0) return line || word;
+  const boundary = lastWordBoundary(window, limit);
+  return boundary >= from ? boundary : lastCharacterBoundary(window, limit);
 }
 
 /** White space looked at for a paragraph's end: enough for an indented empty line, and a bound on the work. */
 const GAP_LOOK_AHEAD = 16;
 const LINE_FEED = 10;
-const unitsOf = (characters: string): ReadonlySet<number> => new Set(Array.from(characters, (character) => character.charCodeAt(0)));
-/** Ends of sentences that need no space behind them. */
-const FULL_WIDTH_ENDS = unitsOf('。！？｡');
-const SENTENCE_ENDS = unitsOf('.!?…؟۔।');
-const CLOSERS = unitsOf('"\')]}»”’');
 
-/** Where the next chunk starts to share about `overlap` units before `end`: at a word's start if there is one. */
-function startOfOverlap(text: string, end: number, overlap: number): number {
-  const first = end - overlap;
-  for (let at = first; at < end; at++) {
-    if (isBlankUnit(text.charCodeAt(at - 1)) && !isBlankUnit(text.charCodeAt(at))) return at;
+/** How many line ends (2 for more) are in the white space that begins at `at`; null where none begins. */
+function lineEndsAt(text: string, at: number): number | null {
+  if (!isBlankUnit(text.charCodeAt(at)) || isBlankUnit(text.charCodeAt(at - 1))) return null;
+  let lines = 0;
+  for (let i = at; i < at + GAP_LOOK_AHEAD && lines < 2 && isBlankUnit(text.charCodeAt(i)); i++) {
+    if (text.charCodeAt(i) === LINE_FEED) lines++;
   }
-  return characterBoundary(text, first - overlap, first);
+  return lines;
 }
 
-/** How far back a cut moves to keep a letter with its marks; longer stacks are cut. */
-const CHARACTER_LOOK_BACK = 32;
-
-/** The last p ≤ `limit` that splits no character, or no surrogate pair at least if there is none from `from` on. */
-function characterBoundary(text: string, from: number, limit: number): number {
-  for (let at = limit; at >= Math.max(from, limit - CHARACTER_LOOK_BACK); at--) {
-    if (!splitsCharacter(text, at)) return at;
+/** Where in a chunk the next one starts to share about `overlap` units: at a word's start if there is one; 0: nowhere. */
+function startOfOverlap(chunk: string, overlap: number): number {
+  const first = chunk.length - overlap;
+  for (let at = Math.max(first, 1); at < chunk.length; at++) {
+    if (isBlankUnit(chunk.charCodeAt(at - 1)) && !isBlankUnit(chunk.charCodeAt(at))) return at;
   }
-  return splitsPair(text, limit) ? limit - 1 : limit;
-}
-
-function splitsPair(text: string, at: number): boolean {
-  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
-}
-
-function skipBlank(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && isBlankUnit(text.charCodeAt(at))) at++;
-  return at;
-}
-
-function skipBlankBackward(text: string, from: number): number {
-  let at = from;
-  while (at > 0 && isBlankUnit(text.charCodeAt(at - 1))) at--;
-  return at;
+  if (first <= 0) return 0;
+  const boundary = nextWordBoundary(chunk, first);
+  return boundary < chunk.length ? boundary : lastCharacterBoundary(chunk, first);
 }

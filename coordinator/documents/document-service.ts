@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Config } from '../../shared/config/config';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionsService, DocumentsService, VectorInput, VectorsService, WriteTiming } from '../service';
-import { type Chunk, chunkText } from './chunk';
+import { type Chunk, TextChunker } from './chunk';
+import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
-import { type OpenUpload, UploadJournal } from './upload-journal';
+import { type JournalEntry, UploadJournal } from './upload-journal';
+import { type OtherUploaders, UploadRecovery } from './upload-recovery';
 
 export interface DocumentServiceOptions {
   collections: Pick<CollectionsService, 'get'>;
-  vectors: Pick<VectorsService, 'upsert' | 'delete' | 'fetch'>;
+  vectors: Pick<VectorsService, 'upsert' | 'delete'>;
   store: ClusterStore;
   config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'>;
   clock: Clock;
@@ -25,28 +27,32 @@ export interface DocumentServiceOptions {
  * embedding model to a few seconds.
  */
 const CHUNKS_PER_BATCH = 64;
+/** The same for long chunks: characters per write, if it has more than one chunk. */
+const CHARACTERS_PER_BATCH = 256 * 1024;
+/** Chunk numbers announced in the journal at a time: one write to it for thousands of chunks, few numbers to delete in vain. */
+const CHUNKS_ANNOUNCED = 4096;
+/** Before it writes a batch, an upload makes sure that it is still its own if it has not done so for this long. */
+const CONFIRM_AFTER_MS = 2_000;
 
-/** JSON of a chunk's metadata beside its text: keys, document id, number and a file name of 255 characters, escaped. */
-const METADATA_FRAME_BYTES = 2048;
-/** Most bytes of a UTF-16 code unit in JSON: a control character as \u0000. */
-const JSON_BYTES_PER_UNIT = 6;
-/** The shortest chunks that still make sense, whatever the limit on metadata. */
-const CHUNK_SIZE_MIN = 16;
+const NO_OTHERS: OtherUploaders = { isAlive: () => false, writesMs: 0 };
 
 /**
  * Text documents as chunks: each an item of its own with id `<document id>-chunk-<n>`, its text, and metadata
- * document_id, chunk_index, source and text.
+ * document_id, chunk_index, source and text. A document is cut, embedded and stored batch by batch as it arrives, so
+ * what is held of it is a batch, however long it is.
  *
- * All or nothing: an upload that fails takes back the chunks it has written. A journal entry in the cluster store
- * stands for the upload while it runs; should its process die, or taking back fail, {@link recoverUploads} finishes it.
+ * All or nothing: an upload that fails, be it by a client that goes away, takes back the chunks it has written. A journal
+ * entry in the cluster store stands for the upload while it runs; should its process die, or taking back fail,
+ * {@link recoverUploads} finishes it.
  */
 export class DocumentService implements DocumentsService {
   private readonly journal: UploadJournal;
-  /** Uploads of this process that are under way. */
-  private readonly running = new Set<string>();
+  private readonly recovery: UploadRecovery;
 
   constructor(private readonly options: DocumentServiceOptions) {
+    const { vectors, clock, log, instanceId } = options;
     this.journal = new UploadJournal(options.store);
+    this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
   async upload(
@@ -57,67 +63,60 @@ export class DocumentService implements DocumentsService {
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);
     checkFileType(file.name);
-    const text = await readTextFile(file.content, config.uploadBytesMax);
-    const chunks = chunkText(text, { size: this.chunkSize, overlap: config.chunkOverlap });
-    const first = chunks.next();
+    const batches = batchesOf(readTextFile(file.content, config.uploadBytesMax), { size: chunkSizeWithin(config), overlap: config.chunkOverlap });
+    const first = await batches.next();
     if (first.done === true) throw new QuiverError('invalid_parameter', 'The file is empty');
-    const upload = { documentId: randomUUID(), collection, owner: this.options.instanceId, batchSize: CHUNKS_PER_BATCH };
-    this.running.add(upload.documentId);
-    try {
-      const written = await this.write(upload, { source: storedFileName(file.name), first: first.value, rest: chunks, createdAt });
-      const totalMs = clock.monotonicMs() - startedMs;
-      return { documentId: upload.documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs } };
-    } finally {
-      this.running.delete(upload.documentId);
-    }
+    const documentId = randomUUID();
+    const document = { documentId, collection, createdAt, source: storedFileName(file.name) };
+    const written = await this.recovery.guarded(documentId, () => this.write(document, first.value, batches));
+    return { documentId, chunksCreated: written.count, timing: { ...written.timing, totalMs: clock.monotonicMs() - startedMs } };
   }
 
   /**
-   * Takes back what uploads of dead processes left behind; called at start, and harmless at any time. `isAlive` says
-   * which of the other processes still run. What can't be taken back now stays in the journal for the next call.
+   * Takes back what uploads of dead processes left behind; called at start, and harmless at any time. `others` is about
+   * those that share the store. What can't be taken back now stays in the journal for the next call.
    */
-  async recoverUploads(isAlive: (instanceId: string) => boolean = () => false): Promise<void> {
-    for (const upload of await this.journal.list()) {
-      if (this.running.has(upload.documentId) || (upload.owner !== this.options.instanceId && isAlive(upload.owner))) continue;
-      try {
-        await this.takeBack(upload, await this.countWritten(upload));
-        this.options.log.warn({ documentId: upload.documentId, collection: upload.collection }, 'took back an upload that was cut short');
-      } catch (error) {
-        this.options.log.warn({ documentId: upload.documentId, collection: upload.collection, error }, 'could not take back an upload yet');
-      }
-    }
+  recoverUploads(others: OtherUploaders = NO_OTHERS): Promise<void> {
+    return this.recovery.recover(others);
   }
 
-  /** The configured size, less where metadata as long as allowed could not hold such a text. */
-  private get chunkSize(): number {
-    const { chunkSize, metadataBytesMax } = this.options.config;
-    const fitting = Math.floor((metadataBytesMax - METADATA_FRAME_BYTES) / JSON_BYTES_PER_UNIT);
-    return Math.min(chunkSize, Math.max(fitting, CHUNK_SIZE_MIN));
+  /** Ends what would be tried again later. */
+  close(): void {
+    this.recovery.close();
   }
 
   private async write(
-    upload: OpenUpload,
-    document: { source: string; first: Chunk; rest: Iterator<Chunk>; createdAt: string },
+    document: { documentId: string; collection: string; createdAt: string; source: string },
+    first: Chunk[],
+    rest: AsyncGenerator<Chunk[]>,
   ): Promise<{ count: number; timing: WriteTiming }> {
+    const { documentId, collection, createdAt, source } = document;
+    const { clock } = this.options;
     const timing = { embeddingMs: 0, storageMs: 0, totalMs: 0 };
+    const upload = { documentId, collection, owner: this.options.instanceId, chunksEnd: CHUNKS_ANNOUNCED, takenBackAtMs: null };
+    let entry: JournalEntry = { upload, revision: 0 };
     let count = 0;
-    await this.journal.open(upload);
     try {
-      let chunk: IteratorResult<Chunk, unknown> = { done: false, value: document.first };
-      while (chunk.done !== true) {
-        const batch: VectorInput[] = [];
-        for (; chunk.done !== true && batch.length < upload.batchSize; chunk = document.rest.next()) {
-          batch.push(itemOf(upload.documentId, count + batch.length, document.source, chunk.value.text));
+      entry = await this.journal.put(upload);
+      let confirmedMs = clock.monotonicMs();
+      for (let batch: IteratorResult<Chunk[], unknown> = { done: false, value: first }; batch.done !== true; batch = await rest.next()) {
+        const items = batch.value.map(({ text }, i): VectorInput => chunkItem(documentId, count + i, source, text));
+        if (count + items.length > entry.upload.chunksEnd) {
+          entry = await this.journal.change(entry, { chunksEnd: entry.upload.chunksEnd + CHUNKS_ANNOUNCED });
+          confirmedMs = clock.monotonicMs();
+        } else if (clock.monotonicMs() - confirmedMs > CONFIRM_AFTER_MS) {
+          await this.journal.confirm(entry);
+          confirmedMs = clock.monotonicMs();
         }
-        count += batch.length;
-        const written = await this.options.vectors.upsert(upload.collection, batch);
+        count += items.length;
+        const written = await this.options.vectors.upsert(collection, items);
         timing.embeddingMs += written.timing.embeddingMs;
         timing.storageMs += written.timing.storageMs;
       }
-      await this.checkSameCollection(upload.collection, document.createdAt);
-      await this.journal.close(upload.documentId);
+      await this.checkSameCollection(collection, createdAt);
+      await this.journal.close(entry);
     } catch (error) {
-      await this.takeBackNow(upload, count);
+      await this.recovery.takeBackOwn({ ...entry.upload, chunksEnd: count });
       throw error;
     }
     return { count, timing };
@@ -128,61 +127,26 @@ export class DocumentService implements DocumentsService {
     const now = await this.options.collections.get(collection);
     if (now.createdAt !== createdAt) throw new QuiverError('not_found', `Collection "${collection}" was deleted during the upload`);
   }
+}
 
-  /** After a failure: the caller hears of that one, not of what may go wrong here; the journal keeps what is left to do. */
-  private async takeBackNow(upload: OpenUpload, count: number): Promise<void> {
-    try {
-      await this.takeBack(upload, count);
-    } catch (error) {
-      const facts = { documentId: upload.documentId, collection: upload.collection, error };
-      this.options.log.warn(facts, 'could not take back the chunks of a failed upload; the next start tries again');
+/** The chunks of a text as batches to write, each as soon as it is full; none is empty. */
+async function* batchesOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk[]> {
+  let batch: Chunk[] = [];
+  let characters = 0;
+  for await (const chunk of chunksOf(text, options)) {
+    if (batch.length === CHUNKS_PER_BATCH || (batch.length > 0 && characters + chunk.text.length > CHARACTERS_PER_BATCH)) {
+      yield batch;
+      batch = [];
+      characters = 0;
     }
+    batch.push(chunk);
+    characters += chunk.text.length;
   }
-
-  /** Deletes chunks `count` − 1 down to 0, so that what is left after a crash is still the beginning; then forgets the upload. */
-  private async takeBack(upload: OpenUpload, count: number): Promise<void> {
-    for (let end = count; end > 0; ) {
-      const start = Math.floor((end - 1) / upload.batchSize) * upload.batchSize;
-      const isGone = await isCollectionGone(() => this.options.vectors.delete(upload.collection, chunkIds(upload.documentId, start, end)));
-      if (isGone) break;
-      end = start;
-    }
-    await this.journal.close(upload.documentId);
-  }
-
-  /** An upper bound on the chunks of an upload that are stored: where the first batch begins of which nothing is. */
-  private async countWritten(upload: OpenUpload): Promise<number> {
-    for (let start = 0; ; start += upload.batchSize) {
-      const ids = chunkIds(upload.documentId, start, start + upload.batchSize);
-      let found = 0;
-      const isGone = await isCollectionGone(async () => {
-        found = (await this.options.vectors.fetch(upload.collection, ids, { vectors: false })).length;
-      });
-      if (isGone || found === 0) return start;
-    }
-  }
+  if (batch.length > 0) yield batch;
 }
 
-/** Runs `call`; true if it failed because there is no such collection: then there is nothing to take back in it. */
-async function isCollectionGone(call: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await call();
-    return false;
-  } catch (error) {
-    if (isQuiverError(error) && error.kind === 'not_found') return true;
-    throw error;
-  }
-}
-
-function itemOf(documentId: string, index: number, source: string, text: string): VectorInput {
-  const metadata = JSON.stringify({ document_id: documentId, chunk_index: index, source, text });
-  return { externalId: chunkId(documentId, index), source: { text }, metadata, text };
-}
-
-function chunkIds(documentId: string, start: number, end: number): string[] {
-  return Array.from({ length: end - start }, (_, i) => chunkId(documentId, start + i));
-}
-
-function chunkId(documentId: string, index: number): string {
-  return `${documentId}-chunk-${index}`;
+async function* chunksOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk> {
+  const chunker = new TextChunker(options);
+  for await (const part of text) yield* chunker.push(part);
+  yield* chunker.end();
 }

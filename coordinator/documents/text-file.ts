@@ -16,22 +16,20 @@ export function storedFileName(name: string): string {
 }
 
 /**
- * Reads a UTF-8 text file as it arrives; a byte order mark is dropped. QuiverErrors: `limit_exceeded` as soon as there
+ * The text of a UTF-8 file as it arrives; a byte order mark is dropped. QuiverErrors: `limit_exceeded` as soon as there
  * are more than `bytesMax` bytes, `invalid_parameter` at the first byte that is not UTF-8.
  */
-export async function readTextFile(content: AsyncIterable<Buffer>, bytesMax: number): Promise<string> {
+export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const parts: string[] = [];
   let bytes = 0;
   for await (const part of content) {
     bytes += part.length;
     if (bytes > bytesMax) {
       throw new QuiverError('limit_exceeded', `The file is larger than MAX_UPLOAD_BYTES (${bytesMax} bytes)`);
     }
-    parts.push(decode(() => decoder.decode(part, { stream: true })));
+    yield decode(() => decoder.decode(part, { stream: true }));
   }
-  parts.push(decode(() => decoder.decode()));
-  return parts.join('');
+  yield decode(() => decoder.decode());
 }
 
 function decode(read: () => string): string {

@@ -1,4 +1,5 @@
-import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
 
 const PREFIX = '/q/uploads/';
 
@@ -6,30 +7,72 @@ const PREFIX = '/q/uploads/';
 export interface OpenUpload {
   documentId: string;
   collection: string;
-  /** The process that runs it. */
+  /** The process that runs it, or that takes it back. */
   owner: string;
-  /** Chunks are written in order, this many at a time, each batch after the one before it is durable. */
-  batchSize: number;
+  /** Chunks of this number and above were never sent to be stored. */
+  chunksEnd: number;
+  /** Wall-clock time at which another process than its own took it back, whose last writes may have been under way; else null. */
+  takenBackAtMs: number | null;
+}
+
+/** An upload as the journal has it now. */
+export interface JournalEntry {
+  upload: OpenUpload;
+  revision: number;
 }
 
 /**
- * Remembers open uploads in the cluster store, so that the chunks of one that a crash cut short can be taken back. An
- * entry is there before the first chunk is written and until the last one is, or all are deleted again.
+ * Remembers open uploads in the cluster store, so that any process can take back the chunks of one that a crash cut
+ * short. An entry is there before the first chunk is written and until the last one is, or all are deleted again. Who
+ * changes it names what it was: a process that was taken for dead finds its upload gone and cannot complete it.
+ * Errors: those of the store; unavailable for an entry that another process has changed.
  */
 export class UploadJournal {
   constructor(private readonly store: ClusterStore) {}
 
-  async open(upload: OpenUpload): Promise<void> {
-    const { documentId, ...facts } = upload;
-    await this.store.transact([], [{ type: 'put', key: PREFIX + documentId, value: JSON.stringify(facts) }]);
+  /** Writes the entry whatever there was: for a new upload, and for one that is to be taken back by its own process. */
+  async put(upload: OpenUpload): Promise<JournalEntry> {
+    const result = await this.store.transact([], [{ type: 'put', key: keyOf(upload), value: valueOf(upload) }]);
+    return result.applied ? { upload, revision: result.revision } : lost();
   }
 
-  async close(documentId: string): Promise<void> {
-    await this.store.transact([], [{ type: 'delete', key: PREFIX + documentId }]);
+  async change(entry: JournalEntry, change: Partial<OpenUpload>): Promise<JournalEntry> {
+    const upload = { ...entry.upload, ...change };
+    const key = keyOf(upload);
+    const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: valueOf(upload) }]);
+    return result.applied ? { upload, revision: result.revision } : lost();
   }
 
-  async list(): Promise<OpenUpload[]> {
+  /** Resolves if the entry is still as it was. */
+  async confirm(entry: JournalEntry): Promise<void> {
+    const found = await this.store.get(keyOf(entry.upload));
+    if (found?.revision !== entry.revision) lost();
+  }
+
+  async close(entry: JournalEntry): Promise<void> {
+    const key = keyOf(entry.upload);
+    const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'delete', key }]);
+    if (!result.applied) lost();
+  }
+
+  async list(): Promise<JournalEntry[]> {
     const { entries } = await this.store.list(PREFIX);
-    return entries.map(({ key, value }) => ({ ...(JSON.parse(value) as Omit<OpenUpload, 'documentId'>), documentId: key.slice(PREFIX.length) }));
+    return entries.map(({ key, value, revision }: StoreEntry) => ({
+      upload: { ...(JSON.parse(value) as Omit<OpenUpload, 'documentId'>), documentId: key.slice(PREFIX.length) },
+      revision,
+    }));
   }
+}
+
+function keyOf(upload: OpenUpload): string {
+  return PREFIX + upload.documentId;
+}
+
+function valueOf(upload: OpenUpload): string {
+  const { documentId, ...facts } = upload;
+  return JSON.stringify(facts);
+}
+
+function lost(): never {
+  throw new QuiverError('unavailable', 'the upload stood still for so long that it was taken back; it may be sent again');
 }

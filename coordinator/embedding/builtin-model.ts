@@ -1,5 +1,5 @@
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
-import type { EmbeddingModel } from './embedding-provider';
+import type { EmbeddingKind, EmbeddingModel } from './embedding-provider';
 import { mixHash } from './feature-hash';
 import { visitFeatures } from './lexical-features';
 
@@ -33,7 +33,7 @@ export class BuiltinModel implements EmbeddingModel {
     this.analyser = options.analyser ?? defaultAnalyser;
   }
 
-  async embed(texts: string[], options: { dim: number; kind: 'query' | 'passage' }): Promise<Float32Array[]> {
+  async embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
     const vectors: Float32Array[] = [];
     let work = 0;
     for (const text of texts) {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { EmbeddingModel } from './embedding-provider';
+import type { EmbeddingKind, EmbeddingModel } from './embedding-provider';
 
 /** Bytes of query vectors kept per model: some 5,000 queries of 384 dimensions with their texts. */
 const CACHE_BYTES = 16 * 1024 * 1024;
@@ -26,7 +26,11 @@ export class CachingModel implements EmbeddingModel {
     return this.model.dim;
   }
 
-  async embed(texts: string[], options: { dim: number; kind: 'query' | 'passage' }): Promise<Float32Array[]> {
+  close(): Promise<void> {
+    return this.model.close?.() ?? Promise.resolve();
+  }
+
+  async embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
     if (options.kind === 'passage') return this.model.embed(texts, options);
     const keys = texts.map((text) => `${options.dim} ${text}`);
     const known = keys.map((key) => this.queries.get(key));

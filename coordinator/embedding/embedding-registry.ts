@@ -18,6 +18,8 @@ export interface EmbeddingRegistryOptions {
   loader: EmbeddingModelLoader | null;
   log: Pick<Logger, 'warn'>;
   clock: Clock;
+  /** Longest that a call waits for a model that is being loaded, in milliseconds; loading goes on. */
+  patienceMs: number;
 }
 
 /** A model that could not be loaded is tried again only after this long: each try may mean a download that times out. */
@@ -36,16 +38,54 @@ export class EmbeddingRegistry implements EmbeddingProvider {
 
   constructor(private readonly options: EmbeddingRegistryOptions) {}
 
+  /**
+   * Waits for the first try, however long it takes while it gets on: a process that starts is not ready before. Later
+   * tries go on beside the calls, which get `builtin` meanwhile.
+   */
   async defaultModel(): Promise<EmbeddingModel> {
+    const { configured } = this.options;
+    const hasFailed = this.failures.has(configured);
+    const opening = this.open(configured);
     try {
-      return await this.model(this.options.configured);
+      if (!hasFailed) return await opening;
+      const opened = await Promise.race([opening, new Promise<null>((resolve) => setImmediate(resolve, null))]);
+      if (opened !== null) return opened;
+      opening.catch(() => undefined);
     } catch (error) {
       this.warnOnce(error);
-      return this.builtin;
+    }
+    return this.builtin;
+  }
+
+  async model(name: string): Promise<EmbeddingModel> {
+    const opening = this.open(name);
+    const { patienceMs } = this.options;
+    let timer: NodeJS.Timeout | undefined;
+    const impatience = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } }));
+      }, patienceMs);
+    });
+    try {
+      return await Promise.race([opening, impatience]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
-  model(name: string): Promise<EmbeddingModel> {
+  /** Closes every model that was opened; for the end of the process. */
+  async close(): Promise<void> {
+    await Promise.all([...this.models.values()].map(async (loading) => (await loading.catch(() => null))?.close?.()));
+  }
+
+  status(): { configured: string; active: string; fallbackReason: string | null } {
+    const { configured } = this.options;
+    const failure = this.failures.get(configured);
+    if (failure === undefined) return { configured, active: configured, fallbackReason: null };
+    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message };
+  }
+
+  private open(name: string): Promise<EmbeddingModel> {
     if (name === BUILTIN_MODEL) return Promise.resolve(this.builtin);
     const known = this.models.get(name);
     if (known !== undefined) return known;
@@ -54,13 +94,6 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     const loading = this.load(name);
     this.models.set(name, loading);
     return loading;
-  }
-
-  status(): { configured: string; active: string; fallbackReason: string | null } {
-    const { configured } = this.options;
-    const failure = this.failures.get(configured);
-    if (failure === undefined) return { configured, active: configured, fallbackReason: null };
-    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message };
   }
 
   private async load(name: string): Promise<EmbeddingModel> {

@@ -1,4 +1,4 @@
-import type { ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
+import type { FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } from '../service';
 import type { VectorFormat } from './body/vector-format';
 
 /**
@@ -15,10 +15,17 @@ export function scoreJson(score: number): string {
 export function hitsJson(hits: readonly ScoredHit[]): string {
   let json = '[';
   for (let i = 0; i < hits.length; i++) {
-    const { externalId, score, metadata } = hits[i];
-    json += `${i === 0 ? '' : ','}{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}}`;
+    const { externalId, score, metadata, explanation } = hits[i];
+    const more = explanation === undefined ? '' : explanationMembers(explanation);
+    json += `${i === 0 ? '' : ','}{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${more}}`;
   }
   return `${json}]`;
+}
+
+/** A hit's places in the lists that were fused, with a comma before each. */
+function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedPlaces): string {
+  const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
+  return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
 }
 
 /** Hits with their text, as the query endpoint gives them. */

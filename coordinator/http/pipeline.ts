@@ -13,6 +13,7 @@ import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
+import { UPLOAD_HELD_BYTES } from './upload-form';
 
 export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
@@ -116,9 +117,9 @@ export class Pipeline {
   private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
     if (endpoint.body.type === 'none') return 0;
     const announced = announcedLength(request);
-    const { bodyBytesMax, uploadBytesMax } = this.parts.limits;
-    // Forms are not counted as they arrive; of one without a length the worst is assumed.
-    if (endpoint.body.type === 'form') return announced === 'chunked' ? uploadBytesMax : Math.min(announced, uploadBytesMax);
+    const { bodyBytesMax } = this.parts.limits;
+    // Forms are not counted as they arrive: whatever their size, they hold no more than this.
+    if (endpoint.body.type === 'form') return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
     if (announced === 'chunked') return 0;
     if (announced > bodyBytesMax) throw bodyTooLarge(bodyBytesMax);
     return announced;

@@ -1,44 +1,84 @@
 import busboy from 'busboy';
 import type { IncomingMessage } from 'node:http';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { z } from 'zod';
-import { QuiverError } from '../../shared/errors/quiver-error';
-import { ClientGone } from './body/read-body';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { announcedLength, ClientGone } from './body/read-body';
 import { uploadFields } from './schema/document-schemas';
 import { validate } from './schema/issue';
+import { SpooledFile } from './spooled-file';
 
 /** A form here has three fields; the rest is room for what clients add, and bounds what they may cost. */
 const FORM_BOUNDS = { fields: 32, fieldSize: 4096, fieldNameSize: 256, parts: 40, headerPairs: 32 };
 
+/** What of a form's length may be something else than its file: its fields, their headers and boundaries. */
+const FORM_FRAME_BYTES = 1024 * 1024;
+
+/** What an upload may hold in memory while it runs: what waits for its turn, and a batch of chunks with their vectors. */
+export const UPLOAD_HELD_BYTES = 4 * 1024 * 1024;
+
+/** A form whose file may still be on its way. To be closed, whatever happens. */
 export interface UploadForm {
-  fields: z.output<typeof uploadFields>;
   file: {
     /** The last part of the name that the client gave; "" without one. */
     name: string;
+    /**
+     * Ends when the whole form has arrived and nothing in it is wrong. Errors: limit_exceeded, schema_violation,
+     * ClientGone, also for a client that goes away when it has sent everything.
+     */
     content: AsyncIterable<Buffer>;
   };
+  /** The fields; until the content is over, those that came before the file, which collection_name is among. */
+  fields(): z.output<typeof uploadFields>;
+  /** Lets go of the request, the rest of which is unread, and of what is held. */
+  close(): Promise<void>;
 }
 
 /**
- * Reads an upload form, its fields in any order. The file is held in memory, at most `uploadBytesMax` bytes of it, until
- * the form is over: only then is it known that no field is wrong, and a refused form must store nothing.
+ * Opens an upload form: resolves as soon as the file begins and its collection is known. Where collection_name comes
+ * behind the file, that is when the form is over. What arrives faster than the content is read waits in memory and
+ * beyond {@link SpooledFile}'s bound on disk, so a slow reader holds up neither the client nor the memory.
  *
  * Errors: schema_violation for a missing field or another kind of body; limit_exceeded for a larger file; ClientGone.
- * After an error the rest of the body is unread.
  */
-export async function readUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number }): Promise<UploadForm> {
+export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number }): Promise<UploadForm> {
   const { uploadBytesMax } = limits;
-  const fields: Record<string, string> = Object.create(null);
-  let fileName: string | null = null;
-  const pieces: Buffer[] = [];
-
+  const announced = announcedLength(request);
+  if (announced !== 'chunked' && announced > uploadBytesMax + FORM_FRAME_BYTES) throw fileTooLarge(uploadBytesMax);
   const parser = openParser(request);
-  await new Promise<void>((resolve, reject) => {
+  const spool = new SpooledFile();
+  const given: Record<string, string> = Object.create(null);
+  let fields: z.output<typeof uploadFields> | null = null;
+  let fileName: string | null = null;
+  let spooled: Promise<void> = Promise.resolve();
+  let fail: (error: unknown) => void = () => undefined;
+  const clientGone = (): void => fail(new ClientGone());
+  const { socket } = request;
+  const close = async (): Promise<void> => {
+    socket.off('close', clientGone);
+    request.unpipe(parser);
+    parser.destroy();
+    await spool.close();
+  };
+
+  const opened = new Promise<void>((resolve, reject) => {
+    fail = (error) => {
+      spool.fail(error);
+      reject(error);
+    };
+    const check = (next: () => void): void => {
+      try {
+        fields = validate(uploadFields, given, 'body');
+        next();
+      } catch (error) {
+        fail(error);
+      }
+    };
     // Of two the caller means both, or is not sure which: neither may be dropped in silence.
-    const refuseTwice = (name: string) => reject(new QuiverError('schema_violation', `${name} is given twice: send one`));
+    const refuseTwice = (name: string): void => fail(new QuiverError('schema_violation', `${name} is given twice: send one`));
     parser.on('field', (name, value) => {
-      if (name in fields && name in uploadFields.shape) refuseTwice(name);
-      fields[name] = value;
+      if (name in given && name in uploadFields.shape) refuseTwice(name);
+      given[name] = value;
     });
     parser.on('file', (name, stream, info) => {
       // The parser reports the error of a part itself.
@@ -49,32 +89,48 @@ export async function readUploadForm(request: IncomingMessage, limits: { uploadB
         return;
       }
       fileName = info.filename ?? '';
-      let size = 0;
-      stream.on('data', (piece: Buffer) => {
-        size += piece.length;
-        if (size <= uploadBytesMax) pieces.push(piece);
-        else reject(new QuiverError('limit_exceeded', `file exceeds the maximum of ${uploadBytesMax} bytes (MAX_UPLOAD_BYTES)`));
-      });
+      spooled = spoolFile(stream, spool, uploadBytesMax).catch((error: unknown) => fail(isQuiverError(error) ? error : invalidForm(error)));
+      if ('collection_name' in given) check(resolve);
     });
-    parser.on('close', resolve);
-    parser.on('error', (error) => reject(new QuiverError('schema_violation', `body is not a valid form: ${(error as Error).message}`)));
-    parser.on('partsLimit', () => reject(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.parts} parts`)));
-    parser.on('fieldsLimit', () => reject(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.fields} fields`)));
-    request.on('close', () => {
-      if (!request.complete) reject(new ClientGone());
+    parser.on('close', () => {
+      void spooled.then(() =>
+        check(() => {
+          if (fileName === null) throw new QuiverError('schema_violation', given.file === undefined ? 'file is required' : 'file must be a file, with a file name');
+          spool.complete();
+          resolve();
+        }),
+      );
     });
+    parser.on('error', (error) => fail(invalidForm(error)));
+    parser.on('partsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.parts} parts`)));
+    parser.on('fieldsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.fields} fields`)));
+    socket.on('close', clientGone);
     request.pipe(parser);
-  }).catch((error: unknown) => {
-    request.unpipe(parser);
-    parser.destroy();
-    throw error;
   });
-
-  const checked = validate(uploadFields, fields, 'body');
-  if (fileName === null) {
-    throw new QuiverError('schema_violation', fields.file === undefined ? 'file is required' : 'file must be a file, with a file name');
+  try {
+    await opened;
+  } catch (error) {
+    await close();
+    throw error;
   }
-  return { fields: checked, file: { name: fileName, content: inOrder(pieces) } };
+  return {
+    file: { name: fileName ?? '', content: spool.content() },
+    fields: () => fields as z.output<typeof uploadFields>,
+    close,
+  };
+}
+
+async function spoolFile(stream: Readable, spool: SpooledFile, bytesMax: number): Promise<void> {
+  let size = 0;
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > bytesMax) throw fileTooLarge(bytesMax);
+    await spool.append(piece);
+  }
+}
+
+function fileTooLarge(bytesMax: number): QuiverError {
+  return new QuiverError('limit_exceeded', `file exceeds the maximum of ${bytesMax} bytes (MAX_UPLOAD_BYTES)`);
 }
 
 function openParser(request: IncomingMessage): busboy.Busboy & Writable {
@@ -88,10 +144,10 @@ function openParser(request: IncomingMessage): busboy.Busboy & Writable {
   try {
     return busboy({ headers: request.headers, limits: FORM_BOUNDS, defParamCharset: 'utf8' });
   } catch (error) {
-    throw new QuiverError('schema_violation', `body is not a valid form: ${(error as Error).message}`);
+    throw invalidForm(error);
   }
 }
 
-async function* inOrder(pieces: Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces;
+function invalidForm(error: unknown): QuiverError {
+  return new QuiverError('schema_violation', `body is not a valid form: ${(error as Error).message}`);
 }

@@ -1,4 +1,5 @@
 import type { Hit } from '../../shared/shard/shard-client';
+import type { FusedPlaces, ScoredHit } from '../service';
 import { compareHits } from './hit-order';
 
 /** The constant of Reciprocal Rank Fusion as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
@@ -18,10 +19,11 @@ export function fusionDepth(places: number): number {
  * score = alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), ranks from 1, no term for a list that the
  * item is not in. A list of weight 0 counts as empty: what is only in it would score 0, and so alpha 1 is exactly the
  * order of the vector list and alpha 0 that of the keyword list.
- * Answers places `offset` to `offset + k` in the order of answers.
+ * Answers places `offset` to `offset + k` in the order of answers, each with its places in the two lists if `explain` is set.
  */
-export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, alpha: number, offset: number, k: number): Hit[] {
-  const fused = new Map<string, Hit>();
+export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, page: { alpha: number; offset: number; k: number; explain?: boolean | undefined }): ScoredHit[] {
+  const { alpha, offset, k, explain = false } = page;
+  const fused = new Map<string, ScoredHit>();
   if (alpha > 0) {
     lists.vector.forEach(({ externalId, metadata }, i) => fused.set(externalId, { externalId, score: alpha / (RANK_CONSTANT + i + 1), metadata }));
   }
@@ -33,5 +35,25 @@ export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, alpha: number, of
       else found.score += score;
     });
   }
-  return [...fused.values()].sort(compareHits).slice(offset, offset + k);
+  const hits = [...fused.values()].sort(compareHits).slice(offset, offset + k);
+  return explain ? explained(hits, { vector: alpha > 0 ? lists.vector : [], keyword: alpha < 1 ? lists.keyword : [] }) : hits;
+}
+
+function explained(hits: ScoredHit[], lists: { vector: Hit[]; keyword: Hit[] }): ScoredHit[] {
+  const vector = placesOf(lists.vector);
+  const keyword = placesOf(lists.keyword);
+  return hits.map((hit) => {
+    const [inVector, inKeyword] = [vector.get(hit.externalId), keyword.get(hit.externalId)];
+    const explanation: FusedPlaces = {
+      vectorRank: inVector?.rank ?? null,
+      vectorScore: inVector?.score ?? null,
+      keywordRank: inKeyword?.rank ?? null,
+      keywordScore: inKeyword?.score ?? null,
+    };
+    return { ...hit, explanation };
+  });
+}
+
+function placesOf(list: Hit[]): Map<string, { rank: number; score: number }> {
+  return new Map(list.map(({ externalId, score }, i) => [externalId, { rank: i + 1, score }]));
 }

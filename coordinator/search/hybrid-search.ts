@@ -2,6 +2,7 @@ import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, Hit, SearchEffort, ShardClient } from '../../shared/shard/shard-client';
 import { defaultAnalyser, queryTerms } from '../../shared/text/analyser';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import type { ScoredHit } from '../service';
 import { fuse, fusionDepth } from './fusion';
 import { sumStatistics } from './keyword-statistics';
 import { mergeHits } from './merge';
@@ -17,6 +18,8 @@ export interface HybridRequest {
   /** Weight of the vector list, 0 to 1. */
   alpha: number;
   filter: Filter | null;
+  /** Whether hits tell their places in the two lists. */
+  explain?: boolean | undefined;
 }
 
 /**
@@ -33,13 +36,13 @@ export class HybridSearch {
   }
 
   /** Places `offset` to `offset + k`; what is in neither list is not among them. */
-  async search(collection: ShardedCollection, request: HybridRequest, call: CallOptions): Promise<Hit[]> {
+  async search(collection: ShardedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
     const depth = fusionDepth(request.offset + request.k);
     const [vector, keyword] = await Promise.all([
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
       request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),
     ]);
-    return fuse({ vector, keyword }, request.alpha, request.offset, request.k);
+    return fuse({ vector, keyword }, request);
   }
 
   private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {

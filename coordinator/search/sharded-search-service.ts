@@ -14,6 +14,7 @@ import { vectorNotFound } from '../vectors/vector-not-found';
 import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
+import { atLeast } from './min-score';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
@@ -56,7 +57,7 @@ export class ShardedSearchService implements SearchService {
     const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
-    return { hits, totalCount, timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   /** All texts are embedded in one call, then all queries run at once. */
@@ -74,7 +75,7 @@ export class ShardedSearchService implements SearchService {
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
     const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, call)));
-    return { results: results.map(({ hits }) => hits), timing: this.timingFrom(startMs, embeddedMs) };
+    return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   /** A list of weight 0 is not asked for: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
@@ -88,7 +89,7 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
     const hits = await this.hybrid.search(collection, { ...request, vector }, call);
-    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   /** A candidate named twice counts once; one that is not there is left out. */
@@ -132,7 +133,10 @@ export class ShardedSearchService implements SearchService {
     return scoreOf('cosine', first.vector, second.vector);
   }
 
-  async query(name: string, request: { text: string; k: number; filter: Filter | null }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+  async query(
+    name: string,
+    request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined },
+  ): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -140,7 +144,7 @@ export class ShardedSearchService implements SearchService {
     const vector = await this.embedOne(collection, request);
     const embeddedMs = this.clock.monotonicMs();
     const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
-    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
   private async nearest(

@@ -9,6 +9,7 @@ import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, VectorInput, VectorsService, VectorView, WriteTiming } from '../service';
 import { checkDimension } from './dimension-check';
+import { deleteMatching } from './filtered-delete';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
@@ -74,6 +75,12 @@ export class ShardedVectorsService implements VectorsService {
       deleted: distinct.filter((_, i) => outcomes[i] === 'deleted'),
       notFound: distinct.filter((_, i) => outcomes[i] !== 'deleted'),
     };
+  }
+
+  async deleteByFilter(name: string, filter: Filter): Promise<{ deletedCount: number }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    return { deletedCount: await deleteMatching({ shards: this.shards, scatter: this.scatter }, collection, filter, call) };
   }
 
   async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {

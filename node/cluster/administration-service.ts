@@ -1,17 +1,19 @@
-import type { NodeReport } from '../../shared/cluster/node-report';
+import type { NodeReport, ReplicaDigest } from '../../shared/cluster/node-report';
 import type { Logger } from '../../shared/logs/logger';
-import { administrationDefinition, type WireReport } from '../../shared/rpc/administration';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
+import type { ShardId } from '../../shared/shard/shard-client';
 
-/** The service by which coordinators ask a node for its report. */
-export function administrationService(parts: { report: () => Promise<NodeReport>; log: Logger }): RpcService {
-  return new QuestionService<{ id: number; probe: boolean }, WireReport>({
+/** The service by which a node is asked for its report, and for the digest of a replica: null where it has none. */
+export function administrationService(parts: { report: () => Promise<NodeReport>; digest: (id: ShardId) => Promise<ReplicaDigest | null>; log: Logger }): RpcService {
+  return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
-    answer: async ({ probe }) => {
-      if (probe) return { report: null };
+    answer: async ({ probe, digestOf }) => {
+      if (probe) return { report: null, digest: null };
+      if (digestOf) return { report: null, digest: await parts.digest(digestOf) };
       const { shards } = await parts.report();
-      return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) } };
+      return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };
     },
     onError: (error) => parts.log.warn({ error }, 'a report failed'),
   });

@@ -1,4 +1,4 @@
-import type { ReplicaReport } from '../../shared/cluster/node-report';
+import type { ReplicaDigest, ReplicaReport } from '../../shared/cluster/node-report';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { Replica } from '../replication/replica';
 import type { Shard } from '../shard/shard';
@@ -9,6 +9,8 @@ export interface HostedReplica {
   readonly replica: Replica;
   /** The shard changes when a copy takes its place. */
   readonly shard: Shard;
+  /** What it holds, read from its store while writes go on. Errors: storage_failed. */
+  digest(): Promise<ReplicaDigest>;
   /** Stops taking part and closes the shard with a checkpoint, or without one when its data are to be removed. */
   close(reason: 'closed' | 'dropped'): Promise<void>;
 }

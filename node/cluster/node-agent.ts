@@ -33,6 +33,8 @@ interface Place {
   retry: NodeJS.Timeout | null;
   retryMs: number;
   leaving: boolean;
+  /** It failed, or could not be opened, and has not been opened since. */
+  isFailing: boolean;
 }
 
 export interface NodeAgentOptions {
@@ -44,6 +46,8 @@ export interface NodeAgentOptions {
   openReplica: (spec: ShardSpec, epoch: number) => Promise<HostedReplica>;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
+  /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
+  tellFailures: (paths: string[]) => void;
   clock: Clock;
   log: Logger;
 }
@@ -155,6 +159,7 @@ export class NodeAgent implements ReplicationReceiver {
     const hosted = place?.hosted;
     if (place === undefined || !hosted) return;
     place.hosted = null;
+    this.noteFailure(place, true);
     place.opening = hosted.close('closed').catch((error: unknown) => this.options.log.error({ error, ...id }, 'a failed replica did not close'));
     void place.opening.then(() => {
       place.opening = null;
@@ -169,7 +174,7 @@ export class NodeAgent implements ReplicationReceiver {
       const isMine = value.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
       if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
-        place = { spec: value.spec, hosted: null, opening: null, retry: null, retryMs: REOPEN_MS, leaving: false };
+        place = { spec: value.spec, hosted: null, opening: null, retry: null, retryMs: REOPEN_MS, leaving: false, isFailing: false };
         this.places.set(key, place);
         this.cancelRemoval(key);
         this.open(place);
@@ -195,6 +200,7 @@ export class NodeAgent implements ReplicationReceiver {
         if (place.leaving || this.closed) return hosted.close('closed');
         place.hosted = hosted;
         place.retryMs = REOPEN_MS;
+        this.noteFailure(place, false);
         const known = this.assignments.get(assignmentPath(place.spec));
         if (known !== null) this.tell(place, known.value, known.revision);
         this.wake();
@@ -203,9 +209,16 @@ export class NodeAgent implements ReplicationReceiver {
       (error: unknown) => {
         place.opening = null;
         this.options.log.error({ error, ...place.spec, retryMs: place.retryMs }, 'a replica cannot be opened; it is tried again');
+        this.noteFailure(place, true);
         this.retry(place);
       },
     );
+  }
+
+  /** Others may lead the shard meanwhile. */
+  private noteFailure(place: Place, isFailing: boolean): void {
+    place.isFailing = isFailing;
+    this.options.tellFailures([...this.places].filter(([, one]) => one.isFailing).map(([path]) => path));
   }
 
   private retry(place: Place): void {
@@ -228,6 +241,7 @@ export class NodeAgent implements ReplicationReceiver {
   private async closePlace(key: string, place: Place, reason: 'closed' | 'dropped'): Promise<void> {
     this.places.delete(key);
     place.leaving = true;
+    this.noteFailure(place, false);
     if (place.retry !== null) clearTimeout(place.retry);
     await place.opening;
     await place.hosted?.close(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -7,6 +8,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
 import { RocksReplicaStorage } from '../replication/rocks-replica-storage';
+import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
 import { Shard } from '../shard/shard';
 import type { ShardOptions } from '../shard/shard-options';
@@ -92,6 +94,10 @@ export class ReplicatedShard implements HostedReplica {
 
   get shard(): Shard {
     return this.data.shard;
+  }
+
+  digest(): Promise<ReplicaDigest> {
+    return digestOf(this.data.store);
   }
 
   /** The store, for a copy of it; `release` lets the log be trimmed again. */

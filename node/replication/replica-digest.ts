@@ -1,21 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
-
-/** What a replica holds at one point of its log: equal for two replicas that applied the same entries. */
-export interface ReplicaDigest {
-  appliedSequence: number;
-  items: number;
-  /** 64 hexadecimal digits each. Every item with its id, stamp, metadata, text and vector. */
-  content: string;
-  /** The insertion order. */
-  order: string;
-  /** What sessions have written and given up. */
-  sessions: string;
-}
 
 const MASK = (1n << 64n) - 1n;
 

@@ -36,7 +36,7 @@ export class ShardItems {
 
   /** Errors: unavailable when the items change faster than they can be read. */
   async fetch(request: { externalIds: string[]; vectors: boolean }): Promise<(StoredItem | null)[]> {
-    const found = await this.read(request.externalIds, request.vectors);
+    const found = await this.read(request.externalIds, request);
     return found.map((entry) => entry?.item ?? null);
   }
 
@@ -56,7 +56,7 @@ export class ShardItems {
       });
       while (candidates.length > 0 && items.length < request.limit) {
         const places = candidates.splice(0, request.limit - items.length);
-        const found = await this.read(places.map(({ externalId }) => externalId), request.vectors);
+        const found = await this.read(places.map(({ externalId }) => externalId), request);
         found.forEach((entry, i) => {
           if (entry === null || entry.item.stamp !== places[i].stamp) return;
           const isNewer = entry.recno > lastRecno;
@@ -89,15 +89,15 @@ export class ShardItems {
   }
 
   /** The items as they are now, null where absent; text, vector and metadata of each are of one version. */
-  private async read(externalIds: string[], vectors: boolean): Promise<(ReadItem | null)[]> {
+  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
     let left = externalIds.map((_, i) => i);
     for (let round = 1; left.length > 0; round++) {
       if (round > ROUNDS_MAX) throw new QuiverError('unavailable', 'the items change faster than they can be read; the call may be retried');
       const known = left.map((i) => ({ i, slot: indexes.directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
-      const withText = known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
-      const items = this.itemsAt(known.map(({ slot }) => slot), vectors);
+      const withText = parts.texts === false ? [] : known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
+      const items = this.itemsAt(known.map(({ slot }) => slot), parts.vectors);
       known.forEach(({ i }, n) => (found[i] = items[n]));
       if (withText.length === 0) break;
       const texts = await records.readTexts(withText.map((i) => (found[i] as ReadItem).recno));

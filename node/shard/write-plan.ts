@@ -1,4 +1,6 @@
+import { matches } from '../../shared/filter/matches';
 import type { UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { parsedMetadata } from './shard-indexes';
 
 /** What is stored of an item before a batch. */
 export interface PriorItem {
@@ -47,6 +49,7 @@ export function planWrites(requests: WriteOperation[][], priorOf: (externalId: s
       states.set(externalId, state);
       const existed = state.now !== null;
       if (operation.type === 'delete') {
+        if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
         state.now = null;
         return existed ? 'deleted' : 'absent';
       }

@@ -9,6 +9,11 @@ export const NODE_INTENTS_PREFIX = '/q/node-intents/';
  * its session and be cut off from those who need it.
  */
 export const SUSPICIONS_PREFIX = '/q/suspicions/';
+/**
+ * By node, the paths of the shards (assignmentPath) whose replica there failed or can't be opened, as a JSON list; living as
+ * long as that is so. Such a node answers and holds its session, and must not lead these shards.
+ */
+export const FAILURES_PREFIX = '/q/failed-replicas/';
 /** The coordinator that places shards; lives as long as its session. */
 export const CONTROLLER_PATH = '/q/controller';
 
@@ -25,9 +30,9 @@ export interface NodeMember {
   pid: number;
   /** ISO 8601, UTC. */
   startedAt: string;
-  /** Bytes that its disk may still take and those its shards use; 0 capacity: unknown. */
+  /** The size of the disk under its data folder, and what that may still take: told again when it has changed by a hundredth. 0: unknown. */
+  diskBytes: number;
   freeBytes: number;
-  usedBytes: number;
 }
 
 export interface CoordinatorMember {

@@ -26,3 +26,15 @@ export interface PeerReport {
   /** Of a replica that is catching up: 0–1; 1 when it holds all. */
   progress: number;
 }
+
+/** What a replica holds at one point of its log: equal for two replicas that applied the same entries. */
+export interface ReplicaDigest {
+  appliedSequence: number;
+  items: number;
+  /** 64 hexadecimal digits each. Every item with its id, stamp, metadata, text and vector. */
+  content: string;
+  /** The insertion order. */
+  order: string;
+  /** What sessions have written and given up. */
+  sessions: string;
+}

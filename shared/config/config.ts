@@ -21,6 +21,13 @@ export interface Config {
   kMax: number;
   queryLengthMax: number;
   embeddingModel: string;
+  embeddingDtype: string;
+  /** '' : `models` in `dataDir`. */
+  embeddingCacheDir: string;
+  /** 'true' or 'false'. */
+  embeddingOffline: string;
+  embeddingHub: string;
+  embeddingThreads: number;
   /** Characters per chunk and shared between neighbours. */
   chunkSize: number;
   chunkOverlap: number;

@@ -88,6 +88,27 @@ export const SETTINGS = {
     name: 'EMBEDDING_MODEL', kind: 'text', fallback: 'Xenova/all-MiniLM-L6-v2',
     meaning: 'Model that turns text into vectors: a transformers model name, a local folder, or `builtin`',
   },
+  embeddingDtype: {
+    name: 'EMBEDDING_DTYPE', kind: 'choice', fallback: 'auto',
+    choices: ['auto', 'q8', 'fp32', 'int8', 'uint8', 'fp16', 'q4', 'bnb4', 'q4f16'],
+    meaning: 'Number format of the model, that is, which of its files is used; `auto`: the first of these that it has',
+  },
+  embeddingCacheDir: {
+    name: 'EMBEDDING_CACHE_DIR', kind: 'text', fallback: '',
+    meaning: 'Folder that keeps fetched models; empty: `models` in DATA_DIR',
+  },
+  embeddingOffline: {
+    name: 'EMBEDDING_OFFLINE', kind: 'choice', fallback: 'false', choices: ['false', 'true'],
+    meaning: '`true`: models are never fetched, only taken from a local folder or EMBEDDING_CACHE_DIR',
+  },
+  embeddingHub: {
+    name: 'EMBEDDING_HUB', kind: 'text', fallback: 'https://huggingface.co',
+    meaning: 'Where models are fetched from: the hub or a mirror of it',
+  },
+  embeddingThreads: {
+    name: 'EMBEDDING_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
+    meaning: 'Threads that embed, each with a copy of the model',
+  },
   chunkSize: {
     name: 'CHUNK_SIZE', kind: 'integer', fallback: 500, minimum: 16, maximum: 1_000_000,
     meaning: "Characters of a document's chunk, at most",

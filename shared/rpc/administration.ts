@@ -1,12 +1,22 @@
+import type { ReplicaDigest } from '../cluster/node-report';
 import type { AdministrationDefinition } from './generated/quiver/v1/Administration';
+import type { ShardId } from '../shard/shard-client';
 import { loadService } from './protocol';
 
 export const administrationDefinition = loadService<AdministrationDefinition>('quiver/v1/administration.proto', 'quiver.v1.Administration');
 
-/** A node's report as the protocol has it. */
+/** What a node is asked: a report; with `probe` nothing, with `digestOf` the digest of a replica instead. */
+export interface WireQuestion {
+  id: number;
+  probe: boolean;
+  digestOf: ShardId | null;
+}
+
+/** A node's answer as the protocol has it. */
 export interface WireReport {
   id: number;
   report: { shards: WireReplicaReport[] } | null;
+  digest: ReplicaDigest | null;
 }
 
 export interface WireReplicaReport {

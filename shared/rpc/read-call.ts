@@ -34,7 +34,7 @@ export function readCallToProto(call: ReadCall): ReadRequest {
     case 'fetch':
       return { fetch: { externalIds: stringsToBytes(call.request.externalIds), vectors: call.request.vectors } };
     case 'scan': {
-      const { after, limit, filter, vectors } = call.request;
+      const { after, limit, filter, vectors, texts } = call.request;
       return {
         scan: {
           afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
@@ -42,6 +42,7 @@ export function readCallToProto(call: ReadCall): ReadRequest {
           limit,
           filter: filterToProto(filter),
           vectors,
+          withoutTexts: texts === false,
         },
       };
     }
@@ -68,10 +69,10 @@ export function readCallFromProto(request: ReadRequest__Output): ReadCall {
   }
   if (fetch) return { type: 'fetch', request: { externalIds: stringsFromBytes(fetch.externalIds), vectors: fetch.vectors } };
   if (scan) {
-    const { limit, vectors } = scan;
+    const { limit, vectors, withoutTexts } = scan;
     const [externalId] = scan.afterExternalId.length === 0 ? [] : stringsFromBytes(scan.afterExternalId);
     const after = externalId === undefined ? null : { stamp: scan.afterStamp, externalId };
-    return { type: 'scan', request: { after, limit, filter: filterFromProto(scan.filter), vectors } };
+    return { type: 'scan', request: { after, limit, filter: filterFromProto(scan.filter), vectors, texts: !withoutTexts } };
   }
   if (request.count) return { type: 'count' };
   if (request.status) return { type: 'status' };

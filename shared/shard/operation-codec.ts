@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
+import type { Filter } from '../filter/filter';
 import { encodingOf } from '../text/text-encoding';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
 
@@ -10,10 +11,11 @@ import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-c
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
  *            dim × f32, id, metadata, text, zeros to the next multiple of 4
- *   delete   u8 2, u8 flags, u16 0, u32 id bytes, id, zeros to the next multiple of 4
+ *   delete   u8 2, u8 flags, u16 0, u32 id bytes, [u32 filter bytes,] id, [filter,] zeros to the next multiple of 4
  *
  * Flags: 1 metadata, 2 text are there; 4 the id, 8 the metadata, 16 the text are UTF-16, being no well-formed Unicode;
- * strings are UTF-8 otherwise. A reader refuses versions that it does not know.
+ * strings are UTF-8 otherwise. Of a delete: 32 a filter is there, as JSON; 64 it has the filter of the delete before it,
+ * as thousands of them share one. A reader refuses versions and flags that it does not know.
  */
 const VERSION = 1;
 
@@ -29,21 +31,38 @@ const FLAG_TEXT = 2;
 const FLAG_ID_UTF16 = 4;
 const FLAG_METADATA_UTF16 = 8;
 const FLAG_TEXT_UTF16 = 16;
+const FLAG_FILTER = 32;
+const FLAG_SAME_FILTER = 64;
 const UPSERT_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
+const DELETE_FLAGS = FLAG_ID_UTF16 | FLAG_FILTER | FLAG_SAME_FILTER;
 
 export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
   let size = HEADER_BYTES;
-  for (const operation of operations) size += aligned(operationBytes(operation));
+  const filters = filtersToWrite(operations);
+  operations.forEach((operation, i) => (size += aligned(operationBytes(operation, filters[i]))));
   const bytes = Buffer.allocUnsafeSlow(size);
   bytes.writeUInt32LE(VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
-  for (const operation of operations) {
-    const end = operation.type === 'upsert' ? writeUpsert(bytes, at, operation) : writeDelete(bytes, at, operation);
+  operations.forEach((operation, i) => {
+    const end = operation.type === 'upsert' ? writeUpsert(bytes, at, operation) : writeDelete(bytes, at, operation, filters[i]);
     at = aligned(end);
     bytes.fill(0, end, at);
-  }
+  });
   return bytes;
+}
+
+/** A delete's filter: its JSON, that it is the one of the delete before it, or none. */
+type FilterToWrite = string | 'same' | undefined;
+
+function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] {
+  let previous: Filter | undefined;
+  return operations.map((operation) => {
+    if (operation.type !== 'delete' || operation.filter === undefined) return undefined;
+    if (operation.filter === previous) return 'same';
+    previous = operation.filter;
+    return JSON.stringify(previous);
+  });
 }
 
 /**
@@ -61,9 +80,9 @@ export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
   return operations;
 }
 
-function operationBytes(operation: WriteOperation): number {
+function operationBytes(operation: WriteOperation, filter: FilterToWrite): number {
   const idBytes = stringBytes(operation.externalId);
-  if (operation.type === 'delete') return DELETE_BYTES + idBytes;
+  if (operation.type === 'delete') return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
   const { vector, metadata, text } = operation;
   return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
 }
@@ -103,16 +122,25 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   return idAt + idBytes + metadataBytes + textBytes;
 }
 
-function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation): number {
-  const idBytes = writeString(bytes, at + DELETE_BYTES, operation.externalId);
-  bytes.writeUInt32LE(TYPE_DELETE | (stringFlags(operation.externalId, 0, FLAG_ID_UTF16) << 8), at);
+function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation, filter: FilterToWrite): number {
+  const hasFilter = filter !== undefined && filter !== 'same';
+  const idAt = at + DELETE_BYTES + (hasFilter ? 4 : 0);
+  const idBytes = writeString(bytes, idAt, operation.externalId);
+  const flags = stringFlags(operation.externalId, 0, FLAG_ID_UTF16) | (hasFilter ? FLAG_FILTER : 0) | (filter === 'same' ? FLAG_SAME_FILTER : 0);
+  bytes.writeUInt32LE(TYPE_DELETE | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
-  return at + DELETE_BYTES + idBytes;
+  if (!hasFilter) return idAt + idBytes;
+  // JSON text is well-formed: JSON.stringify writes lone surrogates as escapes.
+  const filterBytes = bytes.write(filter, idAt + idBytes, 'utf8');
+  bytes.writeUInt32LE(filterBytes, at + DELETE_BYTES);
+  return idAt + idBytes + filterBytes;
 }
 
 class OperationReader {
   private readonly bytes: Buffer;
   private at: number;
+  /** Of the last delete that had one. */
+  private filter: Filter | undefined;
 
   constructor(bytes: Buffer, at: number) {
     this.bytes = bytes;
@@ -130,14 +158,24 @@ class OperationReader {
     const type = kind & 0xff;
     const flags = kind >>> 8;
     if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return this.upsert(start, flags);
-    if (type === TYPE_DELETE && (flags & ~FLAG_ID_UTF16) === 0) {
-      const idBytes = this.bytes.readUInt32LE(start + 4);
-      this.need(start, DELETE_BYTES + idBytes);
-      const externalId = this.string(start + DELETE_BYTES, idBytes, flags & FLAG_ID_UTF16);
-      this.end(start + DELETE_BYTES + idBytes);
-      return { type: 'delete', externalId };
-    }
+    if (type === TYPE_DELETE && (flags & ~DELETE_FLAGS) === 0) return this.delete(start, flags);
     throw malformed('unknown type of operation');
+  }
+
+  private delete(start: number, flags: number): DeleteOperation {
+    const { bytes } = this;
+    const hasFilter = (flags & FLAG_FILTER) !== 0;
+    const isFiltered = hasFilter || (flags & FLAG_SAME_FILTER) !== 0;
+    const idAt = start + DELETE_BYTES + (hasFilter ? 4 : 0);
+    this.need(start, idAt - start);
+    const idBytes = bytes.readUInt32LE(start + 4);
+    const filterBytes = hasFilter ? bytes.readUInt32LE(start + DELETE_BYTES) : 0;
+    this.need(idAt, idBytes + filterBytes);
+    const externalId = this.string(idAt, idBytes, flags & FLAG_ID_UTF16);
+    if (hasFilter) this.filter = parsedFilter(this.string(idAt + idBytes, filterBytes, 0));
+    if (isFiltered && this.filter === undefined) throw malformed('a filter that is not there');
+    this.end(idAt + idBytes + filterBytes);
+    return isFiltered ? { type: 'delete', externalId, filter: this.filter } : { type: 'delete', externalId };
   }
 
   private upsert(start: number, flags: number): UpsertOperation {
@@ -194,6 +232,17 @@ class OperationReader {
     if (end > this.bytes.length) throw malformed('cut short');
     this.at = end;
   }
+}
+
+function parsedFilter(json: string): Filter {
+  let filter: Filter | null = null;
+  try {
+    filter = JSON.parse(json) as Filter | null;
+  } catch {
+    // As if it were none.
+  }
+  if (typeof filter !== 'object' || filter === null) throw malformed('a filter that is none');
+  return filter;
 }
 
 function aligned(bytes: number): number {

@@ -71,6 +71,8 @@ export interface UpsertOperation {
 export interface DeleteOperation {
   type: 'delete';
   externalId: string;
+  /** Deletes the item only if its metadata match when its turn comes; one that does not is `absent`. */
+  filter?: Filter | undefined;
 }
 
 export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent';
@@ -135,6 +137,8 @@ export interface ScanRequest {
   limit: number;
   filter: Filter | null;
   vectors: boolean;
+  /** false: texts are not read and null. Default: true. */
+  texts?: boolean | undefined;
 }
 
 export interface ShardStatus {

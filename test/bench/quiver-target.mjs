@@ -35,6 +35,7 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} }) {
 
 export class QuiverTarget {
   format = 'quiver';
+  collectionPath = `/v1/collections/${COLLECTION}`;
   bulkPath = `/v1/collections/${COLLECTION}/bulk_upsert`;
   searchPath = `/v1/collections/${COLLECTION}/search`;
 
@@ -45,10 +46,12 @@ export class QuiverTarget {
     this.server = server;
   }
 
-  async createCollection({ dim, metric }) {
+  /** Answers the collection as made. */
+  async createCollection({ dim, metric, language }) {
     if (this.server === null) await this.call('DELETE', `/v1/collections/${COLLECTION}`);
-    const answer = await this.call('POST', '/v1/collections', { name: COLLECTION, dim, distance_metric: metric });
+    const answer = await this.call('POST', '/v1/collections', { name: COLLECTION, dim, distance_metric: metric, language });
     if (answer.status !== 'success') throw new Error(`create: ${JSON.stringify(answer.error)}`);
+    return answer.data;
   }
 
   async call(method, path, body) {

@@ -4,6 +4,7 @@ import { EmbeddingRegistry, type EmbeddingModelLoader } from '../../coordinator/
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { LogFields } from '../../shared/logs/logger';
 import { ManualClock } from '../../shared/time/clock';
+import { eventually } from '../support/eventually';
 
 /** A model of three dimensions that counts how often it is asked. */
 class CountingModel implements EmbeddingModel {
@@ -18,11 +19,11 @@ class CountingModel implements EmbeddingModel {
   }
 }
 
-function registryOf(configured: string, loader: EmbeddingModelLoader | null) {
+function registryOf(configured: string, loader: EmbeddingModelLoader | null, patienceMs = 60_000) {
   const warnings: string[] = [];
   const clock = new ManualClock();
   const log = { warn: (_fields: LogFields, message: string) => void warnings.push(message) };
-  return { registry: new EmbeddingRegistry({ configured, loader, log, clock }), warnings, clock };
+  return { registry: new EmbeddingRegistry({ configured, loader, log, clock, patienceMs }), warnings, clock };
 }
 
 describe('EmbeddingRegistry', () => {
@@ -76,6 +77,37 @@ describe('EmbeddingRegistry', () => {
     expect((await registry.defaultModel()).name).toBe('m');
     expect(registry.status()).toEqual({ configured: 'm', active: 'm', fallbackReason: null });
     expect(warnings.length).toBe(1);
+  });
+
+  test('after a failure the default is tried again beside the calls, which do not wait for it', async () => {
+    const tries: { resolve: (model: EmbeddingModel) => void; reject: (error: Error) => void }[] = [];
+    const { registry, clock } = registryOf('m', () => new Promise((resolve, reject) => void tries.push({ resolve, reject })));
+    const first = registry.defaultModel();
+    tries[0].reject(new Error('no network'));
+    expect((await first).name).toBe('builtin');
+    clock.advance(61_000);
+    expect((await registry.defaultModel()).name).toBe('builtin');
+    expect((await registry.defaultModel()).name).toBe('builtin');
+    expect(tries.length).toBe(2);
+    tries[1].resolve(new CountingModel('m'));
+    await registry.model('m');
+    expect((await registry.defaultModel()).name).toBe('m');
+  });
+
+  test('a call waits for a model only so long; loading goes on', async () => {
+    let finish: (model: EmbeddingModel) => void = () => undefined;
+    const { registry } = registryOf('builtin', () => new Promise((resolve) => (finish = resolve)), 5);
+    await expect(registry.model('m')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('"m" is still being loaded') });
+    finish(new CountingModel('m'));
+    await eventually('the model is there', async () => (await registry.model('m').catch(() => null))?.name === 'm');
+  });
+
+  test('closes what it opened', async () => {
+    let closed = 0;
+    const { registry } = registryOf('m', async (name) => Object.assign(new CountingModel(name), { close: async () => void closed++ }));
+    await registry.defaultModel();
+    await registry.close();
+    expect(closed).toBe(1);
   });
 
   test('what is not meant for clients stays out of the message', async () => {

@@ -92,6 +92,18 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         expect(await scanned(id)).toHaveLength(1);
       });
 
+      test('delete what matches a filter, as it is when its turn comes', async () => {
+        const id = await opened();
+        const filter = parseFilter({ n: 1 }) ?? undefined;
+        const removeMatching = (externalId: string): WriteOperation => ({ type: 'delete', externalId, filter });
+        await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'kept' }), put('b', [0, 1, 0, 0], { metadata: '{"n":2}' }), put('c', [0, 0, 1, 0], { metadata: '{"n":1}' }));
+        expect(await write(id, removeMatching('a'), removeMatching('b'), removeMatching('nobody'))).toEqual(['deleted', 'absent', 'absent']);
+        expect(await write(id, put('b', [0, 1, 0, 0], { metadata: '{"n":1}' }), put('c', [0, 0, 1, 0], { metadata: '{}' }), removeMatching('b'), removeMatching('c'))).toEqual([
+          'updated', 'updated', 'deleted', 'absent',
+        ]);
+        expect((await scanned(id)).map((item) => [item.externalId, item.metadata])).toEqual([['c', '{}']]);
+      });
+
       test('by many at once are each applied once and seen by every later read', async () => {
         const id = await opened();
         await Promise.all(
@@ -306,6 +318,15 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         const common = await scanned(id, { filter: parseFilter({ rare: false }), limit: 2400, after: { stamp: 1000, externalId: 'i1000' } });
         expect(common).toHaveLength(2500 - 1001 - 15);
       });
+    });
+
+    test('scan leaves texts out when they are not asked for', async () => {
+      const id = await opened();
+      await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'words' }));
+      for (const filter of [null, parseFilter({ n: 1 })]) {
+        expect(await scanned(id, { filter, texts: false })).toEqual([{ externalId: 'a', stamp: 1000, metadata: '{"n":1}', text: null }]);
+        expect(await scanned(id, { filter })).toMatchObject([{ text: 'words' }]);
+      }
     });
 
     test('status tells counts and the highest stamp, and count agrees', async () => {

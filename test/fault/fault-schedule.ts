@@ -61,6 +61,7 @@ export async function runSchedule({ target, seed, seconds }: { target: TargetNam
     violations.push(...nemesis.deserters.map((id) => `process: ${id} ended by itself`));
     await cluster.settled();
     await workload.settle();
+    violations.push(...(await cluster.differences()).map((sentence) => `replicas: ${sentence}`));
   } catch (error) {
     violations.push(`recovery: ${(error as Error).message}`);
   }

@@ -215,7 +215,7 @@ describe('failing services', () => {
 
   test('an export that fails before its first vector answers in the envelope', async () => {
     await start();
-    const view = { name: 'c', dim: 1, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, embeddingModel: null } as const;
+    const view = { name: 'c', dim: 1, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, minInSync: 1, embeddingModel: null } as const;
     async function* pages(): AsyncGenerator<never> {
       throw new QuiverError('unavailable', 'shard 0 is away; the call may be retried');
     }
@@ -225,7 +225,7 @@ describe('failing services', () => {
 
   test('an export that fails half-way breaks off, and never looks complete', async () => {
     await start();
-    const view = { name: 'c', dim: 1, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, embeddingModel: null } as const;
+    const view = { name: 'c', dim: 1, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, minInSync: 1, embeddingModel: null } as const;
     async function* pages() {
       for (let i = 0; i < 5000; i++) yield [{ externalId: `v${i}`, vector: Float32Array.of(i), metadata: '{}', text: null }];
       throw new Error('the disk is gone');
@@ -242,7 +242,7 @@ describe('failing services', () => {
 
   test('an export is made no faster than its client reads, and stops with its client', async () => {
     await start();
-    const view = { name: 'c', dim: 768, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, embeddingModel: null } as const;
+    const view = { name: 'c', dim: 768, metric: 'ip', description: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, minInSync: 1, embeddingModel: null } as const;
     let made = 0;
     let ended = false;
     async function* pages() {

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { writeTinyModel } from '../support/onnx/tiny-model';
 
 /** The benchmark on a small data set: its figures mean nothing here, but they are all there and fit together. */
 
@@ -11,14 +12,18 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-test-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+async function run(module: string, call: string): Promise<string> {
+  const script = join(folder, 'bench.mjs');
+  writeFileSync(script, `import * as bench from ${JSON.stringify(module)}; await bench.${call};`);
+  return new Promise((done, fail) => {
+    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
+  });
+}
+
 test('measures loading, searches, filters, space and restarts of a real process', async () => {
   const json = join(folder, 'report.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.3', '--connections', '2', '--json', json];
-  const script = join(folder, 'bench.mjs');
-  writeFileSync(script, `import { bench } from ${JSON.stringify(bench)}; await bench(${JSON.stringify(words)});`);
-  const printed = await new Promise<string>((done, fail) => {
-    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
-  });
+  const printed = await run(bench, `bench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^clusters-2k-16: 2000 × 16, cosine, 50 queries/m);
 
   const [quiver] = JSON.parse(readFileSync(json, 'utf8')).servers;
@@ -32,4 +37,15 @@ test('measures loading, searches, filters, space and restarts of a real process'
   expect(quiver.space.diskBytes).toBeGreaterThanOrEqual(quiver.space.rawBytes);
   expect(quiver.restarts.SIGTERM.firstAnswerRecall).toBe(1);
   expect(quiver.restarts.SIGKILL.firstAnswerRecall).toBe(1);
+}, 120_000);
+
+test('measures the embedder beside the bare pipeline, on the same texts', async () => {
+  const [model, text] = [join(folder, 'model'), join(folder, 'text.txt')];
+  writeTinyModel(model, { files: ['model_quantized'] });
+  writeFileSync(text, Array.from({ length: 40 }, (_, i) => `The cat number ${i} sits on a red stone beside the slow river.`).join('\n'));
+  const words = ['--model', model, '--text', text, '--texts', '40', '--batch', '8', '--rounds', '1', '--threads', '1'];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/embed-speed.mjs')).href, `benchEmbed(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/q8, 40 sentences/);
+  expect(printed).toMatch(/the service's embedder +\d+ texts\/s +least cosine to the text alone 1\.00000/);
+  expect(printed).toMatch(/the bare pipeline, batches of 8 +\d+ texts\/s +least cosine to the text alone 0\.99/);
 }, 120_000);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { isBlankUnit } from '../../coordinator/documents/character-boundary';
-import { type Chunk, chunkText } from '../../coordinator/documents/chunk';
+import { isBlankUnit } from '../../coordinator/documents/blank';
+import { type Chunk, chunkText, TextChunker } from '../../coordinator/documents/chunk';
 
 const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED);
 
@@ -8,7 +8,7 @@ const piece = fc.oneof(
   fc.constantFrom(' ', '\n', '\n\n', '. ', '! ', '。', '\t', '\u3000', '', '\r\n\r\n', '?" '),
   fc.string({ minLength: 1, maxLength: 12 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
-  fc.constantFrom('word', 'longerword', '😀', '👩‍🚀', 'e\u0301', 'न्ध', '中文'),
+  fc.constantFrom('word', 'longerword', '😀', '👩‍🚀', 'e\u0301', 'न्ध', '中文', 'ประโยคแรก', '한국어', 'Mr. ', 'e.g. ', '।', '🇫🇷🇩🇪'),
   fc.nat({ max: 60 }).map((length) => ' '.repeat(length)),
   fc.nat({ max: 60 }).map((length) => 'x'.repeat(length)),
   fc.nat({ max: 20 }).map((length) => '𝒳'.repeat(length)),
@@ -42,7 +42,26 @@ describe(`chunks (SEED=${seed})`, () => {
         expect(isBlank(input.slice(covered))).toBe(true);
         expect(chunks.length).toBeLessThanOrEqual(1 + Math.ceil((5 * input.length) / size));
       }),
-      { seed, numRuns: 2000 },
+      { seed, numRuns: 800 },
+    );
+  });
+
+  test('do not depend on how the text is parted', () => {
+    const cuts = fc.array(fc.nat({ max: 200 }), { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(text, options, cuts, (input, given, lengths) => {
+        const chunker = new TextChunker(given);
+        const chunks: Chunk[] = [];
+        for (let at = 0, i = 0; at < input.length; i++) {
+          // A part may be empty, yet not all of them.
+          const length = lengths[i % lengths.length] + (i % lengths.length === 0 ? 1 : 0);
+          chunks.push(...chunker.push(input.slice(at, at + length)));
+          at += length;
+        }
+        chunks.push(...chunker.end());
+        expect(chunks).toEqual([...chunkText(input, given)]);
+      }),
+      { seed, numRuns: 600 },
     );
   });
 

@@ -20,10 +20,11 @@ const BODIES: Record<string, object> = {
   rerank: { vector: [1, 2, 3], candidates: ['x', 'y'] },
   'recommend/seed-0': { k: 2, offset: 0, filters: { a: 1 } },
   delete_batch: { external_ids: ['nobody', 'neither'] },
+  delete_by_filter: { filters: { nowhere: 'to be found' } },
   'vectors/fetch': { ids: ['x', 'seed-0'], include_vectors: true },
   scroll: { cursor: null, limit: 5, filters: { a: { $exists: true } }, include_vectors: false },
 };
-const WRITES = new Set(['upsert', 'bulk_upsert', 'delete_batch']);
+const WRITES = new Set(['upsert', 'bulk_upsert', 'delete_batch', 'delete_by_filter']);
 
 /** Values that break naive code, beside any JSON. */
 const hostile = fc.oneof(

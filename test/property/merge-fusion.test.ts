@@ -45,7 +45,7 @@ describe(`merge and fusion (SEED=${seed})`, () => {
           .filter(({ externalId }) => (alpha > 0 && vectorIds.includes(externalId)) || (alpha < 1 && keywordIds.includes(externalId)))
           .sort((a, b) => b.score - a.score || (a.externalId < b.externalId ? -1 : 1))
           .slice(offset, offset + k);
-        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, alpha, offset, k)).toEqual(expected);
+        expect(fuse({ vector: listOf(vectorIds), keyword: listOf(keywordIds) }, { alpha, offset, k })).toEqual(expected);
       }),
       parameters,
     );

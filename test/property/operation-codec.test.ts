@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { isQuiverError } from '../../shared/errors/quiver-error';
+import { parseFilter } from '../../shared/filter/parse-filter';
 import { operationsFromBytes, operationsToBytes } from '../../shared/shard/operation-codec';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 
@@ -10,8 +11,11 @@ const runs = { seed: SEED, numRuns: 300 };
 
 /** Lone surrogates included. */
 const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)));
+/** Few, so that neighbours share one. */
+const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map((json) => parseFilter(json) ?? undefined);
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
   fc.record({ type: fc.constant('delete' as const), externalId: anyText }),
+  fc.record({ type: fc.constant('delete' as const), externalId: anyText, filter: fc.constantFrom(...FILTERS) }),
   fc.record({
     type: fc.constant('upsert' as const),
     externalId: anyText,

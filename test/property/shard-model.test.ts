@@ -48,6 +48,7 @@ class Dice {
 
   operation(): WriteOperation {
     if (this.random() < 0.3) return { type: 'delete', externalId: this.id() };
+    if (this.random() < 0.1) return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
     return {
       type: 'upsert',
       externalId: this.id(),

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
 import { freePorts, type Envelope } from './embedded-process';
-import { EtcdProcess } from './etcd-process';
+import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
+import { differencesOf, replicaDigests } from './replica-digests';
 import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
@@ -116,6 +117,10 @@ export interface ClusterOptions {
   environmentOf?: (id: string, ports: { rpcPort: number; etcdPort: number }) => Promise<Record<string, string>>;
   /** Puts a proxy before each node's RPC port and one between each node and etcd, so that the ways can be cut. */
   proxied?: boolean;
+  /** Puts a proxy between each two nodes, one for each direction of calls, so that two can be parted that others reach. */
+  parted?: boolean;
+  /** How many processes etcd is. */
+  etcdMembers?: number;
 }
 
 /** The ways of a node that a test can cut. */
@@ -132,19 +137,29 @@ export class ClusterProcesses {
   readonly coordinators: MemberProcess[] = [];
   /** By node id; empty unless `proxied`. */
   readonly ways = new Map<string, NodeWays>();
+  /** From the first node to the second, by `<id>><id>`; empty unless `parted`. */
+  readonly between = new Map<string, TcpProxy>();
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-'));
 
   private constructor(
-    readonly etcd: EtcdProcess,
+    readonly etcdMembers: readonly EtcdProcess[],
     private readonly options: ClusterOptions,
   ) {}
 
+  /** etcd, where it is one process; else its first member. */
+  get etcd(): EtcdProcess {
+    return this.etcdMembers[0];
+  }
+
   /** Resolves when every process is ready and a member. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
-    const cluster = new ClusterProcesses(await EtcdProcess.start(), options);
+    const { etcdMembers = 1 } = options;
+    const cluster = new ClusterProcesses(etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
     try {
-      for (let i = 0; i < (options.nodes ?? 3); i += 1) (await cluster.addNode()).spawn();
-      for (let i = 0; i < (options.coordinators ?? 2); i += 1) (await cluster.addCoordinator()).spawn();
+      for (let i = 0; i < (options.nodes ?? 3); i += 1) await cluster.addNode();
+      for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
+      if (options.parted) await cluster.part();
+      for (const member of [...cluster.nodes, ...cluster.coordinators]) member.spawn();
       await cluster.allUp();
     } catch (error) {
       await cluster.destroy();
@@ -203,7 +218,7 @@ export class ClusterProcesses {
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
     await Promise.all(running.map((member) => member.ready()));
-    const store = new EtcdClusterStore({ endpoints: [this.etcd.endpoint] });
+    const store = new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
     try {
       await eventually(
         'every process is a member',
@@ -238,6 +253,12 @@ export class ClusterProcesses {
     }
   }
 
+  /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
+  async differences(): Promise<string[]> {
+    const running = this.nodes.filter(({ isRunning }) => isRunning);
+    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })), SECRET));
+  }
+
   /** The process of the node that leads a shard. */
   async primaryOf(collection: string, shard = 0): Promise<MemberProcess> {
     const { shards } = await this.data('GET', '/v1/cluster');
@@ -253,7 +274,7 @@ export class ClusterProcesses {
     for (const members of [this.coordinators, this.nodes]) {
       codes.push(...(await Promise.all(members.filter((member) => member.isRunning).map((member) => member.stop()))));
     }
-    await this.etcd.stop();
+    await Promise.all(this.etcdMembers.map((member) => member.stop()));
     return codes;
   }
 
@@ -261,8 +282,27 @@ export class ClusterProcesses {
   async destroy(): Promise<void> {
     await Promise.all([...this.coordinators, ...this.nodes].map((member) => member.kill()));
     for (const ways of this.ways.values()) await Promise.all([ways.in.close(), ways.etcd.close()]);
-    await this.etcd.destroy();
+    for (const proxy of this.between.values()) await proxy.close();
+    await Promise.all(this.etcdMembers.map((member) => member.destroy()));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** A proxy for the calls of each node to each other one. */
+  private async part(): Promise<void> {
+    for (const from of [...this.nodes, ...this.coordinators]) {
+      const routes: Record<string, string> = {};
+      for (const to of this.nodes) {
+        if (from === to || from.role === 'coordinator') continue;
+        const proxy = await TcpProxy.start(to.port);
+        this.between.set(`${from.id}>${to.id}`, proxy);
+        routes[to.port] = proxy.endpoint.split(':')[1];
+      }
+      writeFileSync(this.routesOf(from.id), JSON.stringify(routes));
+    }
+  }
+
+  private routesOf(id: string): string {
+    return join(this.folder, `${id}.routes.json`);
   }
 
   private async shared(id: string, rpcPort: number, opsPort: number): Promise<Record<string, string>> {
@@ -273,7 +313,7 @@ export class ClusterProcesses {
       RPC_PORT: String(rpcPort),
       OPS_PORT: String(opsPort),
       ADVERTISE_ADDRESS: `127.0.0.1:${rpcPort}`,
-      ETCD_ENDPOINTS: this.etcd.endpoint,
+      ETCD_ENDPOINTS: this.etcdMembers.map(({ endpoint }) => endpoint).join(','),
       CLUSTER_SECRET: SECRET,
       API_KEY,
       DEFAULT_REPLICAS: String(replicas),
@@ -281,6 +321,7 @@ export class ClusterProcesses {
       EMBEDDING_MODEL: 'builtin',
       RATE_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
+      ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, 'rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
       ...environment,
       ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),
     };

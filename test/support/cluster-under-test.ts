@@ -39,6 +39,8 @@ export interface ClusterUnderTest {
   links(): LinkUnderTest[];
   /** Resolves when everything runs and every shard is served and in order; rejects after a minute. */
   settled(): Promise<void>;
+  /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
+  differences(): Promise<string[]>;
   /** The last words of every process. */
   outputs(): string;
   /** Ends everything and removes the data. */

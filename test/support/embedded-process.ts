@@ -120,14 +120,24 @@ export class EmbeddedProcess {
 const PORT_MIN = 10_000;
 const PORT_MAX = 32_000;
 
-/** Ports that were free a moment ago, all different; at random, so that tests at the same time do not take each other's. */
+/** Test files run beside each other in this many workers at most, each with a range of ports of its own. */
+const WORKERS = 4;
+const RANGE = Math.floor((PORT_MAX - PORT_MIN) / WORKERS);
+
+/** Given away by this process: one may not be listened on yet. */
+const given = new Set<number>();
+
+/** Ports that were free a moment ago, all different, and given to nobody else. */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = PORT_MIN + Math.floor(Math.random() * (PORT_MAX - PORT_MIN));
-    if (!ports.has(port) && (await isFree(port))) ports.add(port);
+  const from = PORT_MIN + (Number(process.env.JEST_WORKER_ID ?? 0) % WORKERS) * RANGE;
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = from + Math.floor(Math.random() * RANGE);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    ports.push(port);
   }
-  return [...ports];
+  return ports;
 }
 
 function isFree(port: number): Promise<boolean> {

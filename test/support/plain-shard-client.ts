@@ -128,7 +128,7 @@ export class PlainShardClient implements ShardClient {
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, request.limit)
-      .map((item) => stored(item, request.vectors));
+      .map((item) => ({ ...stored(item, request.vectors), ...(request.texts === false ? { text: null } : {}) }));
   }
 
   async count(id: ShardId, call: CallOptions): Promise<number> {
@@ -162,6 +162,7 @@ function keyOf(id: ShardId): string {
 
 function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
   const previous = shard.items.get(operation.externalId);
+  if (operation.type === 'delete' && operation.filter !== undefined && !passing(shard, operation.filter).includes(previous as PlainItem)) return 'absent';
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
   if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
   shard.items.set(operation.externalId, {

@@ -66,6 +66,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       await cluster.allUp();
       await cluster.settled();
     },
+    differences: () => cluster.differences(),
     outputs: () => [...cluster.nodes, ...cluster.coordinators].map(({ id, output }) => `== ${id}\n${output.slice(-OUTPUT_SHOWN)}`).join('\n'),
     destroy: async () => {
       await cluster.destroy();

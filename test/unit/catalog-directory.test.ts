@@ -9,7 +9,7 @@ const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionR
   metric: 'cosine',
   description: null,
   shards: 1,
-  replicas: 1,
+  replicas: 1, minInSync: 1,
   createdAt: '2026-01-01T00:00:00.000Z',
   embeddingModel: null,
   state: 'ready',

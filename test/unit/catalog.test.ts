@@ -46,6 +46,7 @@ describe('a collection', () => {
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,
       replicas: 3,
+      minInSync: 2,
       embeddingModel: null,
     };
     expect(await service.collections.create(newCollection('zoo'))).toEqual(zoo);

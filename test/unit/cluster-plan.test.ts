@@ -1,17 +1,17 @@
-import type { CollectionRecord } from '../../coordinator/collections/collection-record';
+import { type CollectionRecord, defaultMinInSync } from '../../coordinator/collections/collection-record';
 import { planChanges } from '../../coordinator/cluster/plan';
 import type { ClusterPicture } from '../../coordinator/cluster/planned-change';
 import type { NodeMember } from '../../shared/cluster/members';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 
 /** The controller's decisions, and where they lead when every one of them is carried out. */
 
 function node(id: string, zone = '', store = `${id}-store`): NodeMember {
-  return { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', freeBytes: 0, usedBytes: 0 };
+  return { id, address: `${id}:7000`, store, incarnation: '1', zone, pid: 1, startedAt: '', diskBytes: 0, freeBytes: 0 };
 }
 
-function collection(name: string, shards: number, replicas: number): CollectionRecord {
-  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, shards, replicas, createdAt: '', embeddingModel: null, state: 'ready' };
+function collection(name: string, shards: number, replicas: number, minInSync = defaultMinInSync(replicas)): CollectionRecord {
+  return { uid: `uid-${name}`, name, dim: 3, metric: 'cosine', description: null, shards, replicas, minInSync, createdAt: '', embeddingModel: null, state: 'ready' };
 }
 
 /** A cluster in which every change is made at once, and replicas that were added catch up at once. */
@@ -19,6 +19,7 @@ class Model {
   readonly assignments = new Map<string, { assignment: ShardAssignment; revision: number }>();
   readonly draining = new Set<string>();
   readonly unreachable = new Set<string>();
+  readonly failing = new Map<string, Set<string>>();
   readonly awayMs = new Map<string, number>();
   collections: CollectionRecord[] = [];
   revision = 10;
@@ -26,12 +27,13 @@ class Model {
   constructor(public members: NodeMember[]) {}
 
   picture(): ClusterPicture {
-    const { members, unreachable, draining, awayMs } = this;
+    const { members, unreachable, failing, draining, awayMs } = this;
     return {
       collections: this.collections.map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members,
       unreachable,
+      failing,
       draining,
       awayMs,
     };
@@ -114,6 +116,32 @@ describe('new shards', () => {
     expect(cluster.counts('replicas')).toEqual({ a: 4, b: 4, c: 4, d: 4 });
   });
 
+  test('go to nodes with room on their disks, to those with little only where there is no other, and to full ones never', () => {
+    const disk = (id: string, freeBytes: number): NodeMember => ({ ...node(id), diskBytes: 1000, freeBytes });
+    const cluster = new Model([disk('a', 20), disk('b', 60), disk('c', 500), disk('d', 500)]);
+    cluster.collections = [collection('pair', 4, 2)];
+    cluster.settle();
+    expect(cluster.counts('replicas')).toEqual({ a: 0, b: 0, c: 4, d: 4 });
+    cluster.collections.push(collection('triple', 2, 3), collection('four', 1, 4));
+    cluster.settle();
+    expect(cluster.counts('replicas')).toEqual({ a: 0, b: 3, c: 7, d: 7 });
+    // However uneven that is.
+    expect(cluster.round()).toBe(0);
+    cluster.members = [disk('a', 900), disk('b', 60), disk('c', 500), disk('d', 500)];
+    cluster.settle();
+    expect(cluster.counts('replicas')).toMatchObject({ a: 5, b: 3 });
+  });
+
+  test('wait for as many nodes as their collection wants in sync', () => {
+    const cluster = new Model([node('a')]);
+    cluster.collections = [collection('pair', 1, 2, 2), collection('lone', 1, 3, 1)];
+    cluster.settle();
+    expect(cluster.all()).toMatchObject([{ spec: { collectionUid: 'uid-lone' }, replicas: ['a'], minInSync: 1 }]);
+    cluster.members.push(node('b'));
+    cluster.settle();
+    expect(cluster.all().map(({ spec, minInSync }) => [spec.collectionUid, minInSync]).sort()).toEqual([['uid-lone', 1], ['uid-pair', 2]]);
+  });
+
   test('wait for enough nodes to commit, and get the rest of their replicas when nodes come', () => {
     const cluster = new Model([node('a')]);
     cluster.collections = [collection('triple', 1, 3)];
@@ -163,6 +191,23 @@ describe('a primary that is gone', () => {
     expect(cluster.all()[0].primary?.node).not.toBe(primary?.node);
     // Out of reach all of them, there is nobody better.
     cluster.unreachable.add('a').add('b');
+    expect(cluster.round()).toBe(0);
+  });
+
+  test('leads no shard whose replica on it failed, and goes on leading the others', () => {
+    const cluster = new Model([node('a'), node('b')]);
+    cluster.collections = [collection('one', 2, 2)];
+    cluster.settle();
+    const [sick, well] = cluster.all();
+    const path = assignmentPath(sick.spec);
+    cluster.failing.set(path, new Set([sick.primary?.node as string]));
+    expect(cluster.round()).toBe(1);
+    const [after, other] = cluster.all();
+    expect(after.primary?.node).not.toBe(sick.primary?.node);
+    expect(after.epoch).toBe(sick.epoch + 1);
+    expect(other).toEqual(well);
+    // With both replicas failed there is nobody better.
+    cluster.failing.set(path, new Set(['a', 'b']));
     expect(cluster.round()).toBe(0);
   });
 

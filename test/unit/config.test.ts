@@ -1,3 +1,4 @@
+import { wantedVariants } from '../../coordinator/embedding/transformers/model-variant';
 import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
 import { isQuiverError } from '../../shared/errors/quiver-error';
@@ -29,6 +30,11 @@ describe('configuration', () => {
       kMax: 10_000,
       queryLengthMax: 1000,
       embeddingModel: 'Xenova/all-MiniLM-L6-v2',
+      embeddingDtype: 'auto',
+      embeddingCacheDir: '',
+      embeddingOffline: 'false',
+      embeddingHub: 'https://huggingface.co',
+      embeddingThreads: 3,
       chunkSize: 500,
       chunkOverlap: 50,
       recallTarget: 0.99,
@@ -49,6 +55,7 @@ describe('configuration', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
       bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
     };
@@ -82,6 +89,10 @@ describe('configuration', () => {
     const message = refusalOf({ API_KEY: apiKey });
     expect(message).toMatch(/^API_KEY is not valid: expected /);
     expect(message).not.toContain(apiKey.trim());
+  });
+
+  test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
+    expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { DocumentService } from '../../coordinator/documents/document-service';
 import { storedFileName } from '../../coordinator/documents/text-file';
-import type { CollectionView, VectorInput, VectorView } from '../../coordinator/service';
+import type { CollectionView, VectorInput } from '../../coordinator/service';
 import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
@@ -13,19 +13,19 @@ const TIMING = { embeddingMs: 1, storageMs: 2, totalMs: 3 };
 class Shelf {
   items = new Map<string, VectorInput>();
   createdAt: string | null = '2026-01-01T00:00:00.000Z';
-  beforeUpsert: (batch: VectorInput[]) => void = () => undefined;
+  beforeUpsert: (batch: VectorInput[]) => unknown = () => undefined;
   beforeDelete: (ids: string[]) => void = () => undefined;
   batches: number[] = [];
 
   async get(name: string): Promise<CollectionView> {
     if (this.createdAt === null) throw new QuiverError('not_found', `collection "${name}" does not exist`);
-    const rest = { dim: 3, metric: 'cosine' as const, description: null, vectorCount: this.items.size, shards: 1, replicas: 1, embeddingModel: null };
+    const rest = { dim: 3, metric: 'cosine' as const, description: null, vectorCount: this.items.size, shards: 1, replicas: 1, minInSync: 1, embeddingModel: null };
     return { name, createdAt: this.createdAt, ...rest };
   }
 
   async upsert(name: string, batch: VectorInput[]) {
     await this.get(name);
-    this.beforeUpsert(batch);
+    await this.beforeUpsert(batch);
     this.batches.push(batch.length);
     for (const item of batch) this.items.set(item.externalId, item);
     return { statuses: batch.map(() => 'inserted' as const), timing: TIMING };
@@ -37,28 +37,24 @@ class Shelf {
     const deleted = ids.filter((id) => this.items.delete(id));
     return { deleted, notFound: ids.filter((id) => !deleted.includes(id)) };
   }
-
-  async fetch(name: string, ids: string[]): Promise<VectorView[]> {
-    await this.get(name);
-    return ids.filter((id) => this.items.has(id)).map((externalId) => ({ externalId, metadata: '{}', text: null }));
-  }
 }
 
 async function setUp(config: { chunkSize?: number; chunkOverlap?: number; uploadBytesMax?: number; metadataBytesMax?: number } = {}) {
   const shelf = new Shelf();
   const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const clock = { ahead: 0, monotonicMs: () => systemClock.monotonicMs() + clock.ahead, wallMs: () => systemClock.wallMs() + clock.ahead };
   const serviceOf = (instanceId: string) =>
     new DocumentService({
       collections: shelf,
       vectors: shelf,
       store,
       config: { chunkSize: 50, chunkOverlap: 10, uploadBytesMax: 1_000_000, metadataBytesMax: 65_536, ...config },
-      clock: systemClock,
+      clock,
       log: silentLogger,
       instanceId,
     });
   const openUploads = async (): Promise<number> => (await store.list('/q/uploads/')).entries.length;
-  return { shelf, store, serviceOf, service: serviceOf('one'), openUploads };
+  return { shelf, store, clock, serviceOf, service: serviceOf('one'), openUploads };
 }
 
 async function* bytes(...parts: (string | number[])[]): AsyncGenerator<Buffer> {
@@ -138,6 +134,64 @@ describe('uploading a document', () => {
     expect(await openUploads()).toBe(0);
   });
 
+  test('writes while the file arrives, and holds no more of it than a batch', async () => {
+    const { service, shelf } = await setUp({ uploadBytesMax: 100_000_000 });
+    const part = `${'some words to be stored. '.repeat(40)}\n\n`;
+    let sentBytes = 0;
+    let mostAheadBytes = 0;
+    async function* content(): AsyncGenerator<Buffer> {
+      for (let i = 0; i < 3000; i++) {
+        sentBytes += part.length;
+        mostAheadBytes = Math.max(mostAheadBytes, sentBytes - storedBytes);
+        yield Buffer.from(part);
+      }
+    }
+    let storedBytes = 0;
+    shelf.beforeUpsert = (batch) => {
+      storedBytes += batch.reduce((sum, { text: chunk = '' }) => sum + chunk.length, 0);
+      // Nothing is kept, so that the test does not hold the document either.
+      shelf.items.clear();
+    };
+    const { chunksCreated } = await service.upload('c', { name: 'a.txt', content: content() });
+    expect(sentBytes).toBeGreaterThan(3_000_000);
+    expect(chunksCreated).toBeGreaterThan(sentBytes / 60);
+    // Overlaps make what is stored more than what was sent; a batch is 64 chunks of 50.
+    expect(mostAheadBytes).toBeLessThan(64 * 50 + 3 * part.length);
+  });
+
+  test('a client that goes away half-way leaves nothing', async () => {
+    const { service, shelf, openUploads } = await setUp();
+    async function* content(): AsyncGenerator<Buffer> {
+      yield Buffer.from(text(1000));
+      expect(shelf.batches.length).toBeGreaterThan(1);
+      throw new Error('gone');
+    }
+    await expect(service.upload('c', { name: 'a.txt', content: content() })).rejects.toThrow('gone');
+    expect(shelf.items.size).toBe(0);
+    expect(await openUploads()).toBe(0);
+  });
+
+  test('long chunks are written few at a time', async () => {
+    const { service, shelf } = await setUp({ chunkSize: 100_000, metadataBytesMax: 1_000_000 });
+    await service.upload('c', { name: 'a.txt', content: bytes('word '.repeat(180_000)) });
+    expect(Math.max(...shelf.batches)).toBe(2);
+  });
+
+  test('a document of more chunks than the journal has announced is stored whole', async () => {
+    const { service, shelf, store } = await setUp();
+    const announced = new Set<number>();
+    shelf.beforeUpsert = async () => {
+      const [{ value }] = (await store.list('/q/uploads/')).entries;
+      const { chunksEnd } = JSON.parse(value) as { chunksEnd: number };
+      announced.add(chunksEnd);
+      expect(shelf.items.size + 64).toBeLessThanOrEqual(chunksEnd);
+    };
+    const { chunksCreated } = await service.upload('c', { name: 'a.txt', content: bytes(text(30_000)) });
+    expect(chunksCreated).toBeGreaterThan(4096);
+    expect(shelf.items.size).toBe(chunksCreated);
+    expect(announced.size).toBe(Math.ceil(chunksCreated / 4096));
+  });
+
   test('a collection made again under its name does not keep half a document', async () => {
     const { service, shelf, openUploads } = await setUp();
     shelf.beforeUpsert = () => {
@@ -168,7 +222,7 @@ describe('uploading a document', () => {
 
 describe('recovering uploads that were cut short', () => {
   /** An upload whose process dies before batch `batch`: its promise never settles. */
-  async function die(setup: Awaited<ReturnType<typeof setUp>>, batch: number): Promise<void> {
+  async function die(setup: Awaited<ReturnType<typeof setUp>>, batch: number, words = 2000): Promise<void> {
     const { shelf } = setup;
     let died: () => void = () => undefined;
     const dead = new Promise<void>((resolve) => (died = resolve));
@@ -178,7 +232,7 @@ describe('recovering uploads that were cut short', () => {
       died();
       return new Promise(() => undefined);
     };
-    void setup.serviceOf('dead').upload('c', { name: 'a.txt', content: bytes(text(2000)) });
+    void setup.serviceOf('dead').upload('c', { name: 'a.txt', content: bytes(text(words)) });
     await dead;
     shelf.upsert = upsert;
   }
@@ -193,17 +247,62 @@ describe('recovering uploads that were cut short', () => {
     expect(await setup.openUploads()).toBe(0);
   });
 
-  test('recovery that is cut short itself can be taken up again', async () => {
+  test('recovery that is cut short itself can be taken up again, and leaves nothing of a long document', async () => {
     const setup = await setUp();
-    await die(setup, 3);
+    await die(setup, 70, 20_000);
+    expect(setup.shelf.items.size).toBe(70 * 64);
     let deletes = 0;
     setup.shelf.beforeDelete = () => {
       if (++deletes === 2) throw new QuiverError('unavailable', 'shard 0 is unavailable');
     };
     await setup.service.recoverUploads();
-    expect(setup.shelf.items.size).toBe(128);
+    expect(setup.shelf.items.size).toBeGreaterThan(0);
     expect(await setup.openUploads()).toBe(1);
     await setup.service.recoverUploads();
+    expect(setup.shelf.items.size).toBe(0);
+    expect(await setup.openUploads()).toBe(0);
+  });
+
+  test('an upload that another process took back cannot complete, and leaves nothing', async () => {
+    const setup = await setUp();
+    let recovered = false;
+    setup.shelf.beforeUpsert = () => {
+      if (setup.shelf.batches.length !== 3 || recovered) return undefined;
+      recovered = true;
+      return setup.serviceOf('other').recoverUploads();
+    };
+    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('taken back') });
+    expect(recovered).toBe(true);
+    expect(setup.shelf.items.size).toBe(0);
+    expect(await setup.openUploads()).toBe(0);
+  });
+
+  test('an upload that stood still makes sure that it is still its own before it writes on', async () => {
+    const setup = await setUp();
+    setup.shelf.beforeUpsert = async () => {
+      if (setup.shelf.batches.length !== 3) return;
+      await setup.serviceOf('other').recoverUploads();
+      setup.clock.ahead += 10_000;
+    };
+    await expect(setup.service.upload('c', { name: 'a.txt', content: bytes(text(2000)) })).rejects.toMatchObject({ kind: 'unavailable' });
+    expect(setup.shelf.batches.length).toBe(4);
+    expect(setup.shelf.items.size).toBe(0);
+  });
+
+  test('what a dead process may still be writing is looked for again once that can no longer be', async () => {
+    const setup = await setUp();
+    await die(setup, 2);
+    const others = { isAlive: () => false, writesMs: 60_000 };
+    await setup.service.recoverUploads(others);
+    expect(setup.shelf.items.size).toBe(0);
+    const [{ key }] = (await setup.store.list('/q/uploads/')).entries;
+    const late = `${key.slice('/q/uploads/'.length)}-chunk-130`;
+    setup.shelf.items.set(late, { externalId: late, source: { text: 'late' }, metadata: undefined, text: 'late' });
+    setup.clock.ahead += 59_000;
+    await setup.serviceOf('next').recoverUploads(others);
+    expect(setup.shelf.items.size).toBe(1);
+    setup.clock.ahead += 2_000;
+    await setup.serviceOf('next').recoverUploads(others);
     expect(setup.shelf.items.size).toBe(0);
     expect(await setup.openUploads()).toBe(0);
   });
@@ -219,10 +318,10 @@ describe('recovering uploads that were cut short', () => {
   test('uploads of processes that are alive, and of this one, are left alone', async () => {
     const setup = await setUp();
     await die(setup, 1);
-    await setup.service.recoverUploads((instanceId) => instanceId === 'dead');
+    await setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 });
     expect(setup.shelf.items.size).toBe(64);
     let recovered: Promise<void> | null = null;
-    setup.shelf.beforeUpsert = () => (recovered ??= setup.service.recoverUploads((instanceId) => instanceId === 'dead'));
+    setup.shelf.beforeUpsert = () => (recovered ??= setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 }));
     const { chunksCreated } = await setup.service.upload('c', { name: 'b.txt', content: bytes(text(500)) });
     await recovered;
     expect(setup.shelf.items.size).toBe(64 + chunksCreated);

@@ -86,6 +86,31 @@ describe('search', () => {
   });
 });
 
+describe('a least score', () => {
+  test('leaves out what scores less, of every page, and counts the collection as before', async () => {
+    const { vectors, search } = await setUp();
+    await vectors.upsert('c', [0, 30, 60, 90].map((degrees) => item(`at-${degrees}`, at(degrees))));
+    const all = await search.search('c', vectorSearch(at(0)));
+    for (const [i, { score }] of all.hits.entries()) {
+      const { hits, totalCount } = await search.search('c', vectorSearch(at(0), { minScore: score }));
+      expect([hits, totalCount]).toEqual([all.hits.slice(0, i + 1), 4]);
+      const page = await search.search('c', vectorSearch(at(0), { minScore: score, k: 2, offset: 1 }));
+      expect(page.hits).toEqual(all.hits.slice(0, i + 1).slice(1, 3));
+    }
+    expect((await search.search('c', vectorSearch(at(0), { minScore: 1.5 }))).hits).toEqual([]);
+    const { results } = await search.bulkSearch('c', [vectorSearch(at(0), { minScore: 0.7 }), vectorSearch(at(0))]);
+    expect(results.map(ids)).toEqual([['at-0', 'at-30'], ids(all.hits)]);
+  });
+
+  test('is one of the fused score in a hybrid search', async () => {
+    const { vectors, search } = await setUp();
+    await vectors.upsert('c', [item('both', at(0), { text: 'apple' }), item('near', at(10))]);
+    const asked = { vector: Float32Array.from(at(0)) };
+    expect(ids((await search.hybridSearch('c', hybrid('apple', { ...asked, minScore: 1 / 61 }))).hits)).toEqual(['both']);
+    expect(ids((await search.hybridSearch('c', hybrid('apple', { ...asked, minScore: 0.5 / 62 }))).hits)).toEqual(['both', 'near']);
+  });
+});
+
 describe('bulk search', () => {
   test('answers a list per query, all texts embedded in one call', async () => {
     const { vectors, search, embedding } = await setUp({ dim: 256 });
@@ -146,6 +171,26 @@ describe('hybrid search', () => {
     asked.clear();
     expect(ids((await search.hybridSearch('c', hybrid('apple', { vector, alpha: 0 }))).hits)).toEqual(['word', 'both']);
     expect([...asked]).toEqual(['keywordStatistics', 'keywordSearch']);
+  });
+
+  test('explains its hits without looking up more than it would', async () => {
+    const { search, vector, shards } = await library();
+    const plain = await search.search('c', vectorSearch(at(0)));
+    const { hits } = await search.hybridSearch('c', hybrid('apple', { vector, explain: true }));
+    expect(hits.map(({ externalId, explanation }) => [externalId, explanation?.vectorRank, explanation?.keywordRank])).toEqual([
+      ['word', 3, 1],
+      ['both', 2, 2],
+      ['near', 1, null],
+      ['far', 4, null],
+    ]);
+    for (const { externalId, explanation } of hits) {
+      expect(explanation?.vectorScore).toBe(plain.hits.find((hit) => hit.externalId === externalId)?.score);
+      expect((explanation?.keywordScore ?? 0) > 0).toBe(explanation?.keywordRank !== null);
+    }
+    const asked = new Set<string>();
+    shards.intercept = (call) => void asked.add(call);
+    await search.hybridSearch('c', hybrid('apple', { vector, alpha: 1, explain: true }));
+    expect([...asked]).toEqual(['search']);
   });
 
   test('a query without terms ranks by vector alone', async () => {

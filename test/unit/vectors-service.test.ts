@@ -108,6 +108,65 @@ describe('delete', () => {
   });
 });
 
+describe('delete by filter', () => {
+  const even = parseFilter({ even: true })!;
+  const rest = async (service: Service) => ids(await exported(service, 10_000));
+
+  test('deletes every match, however many pages of a shard they fill, and counts them', async () => {
+    const { vectors, service } = await setUp({ shards: 2 });
+    await vectors.upsert('c', numbered(5000));
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 2500 });
+    expect(await rest(service)).toEqual(ids(await exported(service, 10_000)).filter((id) => Number(id.slice(5)) % 2 === 1));
+    expect((await rest(service)).length).toBe(2500);
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 0 });
+  });
+
+  test('spares what stopped matching before its turn', async () => {
+    const { vectors, service, shards } = await setUp({ shards: 1 });
+    await vectors.upsert('c', numbered(4));
+    let isOvertaken = false;
+    shards.intercept = async (call) => {
+      if (call !== 'write' || isOvertaken) return;
+      isOvertaken = true;
+      await vectors.upsert('c', [item('item-2', [1, 1], { metadata: { even: 'no more' } })]);
+    };
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 1 });
+    expect(await rest(service)).toEqual(['item-1', 'item-2', 'item-3']);
+  });
+
+  test('deletes nothing when a shard cannot be read', async () => {
+    const { vectors, service, shards } = await setUp();
+    await vectors.upsert('c', numbered(60));
+    shards.intercept = (call, { shard }) => {
+      if (call === 'scan' && shard === 2) throw new QuiverError('unavailable', 'gone');
+    };
+    await expect(vectors.deleteByFilter('c', even)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('shard 2 of 3') });
+    shards.intercept = undefined;
+    expect(await rest(service)).toHaveLength(60);
+  });
+
+  test('says what was deleted when a shard fails half-way, and goes on from there when repeated', async () => {
+    const { vectors, service, shards } = await setUp();
+    await vectors.upsert('c', numbered(60));
+    shards.intercept = (call, { shard }) => {
+      if (call === 'write' && shard === 2) throw new QuiverError('unavailable', 'gone');
+    };
+    const error = await vectors.deleteByFilter('c', even).catch((caught: QuiverError) => caught as QuiverError);
+    shards.intercept = undefined;
+    const left = (await rest(service)).length;
+    expect(left).toBeGreaterThan(30);
+    expect(left).toBeLessThan(60);
+    expect(error).toMatchObject({ kind: 'commit_unknown', code: 500, message: expect.stringMatching(new RegExp(`^${60 - left} vectors were deleted, then: shard 2 of 3.*repeat the call`)) });
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: left - 30 });
+    expect(await rest(service)).toHaveLength(30);
+  });
+
+  test('names a collection that is not there', async () => {
+    const { vectors } = await setUp();
+    await expect(vectors.deleteByFilter('none', even)).rejects.toMatchObject({ kind: 'not_found', message: expect.stringContaining('none') });
+  });
+});
+
 describe('fetch', () => {
   test('answers in the order asked and leaves out what is missing', async () => {
     const { vectors } = await setUp();

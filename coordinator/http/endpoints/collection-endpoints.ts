@@ -18,6 +18,7 @@ function collectionData(view: CollectionView) {
     created_at: view.createdAt,
     shards: view.shards,
     replicas: view.replicas,
+    min_in_sync: view.minInSync,
     embedding_model: view.embeddingModel,
   };
 }
@@ -52,8 +53,8 @@ export function collectionEndpoints(parts: {
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [409],
       handle: async ({ body }) => {
-        const { name, dim, distance_metric: metric, description = null, shards, replicas } = body;
-        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, shards, replicas })));
+        const { name, dim, distance_metric: metric, description = null, shards, replicas, min_in_sync: minInSync } = body;
+        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, shards, replicas, minInSync })));
       },
     }),
     defineEndpoint({

@@ -4,7 +4,7 @@ import { defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
 import * as schemas from '../schema/document-schemas';
-import { readUploadForm } from '../upload-form';
+import { openUploadForm } from '../upload-form';
 
 export function documentEndpoints(parts: { documents: DocumentsService; limits: HttpLimits }): Endpoint[] {
   const { documents, limits } = parts;
@@ -15,15 +15,21 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       access: 'readwrite',
       tag: 'Documents',
       summary: 'Upload a .txt file: it is split, embedded and stored',
-      description: 'All or nothing. Chunks are stored as <document_id>-chunk-<n>, counted from 0.',
+      description:
+        'The file is cut, embedded and stored as it arrives (most quickly with collection_name before it), all or nothing: what was stored of an upload that fails, ' +
+        'or whose client goes away, is deleted again. Chunks are stored as <document_id>-chunk-<n>, counted from 0, with document_id, chunk_index, source and text as metadata.',
       body: { type: 'form', schema: schemas.uploadForm },
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
       handle: async ({ request }) => {
-        const { fields, file } = await readUploadForm(request, limits);
-        const { documentId, chunksCreated, timing } = await documents.upload(fields.collection_name, file);
-        const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
-        return { type: 'data', json: `{${head}${timingMember(timing, fields.include_timing)}}` };
+        const form = await openUploadForm(request, limits);
+        try {
+          const { documentId, chunksCreated, timing } = await documents.upload(form.fields().collection_name, form.file);
+          const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
+          return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };
+        } finally {
+          await form.close();
+        }
       },
     }),
   ];

@@ -60,11 +60,11 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       description: 'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).',
       path: collectionPath,
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
-      answer: { type: 'data', schema: schemas.rankedAnswer },
+      answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
-        const { query_text: queryText, vector, k, offset, alpha, filters: filter } = body;
-        const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter });
+        const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
+        const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain });
         return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
       },
     }),
@@ -133,8 +133,8 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       answer: { type: 'data', schema: schemas.queryAnswer },
       errors: [404],
       handle: async ({ body }) => {
-        const { query: text, collection_name: collection, top_k: k, filters: filter } = body;
-        const { hits, timing } = await search.query(collection, { text, k, filter });
+        const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
+        const { hits, timing } = await search.query(collection, { text, k, filter, minScore });
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
         return { type: 'data', json: `{${head},"results":${textHitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
       },

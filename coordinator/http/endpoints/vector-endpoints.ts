@@ -86,6 +86,25 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       },
     }),
     defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/delete_by_filter',
+      access: 'readwrite',
+      lane: 'direct',
+      tag,
+      summary: 'Delete every vector whose metadata match',
+      description:
+        'Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), ' +
+        'some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.',
+      path: collectionPath,
+      body: { type: 'json', required: true, schema: schemas.deleteByFilterBody, example: { filters: { topic: 'rivers' } } },
+      answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { deletedCount } = await vectors.deleteByFilter(path.name, body.filters);
+        return dataAnswer({ deleted_count: deletedCount });
+      },
+    }),
+    defineEndpoint({
       method: 'GET',
       template: '/v1/collections/{name}/vectors/{id}',
       access: 'readonly',

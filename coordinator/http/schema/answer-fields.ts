@@ -16,6 +16,21 @@ export const hitAnswer = z
   .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer })
   .meta({ id: 'SearchResult', description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).' });
 
+/** A hit of a hybrid search; the last four members are there when explain is true. */
+export const fusedHitAnswer = hitAnswer
+  .extend({
+    vector_rank: z.int().nullable().optional(),
+    vector_score: z.number().nullable().optional(),
+    keyword_rank: z.int().nullable().optional(),
+    keyword_score: z.number().nullable().optional(),
+  })
+  .meta({
+    id: 'HybridResult',
+    description:
+      'score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and ' +
+      'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up.',
+  });
+
 export const textHitAnswer = z
   .object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() })
   .meta({ id: 'QueryResult' });

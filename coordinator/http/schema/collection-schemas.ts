@@ -19,6 +19,9 @@ export function newCollection(limits: HttpLimits) {
     description: optional(description),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
+    min_in_sync: optional(integer(1, replicasMax)).meta({
+      description: 'Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`.',
+    }),
   });
 }
 
@@ -37,6 +40,7 @@ export const collectionAnswer = z
     created_at: z.iso.datetime(),
     shards: z.int(),
     replicas: z.int(),
+    min_in_sync: z.int(),
     embedding_model: z.string().nullable().meta({ description: 'The model of the collection’s first text; null before.' }),
   })
   .meta({ id: 'Collection' });

@@ -122,8 +122,8 @@ export function metadata(metadataBytesMax: number) {
     .transform((value, context): string => metadataText(value, metadataBytesMax, context) ?? z.NEVER);
 }
 
-/** A metadata filter, checked; null when it asks for nothing. */
-export const filters = z
+/** A metadata filter as clients write it; null when it asks for nothing. */
+const filter = z
   .unknown()
   .meta({
     type: ['object', 'null'],
@@ -140,8 +140,16 @@ export const filters = z
       report(context, value, `are not valid: ${error.message}`, { kind: error.kind });
       return z.NEVER;
     }
-  })
-  .optional()
-  .transform((filter) => filter ?? null);
+  });
+
+/** A metadata filter, checked; null when it asks for nothing. */
+export const filters = filter.optional().transform((given) => given ?? null);
+
+/** A metadata filter that must ask for something. */
+export const requiredFilters = filter.transform((given, context): Filter => {
+  if (given !== null) return given;
+  report(context, given, 'are required and must not be empty');
+  return z.NEVER;
+});
 
 export const includeTiming = withDefault(z.boolean(), false);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SearchEffort } from '../../../shared/shard/shard-client';
 import type { SearchInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { hitAnswer, searchTiming, textHitAnswer } from './answer-fields';
+import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from './answer-fields';
 import { boundedArray, collectionName, externalId, filters, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
 import { type IssueSink, report } from './issue';
 import { vectorSource } from './vector-source';
@@ -12,6 +12,9 @@ const { bulkQueriesMax, efMax } = REQUEST_BOUNDS;
 const K_DEFAULT = 10;
 const TOP_K_DEFAULT = 5;
 
+const minScore = optional(z.number()).meta({
+  description: 'Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number.',
+});
 const count = z.int().min(1);
 const offset = z.int().min(0);
 
@@ -36,6 +39,7 @@ function searchFields(limits: HttpLimits) {
     filters,
     ef: optional(integer(1, efMax)).meta({ description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
     exact: withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }),
+    min_score: minScore,
   };
 }
 
@@ -45,7 +49,7 @@ function inputFromSearch(given: GivenSearch, limits: HttpLimits, sink: IssueSink
   checkPage(given, limits, sink);
   const source = vectorSource(given, sink);
   if (source === null) return z.NEVER;
-  return { source, k: given.k, offset: given.offset, filter: given.filters, effort: effortOf(given) };
+  return { source, k: given.k, offset: given.offset, filter: given.filters, effort: effortOf(given), minScore: given.min_score };
 }
 
 export function searchBody(limits: HttpLimits) {
@@ -70,6 +74,8 @@ export function hybridSearchBody(limits: HttpLimits) {
       offset: withDefault(offset, 0),
       alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
       filters,
+      min_score: minScore.meta({ description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.' }),
+      explain: withDefault(z.boolean(), false).meta({ description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.' }),
       include_timing: includeTiming,
     })
     .transform((body, context) => {
@@ -120,6 +126,7 @@ export function queryBody(limits: HttpLimits) {
       collection_name: collectionName,
       top_k: withDefault(count.meta({ maximum: limits.kMax }), TOP_K_DEFAULT),
       filters,
+      min_score: minScore,
       include_timing: includeTiming,
     })
     .transform((body, context) => {
@@ -142,6 +149,7 @@ export const searchAnswer = z.object({
   timing_ms: searchTiming.optional(),
 });
 export const bulkSearchAnswer = z.object({ results: z.array(z.array(hitAnswer)), timing_ms: searchTiming.optional() });
+export const fusedAnswer = z.object({ results: z.array(fusedHitAnswer), timing_ms: searchTiming.optional() });
 export const rankedAnswer = z.object({ results: z.array(hitAnswer), timing_ms: searchTiming.optional() });
 export const recommendAnswer = z.object({ results: z.array(hitAnswer), collection: z.string(), source_id: z.string(), k: z.int(), offset: z.int() });
 export const similarityAnswer = z.object({ id1: z.string(), id2: z.string(), similarity: z.number(), score: z.number() });

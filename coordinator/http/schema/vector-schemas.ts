@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { storedVectorAnswer, writeTiming } from './answer-fields';
-import { boundedArray, collectionName, externalId, filters, includeTiming, integer, metadata, optional, vector, withDefault } from './fields';
+import { boundedArray, collectionName, externalId, filters, includeTiming, integer, metadata, optional, requiredFilters, vector, withDefault } from './fields';
 import { vectorSource } from './vector-source';
 
 const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
@@ -52,6 +52,8 @@ export function deleteBatchBody(limits: HttpLimits) {
   return z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE') });
 }
 
+export const deleteByFilterBody = z.object({ filters: requiredFilters });
+
 export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax), include_vectors: withDefault(z.boolean(), true) });
 
 export const scrollBody = z.object({
@@ -72,6 +74,7 @@ export const batchDeletedAnswer = z.object({
   deleted: z.array(z.string()),
   not_found: z.array(z.string()),
 });
+export const filteredDeletedAnswer = z.object({ deleted_count: z.int() });
 export const vectorAnswer = storedVectorAnswer.required({ vector: true });
 export const fetchAnswer = z.object({ vectors: z.array(storedVectorAnswer) });
 export const scrollAnswer = z.object({ vectors: z.array(storedVectorAnswer), next_cursor: z.string().nullable() });

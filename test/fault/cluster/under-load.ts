@@ -17,8 +17,8 @@ export interface Scene {
 
 /**
  * Runs a workload against a cluster of real processes while `story` happens to it, waits until every shard is in order
- * again, and checks what the clients saw: nothing acknowledged is lost or undone, no read is stale, and both coordinators
- * count and export the same. Answers the workload for what else the story wants to know of it.
+ * again, and checks what the clients saw: nothing acknowledged is lost or undone, no read is stale, both coordinators count
+ * and export the same, and the replicas of a shard hold the same. Answers the workload for what else the story wants to know of it.
  */
 export async function underLoad(name: string, options: ClusterOptions, story: (scene: Scene) => Promise<void>): Promise<RegisterWorkload> {
   const seed = runSeed(name);
@@ -48,6 +48,7 @@ export async function underLoad(name: string, options: ClusterOptions, story: (s
       exports.push(JSON.stringify(vectors));
     }
     expect(new Set(exports).size).toBe(1);
+    expect(await cluster.differences()).toEqual([]);
     expect(contradictionsOf(workload.history)).toEqual([]);
     return workload;
   } catch (error) {

@@ -29,6 +29,7 @@ const WRITING: Route[] = [
   { method: 'POST', path: '/v1/collections/none/bulk_upsert', body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] } },
   { method: 'DELETE', path: '/v1/collections/none/delete/a' },
   { method: 'POST', path: '/v1/collections/none/delete_batch', body: { external_ids: ['a'] } },
+  { method: 'POST', path: '/v1/collections/none/delete_by_filter', body: { filters: { a: 1 } } },
 ];
 const ADMIN: Route[] = [
   { method: 'GET', path: '/v1/admin/keys/999999' },

@@ -32,6 +32,15 @@ export function collectionsSuite(context: SuiteContext): void {
       expect(dataOf(await context.api.get(`/v1/collections/${name}`)).shards).toBe(3);
     });
 
+    test('take how many replicas must have a write, at most all of them', async () => {
+      const name = await context.collection({ replicas: 2, min_in_sync: 2 });
+      expect(dataOf(await context.api.get(`/v1/collections/${name}`))).toMatchObject({ replicas: 2, min_in_sync: 2 });
+      const byDefault = await context.collection({ replicas: 3 });
+      expect(dataOf(await context.api.get(`/v1/collections/${byDefault}`))).toMatchObject({ replicas: 3, min_in_sync: 2 });
+      expect(errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, replicas: 2, min_in_sync: 3 }), 400)).toContain('min_in_sync');
+      errorOf(await context.api.get('/v1/collections/bad'), 404);
+    });
+
     test('exist once per name', async () => {
       const name = await context.collection();
       expect(errorOf(await context.api.post('/v1/collections', { name, dim: 5 }), 409)).toContain(name);
@@ -66,6 +75,7 @@ export function collectionsSuite(context: SuiteContext): void {
       ['description a number', { name: 'bad', dim: 3, description: 5 }, 'description'],
       ['shards out of range', { name: 'bad', dim: 3, shards: 257 }, 'shards'],
       ['replicas out of range', { name: 'bad', dim: 3, replicas: 6 }, 'replicas'],
+      ['min_in_sync out of range', { name: 'bad', dim: 3, min_in_sync: 0 }, 'min_in_sync'],
     ])('are refused with a 422 that names the field: %s', async (_title, body, field) => {
       expect(errorOf(await context.api.post('/v1/collections', body), 422)).toContain(field);
       errorOf(await context.api.get('/v1/collections/bad'), 404);

@@ -77,6 +77,18 @@ export function documentsSuite(context: SuiteContext): void {
       expect(errorOf(await context.api.post('/v1/query', { query: 'a', collection_name: 'no-such' }), 404)).toContain('no-such');
     });
 
+    test('query leaves out what scores less than min_score', async () => {
+      const name = await context.collection({ dim: 384 });
+      const items = ['the river floods in spring', 'stars shine at night'].map((text, i) => ({ external_id: `t${i}`, text }));
+      dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      const ask = (more: object) => context.api.post('/v1/query', { query: 'the river floods in spring', collection_name: name, ...more });
+      const all = dataOf(await ask({})).results;
+      expect(all).toHaveLength(2);
+      expect(dataOf(await ask({ min_score: all[0].score })).results).toEqual([all[0]]);
+      expect(dataOf(await ask({ min_score: all[1].score })).results).toEqual(all);
+      expect(errorOf(await ask({ min_score: 'high' }), 422)).toContain('min_score');
+    });
+
     test('an item without a text has an empty one in a query', async () => {
       const name = await context.collection({ dim: 384 });
       dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: new Array(384).fill(0.5) }));

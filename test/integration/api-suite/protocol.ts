@@ -114,7 +114,7 @@ export function protocolSuite(context: SuiteContext): void {
       const exampleOf = (path: string, method = 'post') => document.paths[path][method].requestBody.content['application/json'].example;
       dataOf(await context.api.post('/v1/collections', exampleOf('/v1/collections')));
       const prefix = `/v1/collections/${exampleOf('/v1/collections').name}`;
-      const steps = ['upsert', 'bulk_upsert', 'search', 'hybrid_search', 'rerank', 'scroll', 'vectors/fetch', 'bulk_search', 'delete_batch'];
+      const steps = ['upsert', 'bulk_upsert', 'search', 'hybrid_search', 'rerank', 'scroll', 'vectors/fetch', 'bulk_search', 'delete_batch', 'delete_by_filter'];
       for (const step of steps) {
         const answer = await context.api.post(`${prefix}/${step}`, exampleOf(`/v1/collections/{name}/${step}`));
         expect({ step, error: answer.json?.error }).toEqual({ step, error: null });

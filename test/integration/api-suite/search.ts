@@ -132,6 +132,42 @@ export function searchSuite(context: SuiteContext): void {
       expect(dataOf(await hybrid(0)).results[0].score).toBeCloseTo(1 / 61, 8);
     });
 
+    test('hybrid_search explains its results when asked', async () => {
+      const hybrid = async (alpha: number) => dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0], alpha, explain: true })).results;
+      const places = (results: Record<string, unknown>[]) => results.map((hit) => [hit.external_id, hit.vector_rank, hit.keyword_rank]);
+      const both = await hybrid(0.5);
+      expect(places(both)[0]).toEqual(['north', 3, 1]);
+      expect(both[0]).toEqual({
+        external_id: 'north', score: expect.closeTo(0.5 / 63 + 0.5 / 61, 8), metadata: ITEMS[1].metadata,
+        vector_rank: 3, vector_score: 0, keyword_rank: 1, keyword_score: expect.any(Number),
+      });
+      expect(both[1]).toMatchObject({ external_id: 'east', vector_rank: 1, vector_score: expect.closeTo(1, 6), keyword_rank: null, keyword_score: null });
+      expect(places(await hybrid(1))).toEqual([['east', 1, null], ['between', 2, null], ['north', 3, null], ['up', 4, null]]);
+      expect(places(await hybrid(0))).toEqual([['north', null, 1]]);
+      expect(dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0] })).results[0]).not.toHaveProperty('vector_rank');
+      expect(errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422)).toContain('explain');
+    });
+
+    test('min_score leaves out what scores less, whatever the page', async () => {
+      const vector = [1, 0.5, 0];
+      const all = dataOf(await post('search', { vector })).results;
+      const least = all[1].score;
+      const data = dataOf(await post('search', { vector, min_score: least }));
+      expect(data).toMatchObject({ results: all.slice(0, 2), total_count: 4, k: 10, offset: 0 });
+      expect(dataOf(await post('search', { vector, min_score: least, k: 2, offset: 1 })).results).toEqual([all[1]]);
+      expect(dataOf(await post('search', { vector, min_score: least, offset: 2 })).results).toEqual([]);
+      expect(dataOf(await post('search', { vector, min_score: null })).results).toEqual(all);
+      expect(dataOf(await post('search', { vector, min_score: 2 })).results).toEqual([]);
+      expect(dataOf(await post('bulk_search', { queries: [{ vector, min_score: least }, { vector }] })).results).toEqual([all.slice(0, 2), all]);
+      const fused = dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [0, 1, 0], min_score: 1 / 61 - 1e-9 })).results;
+      expect(idsOf(fused)).toEqual(['north']);
+    });
+
+    test.each(['0.5', true, [], '1e999'])('a min_score of %j is no number', async (given) => {
+      const wrong = given === '1e999' ? '{"vector":[1,0,0],"query_text":"a","min_score":1e999}' : JSON.stringify({ vector: [1, 0, 0], query_text: 'a', min_score: given });
+      for (const endpoint of ['search', 'hybrid_search']) expect(errorOf(await post(endpoint, wrong), 422)).toContain('min_score');
+    });
+
     test.each([
       ['no query_text', { vector: [1, 0, 0] }, 422],
       ['alpha above 1', { query_text: 'a', vector: [1, 0, 0], alpha: 1.1 }, 422],

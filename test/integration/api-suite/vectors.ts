@@ -207,6 +207,30 @@ export function vectorsSuite(context: SuiteContext): void {
       for (const body of [{}, { external_ids: 'a' }, { external_ids: [1] }, { external_ids: null }]) expect(errorOf(await send(body), 422)).toContain('external_ids');
     });
 
+    test('a filter deletes every match and nothing else', async () => {
+      const name = await context.collection({ shards: 3 });
+      const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `v${i}`, vector: [1, i, 0], metadata: { tens: Math.floor(i / 10), even: i % 2 === 0 } }));
+      dataOf(await bulkUpsert(name, { items }));
+      const send = (filters: unknown) => context.api.post(`/v1/collections/${name}/delete_by_filter`, { filters });
+      expect(dataOf(await send({ tens: { $gte: 10 }, even: true }))).toEqual({ deleted_count: 450 });
+      expect(dataOf(await send({ tens: { $gte: 10 }, even: true }))).toEqual({ deleted_count: 0 });
+      expect(await countOf(name)).toBe(550);
+      const { results } = dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [0, 1, 0], k: 1000, filters: { even: true } }));
+      expect(results).toHaveLength(50);
+      expect(results.every(({ metadata }: { metadata: { tens: number } }) => metadata.tens < 10)).toBe(true);
+      expect(dataOf(await send({ $or: [{ even: true }, { even: false }] }))).toEqual({ deleted_count: 550 });
+    });
+
+    test('a delete by filter refuses filters that are missing, empty or wrong, and deletes nothing', async () => {
+      const name = await filled();
+      const send = (body: unknown) => context.api.post(`/v1/collections/${name}/delete_by_filter`, body);
+      for (const body of [{}, { filters: null }, { filters: {} }, { filters: { $and: [{}] } }, { filters: [] }, { filters: 'i' }, { filters: { i: { $like: 1 } } }]) {
+        expect(errorOf(await send(body), 422)).toContain('filters');
+      }
+      expect(await countOf(name)).toBe(3);
+      expect(errorOf(await context.api.post('/v1/collections/no-such/delete_by_filter', { filters: { i: 1 } }), 404)).toContain('no-such');
+    });
+
     test('fetch answers in the order asked and leaves missing ones out', async () => {
       const name = await filled();
       const send = (body: unknown) => context.api.post(`/v1/collections/${name}/vectors/fetch`, body);

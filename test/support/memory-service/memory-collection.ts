@@ -38,9 +38,9 @@ export class MemoryCollection {
   }
 
   view(): CollectionView {
-    const { name, dim, metric, shards = 1, replicas = 1 } = this.input;
+    const { name, dim, metric, shards = 1, replicas = 1, minInSync = replicas >= 3 ? 2 : 1 } = this.input;
     const { description, createdAt, embeddingModel } = this;
-    return { name, dim, metric, description, vectorCount: this.items.size, createdAt, shards, replicas, embeddingModel };
+    return { name, dim, metric, description, vectorCount: this.items.size, createdAt, shards, replicas, minInSync, embeddingModel };
   }
 
   vectorOf(source: VectorSource, place = ''): Float32Array {

@@ -3,6 +3,7 @@ import type {
   CollectionView,
   HybridInput,
   NewCollection,
+  ScoredHit,
   SearchInput,
   Service,
   VectorInput,
@@ -36,6 +37,8 @@ export class MemoryService implements Service {
   readonly collections = {
     create: async (input: NewCollection): Promise<CollectionView> => {
       if (this.byName.has(input.name)) throw new QuiverError('already_exists', `collection "${input.name}" already exists`);
+      const { replicas = 1, minInSync = 1 } = input;
+      if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
       const made = new MemoryCollection(input, new Date().toISOString());
       this.byName.set(input.name, made);
       return made.view();
@@ -60,6 +63,12 @@ export class MemoryService implements Service {
       const asked = [...new Set(externalIds)];
       const deleted = asked.filter((id) => items.delete(id));
       return { deleted, notFound: asked.filter((id) => !deleted.includes(id)) };
+    },
+    deleteByFilter: async (name: string, filter: Filter) => {
+      const collection = this.find(name);
+      const matching = collection.matching(filter);
+      for (const { externalId } of matching) collection.items.delete(externalId);
+      return { deletedCount: matching.length };
     },
     fetch: async (name: string, externalIds: string[], options: { vectors: boolean }) => {
       const { items } = this.find(name);
@@ -92,15 +101,20 @@ export class MemoryService implements Service {
       const collection = this.find(name);
       return { results: queries.map((query) => this.page(collection, query)), timing: SEARCH_TIMING };
     },
-    hybridSearch: async (name: string, { queryText, vector, k, offset, alpha, filter }: HybridInput) => {
+    hybridSearch: async (name: string, { queryText, vector, k, offset, alpha, filter, minScore, explain }: HybridInput) => {
       const collection = this.find(name);
       const items = collection.matching(filter);
-      const ranks = (hits: { externalId: string }[]) => new Map(hits.map(({ externalId }, i) => [externalId, i + 1]));
-      const byVector = ranks(collection.ranked(collection.vectorOf(vector === undefined ? { text: queryText } : { vector }), items));
-      const byKeyword = ranks(collection.keywordRanked(queryText, items));
-      const part = (weight: number, rank: number | undefined) => (rank === undefined ? 0 : weight / (60 + rank));
-      const fused = items.map((item) => hitOf(item, part(alpha, byVector.get(item.externalId)) + part(1 - alpha, byKeyword.get(item.externalId))));
-      return { hits: sorted(fused.filter(({ score }) => score > 0)).slice(offset, offset + k), timing: SEARCH_TIMING };
+      const places = (weight: number, hits: ScoredHit[]) => new Map(weight === 0 ? [] : hits.map(({ externalId, score }, i) => [externalId, { rank: i + 1, score }]));
+      const byVector = places(alpha, collection.ranked(collection.vectorOf(vector === undefined ? { text: queryText } : { vector }), items));
+      const byKeyword = places(1 - alpha, collection.keywordRanked(queryText, items));
+      const part = (weight: number, place: { rank: number } | undefined) => (place === undefined ? 0 : weight / (60 + place.rank));
+      const fused = items.map((item) => {
+        const [v, w] = [byVector.get(item.externalId), byKeyword.get(item.externalId)];
+        const hit = hitOf(item, part(alpha, v) + part(1 - alpha, w));
+        const explanation = { vectorRank: v?.rank ?? null, vectorScore: v?.score ?? null, keywordRank: w?.rank ?? null, keywordScore: w?.score ?? null };
+        return explain === true ? { ...hit, explanation } : hit;
+      });
+      return { hits: reaching(sorted(fused.filter(({ score }) => score > 0)), minScore).slice(offset, offset + k), timing: SEARCH_TIMING };
     },
     rerank: async (name: string, { source, candidates }: { source: VectorSource; candidates: string[] }) => {
       const collection = this.find(name);
@@ -119,9 +133,9 @@ export class MemoryService implements Service {
       const dot = (x: Float32Array, y: Float32Array) => x.reduce((sum, value, i) => sum + value * y[i], 0);
       return dot(a, b) === 0 ? 0 : dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
     },
-    query: async (name: string, { text, k, filter }: { text: string; k: number; filter: Filter | null }) => {
+    query: async (name: string, { text, k, filter, minScore }: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }) => {
       const collection = this.find(name);
-      return { hits: collection.ranked(collection.vectorOf({ text }), collection.matching(filter)).slice(0, k), timing: SEARCH_TIMING };
+      return { hits: reaching(collection.ranked(collection.vectorOf({ text }), collection.matching(filter)), minScore).slice(0, k), timing: SEARCH_TIMING };
     },
   };
 
@@ -153,9 +167,13 @@ export class MemoryService implements Service {
     return found;
   }
 
-  private page(collection: MemoryCollection, { source, k, offset, filter }: SearchInput) {
-    return collection.ranked(collection.vectorOf(source), collection.matching(filter)).slice(offset, offset + k);
+  private page(collection: MemoryCollection, { source, k, offset, filter, minScore }: SearchInput) {
+    return reaching(collection.ranked(collection.vectorOf(source), collection.matching(filter)), minScore).slice(offset, offset + k);
   }
+}
+
+function reaching(hits: ScoredHit[], minScore = -Infinity): ScoredHit[] {
+  return hits.filter(({ score }) => score >= minScore);
 }
 
 function viewOf({ externalId, vector, metadata, text }: MemoryItem, withVector: boolean): VectorView {

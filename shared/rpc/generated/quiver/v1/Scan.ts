@@ -7,6 +7,7 @@ export interface Scan {
   'limit'?: (number);
   'filter'?: (string);
   'vectors'?: (boolean);
+  'withoutTexts'?: (boolean);
 }
 
 export interface Scan__Output {
@@ -15,4 +16,5 @@ export interface Scan__Output {
   'limit': (number);
   'filter': (string);
   'vectors': (boolean);
+  'withoutTexts': (boolean);
 }

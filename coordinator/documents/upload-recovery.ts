@@ -1,0 +1,117 @@
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { Clock } from '../../shared/time/clock';
+import type { VectorsService } from '../service';
+import { chunkIds } from './document-chunks';
+import type { JournalEntry, OpenUpload, UploadJournal } from './upload-journal';
+
+/** Ids per delete: one write to each shard, of some tens of kilobytes. */
+const IDS_PER_DELETE = 1000;
+/** What could not be taken back is tried again after this long: a shard without a primary has one by then. */
+const RETRY_MS = 15_000;
+
+/** What a recovery knows of the other processes that share the journal. */
+export interface OtherUploaders {
+  /** Whether another process still runs, and may be uploading. */
+  isAlive: (instanceId: string) => boolean;
+  /** For how long writes of a process that is gone may still be under way. */
+  writesMs: number;
+}
+
+/**
+ * Takes uploads back: deletes every chunk that may have been stored, by its id, as the journal has a bound on their
+ * number. A delete goes to every shard that a chunk could be on, behind whatever that shard was sent before, so a write
+ * of this process whose outcome is unknown is not stored after it.
+ */
+export class UploadRecovery {
+  private readonly journal: UploadJournal;
+  private readonly vectors: Pick<VectorsService, 'delete'>;
+  private readonly clock: Clock;
+  private readonly log: Pick<Logger, 'warn'>;
+  private readonly instanceId: string;
+  /** Documents that this process uploads or takes back at the moment. */
+  private readonly busy = new Set<string>();
+  private readonly retries = new Map<string, NodeJS.Timeout>();
+
+  constructor(options: { journal: UploadJournal; vectors: Pick<VectorsService, 'delete'>; clock: Clock; log: Pick<Logger, 'warn'>; instanceId: string }) {
+    this.journal = options.journal;
+    this.vectors = options.vectors;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.instanceId = options.instanceId;
+  }
+
+  /** Runs an upload of this process, which no recovery touches meanwhile. */
+  async guarded<Result>(documentId: string, run: () => Promise<Result>): Promise<Result> {
+    this.busy.add(documentId);
+    try {
+      return await run();
+    } finally {
+      this.busy.delete(documentId);
+    }
+  }
+
+  /**
+   * Takes back an upload of this process that failed. Its caller hears of that failure, not of what may go wrong here:
+   * what can't be done now is tried again until it is, by another process if this one ends.
+   */
+  async takeBackOwn(upload: OpenUpload): Promise<void> {
+    try {
+      // Another process may have removed the entry, taking this one for dead.
+      const entry = await this.journal.put({ ...upload, owner: this.instanceId, takenBackAtMs: null });
+      await this.deleteChunks(upload);
+      await this.journal.close(entry);
+    } catch (error) {
+      this.log.warn({ documentId: upload.documentId, collection: upload.collection, error }, 'could not take back the chunks of a failed upload; it is tried again');
+      this.retries.set(upload.documentId, setTimeout(() => void this.guarded(upload.documentId, () => this.takeBackOwn(upload)), RETRY_MS).unref());
+    }
+  }
+
+  /** Takes back what dead processes left; harmless at any time. What can't be taken back now stays for the next call. */
+  async recover(others: OtherUploaders): Promise<void> {
+    for (const entry of await this.journal.list()) {
+      const { documentId, collection, owner } = entry.upload;
+      if (this.busy.has(documentId) || this.retries.has(documentId)) continue;
+      if (owner !== this.instanceId && others.isAlive(owner)) continue;
+      if (!this.isDue(entry, others)) continue;
+      try {
+        await this.guarded(documentId, () => this.takeBackFound(entry, others));
+      } catch (error) {
+        this.log.warn({ documentId, collection, error }, 'could not take back an upload yet');
+      }
+    }
+  }
+
+  close(): void {
+    for (const timer of this.retries.values()) clearTimeout(timer);
+    this.retries.clear();
+  }
+
+  /** One that was taken back is looked at again once no write of its own process can be under way any more. */
+  private isDue({ upload }: JournalEntry, { writesMs }: OtherUploaders): boolean {
+    return upload.takenBackAtMs === null || this.clock.wallMs() - upload.takenBackAtMs >= writesMs;
+  }
+
+  private async takeBackFound(found: JournalEntry, others: OtherUploaders): Promise<void> {
+    const { documentId, collection, takenBackAtMs } = found.upload;
+    // From here on its own process, should it still run after all, cannot complete it.
+    const entry = await this.journal.change(found, { owner: this.instanceId });
+    await this.deleteChunks(entry.upload);
+    if (takenBackAtMs === null) this.log.warn({ documentId, collection }, 'took back an upload that was cut short');
+    if (takenBackAtMs === null && others.writesMs > 0) await this.journal.change(entry, { takenBackAtMs: this.clock.wallMs() });
+    else await this.journal.close(entry);
+  }
+
+  private async deleteChunks({ documentId, collection, chunksEnd }: OpenUpload): Promise<void> {
+    for (let start = 0; start < chunksEnd; start += IDS_PER_DELETE) {
+      const ids = chunkIds(documentId, start, Math.min(start + IDS_PER_DELETE, chunksEnd));
+      try {
+        await this.vectors.delete(collection, ids);
+      } catch (error) {
+        // With the collection its chunks are gone.
+        if (isQuiverError(error) && error.kind === 'not_found') return;
+        throw error;
+      }
+    }
+  }
+}

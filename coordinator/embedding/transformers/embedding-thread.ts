@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';
+import type { ModelDescription } from './model-description';
+import { modelFailure } from './model-failure';
+
+/** A model that runs somewhere else. Requests are answered in order. */
+export interface EmbeddingRunner {
+  readonly dim: number;
+  /** Whether several texts may run at once without changing each other's vectors. */
+  readonly isInvariant: boolean;
+  /** Settles once: when the runner has ended, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Texts that run at once; texts × dim, row-major. Errors: embedding_unavailable; unavailable when the runner ends. */
+  embed(texts: string[]): Promise<Float32Array>;
+  /** Ends it, after what it was asked before. */
+  close(): Promise<void>;
+}
+
+/** The compiled worker beside this file. */
+export const EMBEDDING_WORKER = join(__dirname, 'embedding-worker.js');
+
+interface Waiter {
+  resolve: (vectors: Float32Array) => void;
+  reject: (error: Error) => void;
+}
+
+/** A worker thread with a model in it. */
+export class EmbeddingThread implements EmbeddingRunner {
+  readonly ended: Promise<void>;
+  private readonly waiters = new Map<number, Waiter>();
+  private nextId = 0;
+  private hasEnded = false;
+
+  private constructor(
+    private readonly worker: Worker,
+    readonly dim: number,
+    readonly isInvariant: boolean,
+  ) {
+    worker.on('message', (reply: EmbeddingReply) => this.take(reply));
+    this.ended = new Promise((resolve) => {
+      worker.once('exit', () => {
+        this.hasEnded = true;
+        for (const waiter of this.waiters.values()) waiter.reject(interrupted());
+        this.waiters.clear();
+        resolve();
+      });
+    });
+    // Its exit follows, and tells who waits.
+    worker.on('error', () => undefined);
+  }
+
+  /** Starts a worker and loads the model in it. Errors: embedding_unavailable with the reason. */
+  static start(description: ModelDescription, workerFile = EMBEDDING_WORKER): Promise<EmbeddingThread> {
+    const data: EmbeddingWorkerData = { description };
+    // The libraries inside write to the console; the log is lines of JSON.
+    const worker = new Worker(workerFile, { workerData: data, stdout: true, stderr: true, name: 'embedding' });
+    worker.stdout.resume();
+    worker.stderr.resume();
+    return new Promise((resolve, reject) => {
+      let hasStarted = false;
+      worker.once('error', (error) => {
+        if (!hasStarted) reject(modelFailure('its worker ended while it loaded', error));
+      });
+      worker.once('exit', () => {
+        if (!hasStarted) reject(modelFailure('its worker ended while it loaded'));
+      });
+      worker.once('message', (reply: EmbeddingReply) => {
+        hasStarted = true;
+        if (reply.type === 'ready') return resolve(new EmbeddingThread(worker, reply.dim, reply.isInvariant));
+        void worker.terminate();
+        reject(reply.type === 'failed' ? modelFailure(reply.reason, new Error(reply.cause)) : modelFailure('its worker is out of step'));
+      });
+    });
+  }
+
+  embed(texts: string[]): Promise<Float32Array> {
+    if (this.hasEnded) return Promise.reject(interrupted());
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      this.waiters.set(id, { resolve, reject });
+      this.say({ type: 'embed', id, texts });
+    });
+  }
+
+  /**
+   * The worker ends itself between two requests: one that is ended from outside while its graph runs takes the process
+   * with it (the native library throws when it comes back to a thread that is gone).
+   */
+  async close(): Promise<void> {
+    if (!this.hasEnded) this.say({ type: 'end' });
+    await this.ended;
+  }
+
+  private say(request: EmbeddingRequest): void {
+    this.worker.postMessage(request);
+  }
+
+  private take(reply: EmbeddingReply): void {
+    if (reply.type !== 'vectors' && reply.type !== 'error') return;
+    const waiter = this.waiters.get(reply.id);
+    this.waiters.delete(reply.id);
+    if (reply.type === 'vectors') waiter?.resolve(reply.vectors);
+    else waiter?.reject(new QuiverError('embedding_unavailable', 'The embedding model failed on this text', { cause: new Error(reply.cause) }));
+  }
+}
+
+function interrupted(): QuiverError {
+  return new QuiverError('unavailable', 'The embedding worker ended before it answered; the call may be retried');
+}

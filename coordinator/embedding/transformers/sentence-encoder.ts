@@ -1,0 +1,146 @@
+import { isQuiverError } from '../../../shared/errors/quiver-error';
+import type { ModelDescription } from './model-description';
+import { quantizesActivations } from './model-variant';
+import { modelFailure } from './model-failure';
+import { normaliseRows, pool } from './pooling';
+
+type Transformers = typeof import('@huggingface/transformers', { with: { 'resolution-mode': 'import' } });
+type Tensor = InstanceType<Transformers['Tensor']>;
+
+/** Below this cosine between a text alone and among others, a model does not run several texts at once. */
+const INVARIANT_COSINE = 0.99999;
+/** Of different lengths and scripts, so that quantization over all of them differs from that over one. */
+const PROBES = ['a red fox', 'Wer wagt, gewinnt: 12,345 times out of 67,890!', '水', 'an old stone bridge crosses the slow river where the road from the sea turns north'];
+
+/** One native thread per worker; errors are thrown, and need no line on the console besides. */
+const SESSION_OPTIONS = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential', logSeverityLevel: 4 } as const;
+
+/**
+ * One model in this thread, on the CPU, one native thread: texts to vectors by tokenizer, graph, pooling and length. All
+ * the work is synchronous inside, so it belongs in a worker thread.
+ */
+export class SentenceEncoder {
+  /** Length of a vector, as the graph answers it. */
+  dim = 0;
+  /** Whether a text's vector stays the same (cosine) when others run beside it. */
+  isInvariant = false;
+  /** Special tokens after a text. */
+  private trailing = 0;
+
+  private constructor(
+    private readonly transformers: Transformers,
+    private readonly tokenizer: Awaited<ReturnType<Transformers['AutoTokenizer']['from_pretrained']>>,
+    private readonly model: Awaited<ReturnType<Transformers['AutoModel']['from_pretrained']>>,
+    private readonly description: ModelDescription,
+  ) {}
+
+  /**
+   * Loads the model from its folder, never from the network, and warms it up. Errors: embedding_unavailable, naming the
+   * file that is broken.
+   */
+  static async open(description: ModelDescription): Promise<SentenceEncoder> {
+    const transformers = await import('@huggingface/transformers');
+    transformers.env.allowRemoteModels = false;
+    transformers.env.useFSCache = false;
+    transformers.env.logLevel = transformers.LogLevel.ERROR;
+    const tokenizer = await attempt("its tokenizer can't be used", () => transformers.AutoTokenizer.from_pretrained(description.folder, { local_files_only: true }));
+    const model = await attempt(`its ${description.variant} graph can't be loaded`, () =>
+      transformers.AutoModel.from_pretrained(description.folder, {
+        local_files_only: true,
+        device: 'cpu',
+        dtype: description.variant,
+        session_options: SESSION_OPTIONS,
+      }),
+    );
+    const encoder = new SentenceEncoder(transformers, tokenizer, model, description);
+    await attempt("it can't embed", () => encoder.warmUp());
+    return encoder;
+  }
+
+  /** Texts run at once; answers texts × dim, row-major. */
+  async encode(texts: string[]): Promise<Float32Array> {
+    const rows = texts.map((text) => this.tokensOf(text));
+    const tokens = Math.max(...rows.map((row) => row.length));
+    const { Tensor } = this.transformers;
+    const ids = new BigInt64Array(rows.length * tokens).fill(BigInt(this.tokenizer.pad_token_id ?? 0));
+    const mask = new BigInt64Array(rows.length * tokens);
+    rows.forEach((row, i) => {
+      row.forEach((token, place) => (ids[i * tokens + place] = BigInt(token)));
+      mask.fill(1n, i * tokens, i * tokens + row.length);
+    });
+    const dims = [rows.length, tokens];
+    const inputs = {
+      input_ids: new Tensor('int64', ids, dims),
+      attention_mask: new Tensor('int64', mask, dims),
+      token_type_ids: new Tensor('int64', new BigInt64Array(ids.length), dims),
+    };
+    const outputs = (await this.model(inputs)) as Record<string, Tensor | undefined>;
+    return this.vectorsOf(outputs, mask, dims);
+  }
+
+  private async warmUp(): Promise<void> {
+    this.trailing = this.trailingSpecials();
+    const first = await this.encode([PROBES[0]]);
+    this.dim = first.length;
+    if (!first.every(Number.isFinite)) throw modelFailure('its vectors hold what is no number');
+    this.isInvariant = !quantizesActivations(this.description.variant) && (await this.leastCosine()) >= INVARIANT_COSINE;
+  }
+
+  /** Measured, not believed: each probe alone against the same among the others. */
+  private async leastCosine(): Promise<number> {
+    const together = await this.encode(PROBES);
+    let least = 1;
+    for (const [i, text] of PROBES.entries()) {
+      least = Math.min(least, cosine(await this.encode([text]), together.subarray(i * this.dim, (i + 1) * this.dim)));
+    }
+    return least;
+  }
+
+  /** Cut to what the model reads; the special tokens at the end stay, as they do where the model was trained. */
+  private tokensOf(text: string): number[] {
+    const tokens = this.tokenizer.encode(text);
+    const { tokensMax } = this.description;
+    if (tokens.length <= tokensMax) return tokens;
+    const end = Math.min(this.trailing, tokensMax - 1);
+    return [...tokens.slice(0, tokensMax - end), ...tokens.slice(tokens.length - end)];
+  }
+
+  /** Those that an empty text has too and that two texts of different words have in common at their ends. */
+  private trailingSpecials(): number {
+    const [one, other] = [this.tokenizer.encode('a b'), this.tokenizer.encode('b a')];
+    const specials = this.tokenizer.encode('').length;
+    let count = 0;
+    while (count < specials && one.at(-1 - count) === other.at(-1 - count)) count++;
+    return Math.min(count, specials);
+  }
+
+  private vectorsOf(outputs: Record<string, Tensor | undefined>, mask: BigInt64Array, [texts, tokens]: number[]): Float32Array {
+    const { pooling, normalises, needsSentenceEmbedding } = this.description;
+    const states = needsSentenceEmbedding ? undefined : (outputs.last_hidden_state ?? outputs.token_embeddings);
+    const whole = states ?? outputs.sentence_embedding;
+    if (whole === undefined) throw modelFailure(`its graph answers ${Object.keys(outputs).join(', ')}, not ${needsSentenceEmbedding ? 'sentence_embedding' : 'last_hidden_state'}`);
+    const data = Float32Array.from(whole.data as Float32Array);
+    const vectors = states === undefined ? data : pool({ states: data, mask, texts, tokens, hidden: data.length / (texts * tokens) }, pooling);
+    if (normalises) normaliseRows(vectors, vectors.length / texts);
+    return vectors;
+  }
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let [product, left, right] = [0, 0, 0];
+  for (let i = 0; i < a.length; i++) {
+    product += a[i] * b[i];
+    left += a[i] * a[i];
+    right += b[i] * b[i];
+  }
+  return product / Math.sqrt(left * right);
+}
+
+async function attempt<Result>(failure: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isQuiverError(error)) throw error;
+    throw modelFailure(failure, error);
+  }
+}

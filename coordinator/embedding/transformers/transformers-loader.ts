@@ -1,0 +1,76 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isQuiverError } from '../../../shared/errors/quiver-error';
+import type { Logger } from '../../../shared/logs/logger';
+import type { Clock } from '../../../shared/time/clock';
+import type { EmbeddingModelLoader } from '../embedding-registry';
+import { EmbeddingDispatcher } from './embedding-dispatcher';
+import { EmbeddingThread } from './embedding-thread';
+import { HubCache } from './hub-cache';
+import { HubDownload } from './hub-download';
+import { describeModel } from './model-description';
+import { modelFailure } from './model-failure';
+import { TransformersModel } from './transformers-model';
+
+export interface TransformersOptions {
+  /** A name of model-variant.ts, or `auto`. */
+  dtype: string;
+  /** Where models of the hub are kept. */
+  cacheDir: string;
+  isOffline: boolean;
+  /** Such as https://huggingface.co. */
+  hub: string;
+  /** Worker threads, each with a copy of the model and one native thread. */
+  threads: number;
+  /** Longest that a call may take. */
+  timeoutMs: number;
+  clock: Clock;
+  log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** Aborted when the process is told to end: downloads are given up. */
+  ending?: AbortSignal;
+  /** The worker's file, where it is not the compiled one. */
+  workerFile?: string;
+}
+
+/** `owner/name` or `name`, as on the hub. */
+const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
+
+/**
+ * Opens transformers models: a local folder when there is one of that name, else a model of the hub. The first worker
+ * tells whether the model works at all; the others are started after it.
+ */
+export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
+  const { clock, log } = options;
+  const hub = new HubDownload({ hub: options.hub, clock, log, ending: options.ending });
+  const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log });
+  return async (name) => {
+    const startedMs = clock.monotonicMs();
+    const isLocal = isFolder(resolve(name));
+    const folder = isLocal ? resolve(name) : await cache.folderOf(hubName(name), options.dtype);
+    const description = await describeModel({ name, folder, dtype: options.dtype }).catch((error: unknown) => refuse(error, isLocal));
+    const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
+    const first = await start().catch((error: unknown) => refuse(error, isLocal));
+    const others = await Promise.allSettled(Array.from({ length: options.threads - 1 }, start));
+    const runners = [first, ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))];
+    for (const other of others) if (other.status === 'rejected') log.warn({ model: name, error: other.reason as unknown }, 'an embedding worker could not be started');
+    const dispatcher = new EmbeddingDispatcher({ runners, restart: start, timeoutMs: options.timeoutMs, log });
+    const facts = { model: name, dim: first.dim, dtype: description.variant, tokensMax: description.tokensMax, pooling: description.pooling, batches: first.isInvariant, threads: runners.length };
+    log.info({ ...facts, tookMs: Math.round(clock.monotonicMs() - startedMs) }, 'embedding model ready');
+    return new TransformersModel({ name, dim: first.dim, prompts: description.prompts, dispatcher });
+  };
+}
+
+/** A file that was fetched may have been damaged since; nobody but the operator can tell. */
+function refuse(error: unknown, isLocal: boolean): never {
+  if (isLocal || !isQuiverError(error)) throw error;
+  throw modelFailure(`${error.message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
+}
+
+function hubName(name: string): string {
+  if (HUB_NAME.test(name)) return name;
+  throw modelFailure('there is no such folder');
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}

@@ -1,0 +1,60 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { Filter } from '../../shared/filter/filter';
+import type { CallOptions, ShardClient, StoredItem } from '../../shared/shard/shard-client';
+import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import type { ShardPosition } from './insertion-order-reader';
+
+/** Items found and deleted per shard and step: one atomic write each, which others may wait behind. */
+const PAGE_ITEMS = 1000;
+
+/**
+ * Deletes what matches a filter, in steps: each shard is asked for its next matches, which are then deleted if they still
+ * match. So whatever is deleted matched at the moment it went, and an item that was there and matched throughout is
+ * gone at the end; of what is written meanwhile, either may be true.
+ *
+ * All shards are read before the first write, so nothing is deleted when one of them cannot be reached from the start.
+ * A failure later on leaves some matches deleted and the others as they were; calling again goes on from there.
+ * Errors: those of the shards; commit_unknown, with the number deleted so far, once something may have been.
+ */
+export async function deleteMatching(
+  parts: { shards: ShardClient; scatter: ScatterGather },
+  collection: ShardedCollection,
+  filter: Filter,
+  call: CallOptions,
+): Promise<number> {
+  const { shards, scatter } = parts;
+  let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
+  let deleted = 0;
+  try {
+    while (open.length > 0) {
+      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
+        shards.scan(id, { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call),
+      );
+      const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
+      const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {
+        const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));
+        const answered = await shards.write(id, operations, call);
+        const count = answered.filter((outcome) => outcome === 'deleted').length;
+        // Counted as they come, for the message of a step that fails on another shard.
+        deleted += count;
+        return count;
+      });
+      if (outcomes.length === 0) break;
+      open = found.filter(({ items }) => items.length === PAGE_ITEMS).map(({ shard, items }) => ({ shard, after: items.at(-1) as StoredItem }));
+    }
+  } catch (error) {
+    throw deleted === 0 || !isQuiverError(error) ? error : brokenOff(error, deleted);
+  }
+  return deleted;
+}
+
+function shardsOf(positions: { shard: number }[]): number[] {
+  return positions.map(({ shard }) => shard);
+}
+
+/** Of what kind the failure was no longer tells whether anything was written. */
+function brokenOff(error: QuiverError, deleted: number): QuiverError {
+  if (error.kind === 'not_found') return error;
+  const message = `${deleted} vectors were deleted, then: ${error.message}; repeat the call to delete the rest`;
+  return new QuiverError('commit_unknown', message, { cause: error, details: { ...error.details, deleted } });
+}

@@ -1,0 +1,16 @@
+import { underLoad } from './under-load';
+
+test('with one of three etcd members dead or frozen everything goes on, new collections too', async () => {
+  const workload = await underLoad('lose-an-etcd-member', { etcdMembers: 3 }, async ({ cluster, pass }) => {
+    for (const [i, member] of cluster.etcdMembers.entries()) {
+      if (i === 0) member.pause();
+      else await member.kill();
+      await pass(2_000);
+      await cluster.data('POST', '/v1/collections', { name: `without-${i}`, dim: 2 }, i % 2);
+      if (i === 0) member.resume();
+      else await member.start();
+      await pass(1_000);
+    }
+  });
+  expect([...workload.errors]).toEqual([]);
+}, 180_000);
