@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// `quiver <role>`: becomes one role of the service in this very process. Expects a checkout or image that is set up.
+// `quiver <role>`: becomes one role of the service in this very process. `quiver check-config [role]`: says what that role
+// would run with. Expects a checkout or image that is set up.
 // CommonJS on purpose: loading an ES module already uses libuv's thread pool, whose size is read once, at its first use.
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
@@ -10,11 +11,14 @@ const ROLES = {
   node: { main: 'node/main.js', threads: availableParallelism() + 4 },
 };
 
-const role = ROLES[process.argv[2]];
-if (role === undefined || process.argv.length > 3) {
-  process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\nThe environment configures it: see the README.\n`);
-  process.exitCode = 2;
-} else {
+const [word, ...rest] = process.argv.slice(2);
+const role = Object.hasOwn(ROLES, word ?? '') && rest.length === 0 ? ROLES[word] : undefined;
+if (role !== undefined) {
   process.env.UV_THREADPOOL_SIZE ??= String(role.threads);
   require(join(__dirname, '..', 'dist', role.main));
+} else if (word === 'check-config') {
+  require(join(__dirname, '..', 'dist', 'shared', 'config', 'check-config.js'));
+} else {
+  process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\nThe environment configures it: see docs/configuration.md.\n`);
+  process.exitCode = 2;
 }

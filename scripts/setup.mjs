@@ -2,7 +2,8 @@
 // Each step is skipped when its inputs are those of its last run, so a second run takes a fraction of a second.
 // Uses nothing but Node's own modules until the packages are there.
 //
-//   node scripts/setup.mjs
+//   node scripts/setup.mjs             everything
+//   node scripts/setup.mjs packages    the system and npm packages only
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,13 +19,13 @@ const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
 const NODE_MINIMUM = [20, 15];
 const SOURCE_FOLDERS = ['coordinator', 'node', 'shared'];
 
-/** Rejects with an Error whose message is fit to be shown as it is. */
-export async function setUp({ log = (line) => console.log(`setup: ${line}`) } = {}) {
+/** Rejects with an Error whose message is fit to be shown as it is. `packagesOnly` builds nothing. */
+export async function setUp({ log = (line) => console.log(`setup: ${line}`), packagesOnly = false } = {}) {
   checkNode();
-  await withSetupLock(join(ROOT, '.setup', 'lock'), () => runSteps(log), { log });
+  await withSetupLock(join(ROOT, '.setup', 'lock'), () => runSteps(log, packagesOnly), { log });
 }
 
-async function runSteps(log) {
+async function runSteps(log, packagesOnly) {
   ensureSystemPackages({ log });
   const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
   if (!isStamped(MODULES_STAMP, lock)) {
@@ -33,6 +34,7 @@ async function runSteps(log) {
     ensureRocksdbLoads(log);
     writeFileSync(MODULES_STAMP, lock);
   }
+  if (packagesOnly) return;
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts'));
   const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json')], [lock]);
   if (!isStamped(DIST_STAMP, sourceHash)) {
@@ -112,13 +114,13 @@ export function hashOf(files, facts) {
 }
 
 /** For the commands: one clear message instead of a stack. */
-export async function setUpOrExit() {
+export async function setUpOrExit(options) {
   try {
-    await setUp();
+    await setUp(options);
   } catch (error) {
     console.error(error.message);
     process.exit(1);
   }
 }
 
-if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await setUpOrExit();
+if (process.argv[1] && fileURLToPath(import.meta.url) === process.argv[1]) await setUpOrExit({ packagesOnly: process.argv[2] === 'packages' });

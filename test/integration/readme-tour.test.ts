@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { settingsTable } from '../../shared/config/settings-table';
 import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
 
 /** The README is run as it stands: its commands in order, in one shell, against a real process. */
@@ -42,10 +41,6 @@ class TourShell {
 }
 
 describe('the README', () => {
-  test('lists every setting as the code has it', () => {
-    expect(readme).toContain(settingsTable());
-  });
-
   tourTest('leads through a tour that works word for word', async () => {
     expect(blocks).toHaveLength(9);
     const server = new EmbeddedProcess();

@@ -1,9 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { wantedVariants } from '../../coordinator/embedding/transformers/model-variant';
 import { nodeEnvironment, readClusterConfig, readConfig } from '../../shared/config/config';
 import { SETTINGS, type Setting } from '../../shared/config/settings';
-import { clusterSettingsTable, settingsTable } from '../../shared/config/settings-table';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 
 function refusalOf(environment: Record<string, string>): string {
@@ -96,19 +93,6 @@ describe('configuration', () => {
 
   test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
     expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
-  });
-
-  test('the README table has one row per variable', () => {
-    const rows = settingsTable().trimEnd().split('\n').slice(2);
-    expect(rows).toHaveLength(Object.keys(SETTINGS).length);
-    expect(rows[0]).toBe('| `PORT` | `8000` | 0 – 65535 | Port of the API; 0 takes a free one |');
-    for (const row of rows) expect(row.split('|')).toHaveLength(6);
-  });
-
-  test("the README's tables are those that the settings give", () => {
-    const readme = readFileSync(resolve(__dirname, '../../README.md'), 'utf8');
-    expect(readme).toContain(settingsTable());
-    expect(readme).toContain(clusterSettingsTable());
   });
 });
 

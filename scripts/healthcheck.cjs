@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+// A container's health check: asks the operations port of the process beside it, by default for /livez. Ends with 0 when it
+// answers 200, else with 1 and a line that says why.
+//
+//   node scripts/healthcheck.cjs [livez | readyz]
+const { get } = require('node:http');
+
+/** Ports by default of the two kinds of process; a container runs one of them. */
+const DEFAULT_PORTS = ['9090', '9091'];
+/** Below the timeout of the image's HEALTHCHECK, so that the line is written. */
+const TIMEOUT_MS = 4000;
+const WILDCARDS = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+const path = process.argv[2] ?? 'livez';
+const host = process.env.HOST || '0.0.0.0';
+const ports = process.env.OPS_PORT ? [process.env.OPS_PORT] : DEFAULT_PORTS;
+
+/** Resolves when the port answers 200, rejects with what it did instead. */
+function ask(port) {
+  return new Promise((resolve, reject) => {
+    const request = get({ host: WILDCARDS[host] ?? host, port, path: `/${path}`, timeout: TIMEOUT_MS, agent: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part) => (text += part));
+      answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`port ${port}: ${answer.statusCode} ${text.trim()}`))));
+    });
+    request.on('timeout', () => request.destroy(new Error(`port ${port}: no answer within ${TIMEOUT_MS} ms`)));
+    request.on('error', reject);
+  });
+}
+
+if (path !== 'livez' && path !== 'readyz') {
+  process.stderr.write('usage: healthcheck.cjs [livez | readyz]\n');
+  process.exitCode = 2;
+} else {
+  Promise.any(ports.map(ask)).catch(({ errors }) => {
+    process.stdout.write(`${errors.map((error) => error.message).join('; ')}\n`);
+    process.exitCode = 1;
+  });
+}
