@@ -35,8 +35,23 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Environment of a member. Arguments: root, component, values, hardStopSeconds. */}}
+{{/* Environment of a member: the chart's, then extraEnv, which may add to it only. Arguments: root, component, values, hardStopSeconds. */}}
 {{- define "quiver.memberEnv" -}}
+{{- $own := include "quiver.ownEnv" . -}}
+{{- $names := list -}}
+{{- range fromYamlArray $own }}{{ $names = append $names .name }}{{ end -}}
+{{- range .values.extraEnv -}}
+{{- if has .name $names -}}
+{{- fail (printf "%s.extraEnv: %s is set by the chart" $.component .name) -}}
+{{- end -}}
+{{- end -}}
+{{- $own }}
+{{- with .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "quiver.ownEnv" -}}
 {{- $tls := .root.Values.tls.enabled -}}
 {{- $external := .root.Values.externalEtcd -}}
 {{- $cores := int (include "quiver.cores" .values.resources) -}}
@@ -90,9 +105,6 @@
 - name: ETCD_PASSWORD
   valueFrom: {secretKeyRef: {name: {{ $external.passwordSecret }}, key: etcd-password}}
 {{- end }}
-{{- end }}
-{{- with .values.extraEnv }}
-{{ toYaml . }}
 {{- end }}
 {{- end -}}
 
