@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './chart-files';
@@ -14,10 +14,12 @@ export const HELM: string | null = (() => {
 })();
 
 /** For tests that render: `test`, or where there is no Helm `test.skip` under a name that says why. */
-export function testWithHelm(name: string, run: () => void): void {
+export function testWithHelm(name: string, run: (() => void) | (() => Promise<void>)): void {
   if (HELM !== null) test(name, run);
   else test.skip(`${name} (skipped: no Helm; it is built by npm test where Go is installed)`, run);
 }
+
+const ENVIRONMENT = { PATH: process.env.PATH, HOME: '/nonexistent' };
 
 export interface HelmResult {
   status: number | null;
@@ -27,7 +29,21 @@ export interface HelmResult {
 
 /** Runs Helm; what it reads and writes of its own goes nowhere near the user's. */
 export function helm(...words: string[]): HelmResult {
-  if (HELM === null) throw new Error('there is no Helm');
-  const { status, stdout, stderr } = spawnSync(HELM, words, { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent' }, maxBuffer: 16 * 1024 * 1024 });
+  const { status, stdout, stderr } = spawnSync(mustHaveHelm(), words, { encoding: 'utf8', env: ENVIRONMENT, maxBuffer: 16 * 1024 * 1024 });
   return { status, stdout, stderr };
+}
+
+/** The same while this process goes on, to answer it as the cluster of `kubeconfig`. */
+export async function helmWithCluster(kubeconfig: string, ...words: string[]): Promise<HelmResult> {
+  const child = spawn(mustHaveHelm(), ['--kubeconfig', kubeconfig, ...words], { env: ENVIRONMENT, stdio: ['ignore', 'pipe', 'pipe'] });
+  const result = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (result.stdout += chunk));
+  child.stderr.on('data', (chunk) => (result.stderr += chunk));
+  const status = await new Promise<number | null>((done) => child.on('close', done));
+  return { status, ...result };
+}
+
+function mustHaveHelm(): string {
+  if (HELM === null) throw new Error('there is no Helm');
+  return HELM;
 }
