@@ -73,6 +73,7 @@
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 - {name: ADVERTISE_ADDRESS, value: $(POD_IP)}
 - {name: DATA_DIR, value: /tmp}
+- {name: EMBEDDING_THREADS, value: {{ default $cores .values.embeddingThreads | toString | quote }}}
 - name: API_KEY
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: api-key}}
 {{- end }}
