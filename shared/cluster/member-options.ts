@@ -20,10 +20,10 @@ export function etcdOptions(config: ClusterConfig): EtcdOptions {
 
 /** How a member presents itself to the others. Errors: invalid_parameter for files that can't be read. */
 export function memberCredentials(config: ClusterConfig): ClusterCredentials {
-  const { clusterSecret, tlsCaFile, tlsCertFile, tlsKeyFile } = config;
+  const { clusterSecret, tlsCaFile, tlsCertFile, tlsKeyFile, tlsServerName } = config;
   if (tlsCertFile === '') return { secret: clusterSecret, tls: null };
   try {
-    return { secret: clusterSecret, tls: readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile }) };
+    return { secret: clusterSecret, tls: { ...readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile }), serverName: tlsServerName || undefined } };
   } catch (cause) {
     throw new QuiverError('invalid_parameter', `TLS_CA_FILE, TLS_CERT_FILE or TLS_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
   }

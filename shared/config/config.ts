@@ -62,6 +62,8 @@ export interface ClusterConfig {
   tlsCaFile: string;
   tlsCertFile: string;
   tlsKeyFile: string;
+  /** '' : the host that was dialled. */
+  tlsServerName: string;
   copyBytesPerSecond: number;
 }
 
@@ -74,6 +76,7 @@ const INTEGER = /^-?\d{1,15}$/;
 const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** A host name, an IPv4 address or a bracketed IPv6 address, with a port or without. */
 const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
+const HOST_NAME = /^[A-Za-z0-9.-]{0,253}$/;
 const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
 const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
 
@@ -140,6 +143,7 @@ export function readClusterConfig(environment: Environment, hostName: string): C
   const bad = etcdEndpoints.find((endpoint) => !ENDPOINT.test(endpoint));
   if (bad !== undefined || etcdEndpoints.length === 0) refuse(CLUSTER_SETTINGS.etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
   checkTogether(CLUSTER_SETTINGS.tlsCertFile, [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile], 'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together');
+  if (!HOST_NAME.test(values.tlsServerName)) refuse(CLUSTER_SETTINGS.tlsServerName, values.tlsServerName, 'a host name');
   checkTogether(CLUSTER_SETTINGS.etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
   return { ...values, memberId: memberId || hostName, etcdEndpoints, clusterSecret };
 }

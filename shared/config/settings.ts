@@ -177,6 +177,10 @@ export const CLUSTER_SETTINGS = {
   tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
   tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
   tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
+  tlsServerName: {
+    name: 'TLS_SERVER_NAME', kind: 'text', fallback: '',
+    meaning: 'Name that certificates of other members must be valid for; empty: the host of their address',
+  },
   copyBytesPerSecond: {
     name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,
     meaning: 'Most that a storage node sends of shards that are copied to others',

@@ -1,7 +1,7 @@
 import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { channelOptions } from './channel-options';
 import { secretMetadata } from './cluster-secret';
-import { type ClusterTls, channelCredentials } from './transport-security';
+import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
 
 /** How this process presents itself to the other members of its cluster. */
 export interface ClusterCredentials {
@@ -45,7 +45,7 @@ export class RpcChannel {
   private readonly secret: string;
 
   constructor(parts: { address: string; credentials: ClusterCredentials }) {
-    this.client = new Client(parts.address, channelCredentials(parts.credentials.tls), channelOptions);
+    this.client = new Client(parts.address, channelCredentials(parts.credentials.tls), { ...channelOptions, ...serverNameOptions(parts.credentials.tls) });
     this.secret = parts.credentials.secret;
   }
 

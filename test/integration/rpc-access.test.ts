@@ -15,12 +15,12 @@ function openssl(...args: string[]): void {
   execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
 }
 
-/** An authority of its own, and a certificate for 127.0.0.1 that it signed. */
-function makeCertificates(name: string): ClusterTls {
+/** An authority of its own, and a certificate that it signed, for 127.0.0.1 where nothing else is named. */
+function makeCertificates(name: string, names = 'IP:127.0.0.1,DNS:localhost'): ClusterTls {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   openssl('req', '-x509', ...key, '-keyout', `${name}-ca.key`, '-out', `${name}-ca.pem`, '-subj', `/CN=${name} authority`, '-days', '1');
   openssl('req', ...key, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
-  writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost');
+  writeFileSync(join(folder, 'names'), `subjectAltName=${names}`);
   openssl('x509', '-req', '-in', `${name}.csr`, '-CA', `${name}-ca.pem`, '-CAkey', `${name}-ca.key`, '-CAcreateserial', '-out', `${name}.pem`, '-days', '1', '-extfile', 'names');
   return readClusterTls({ caFile: join(folder, `${name}-ca.pem`), certFile: join(folder, `${name}.pem`), keyFile: join(folder, `${name}.key`) });
 }
@@ -85,5 +85,22 @@ describe('with TLS', () => {
 
   test('nobody gets in without encryption', async () => {
     await expect(count(node, { secret: SECRET, tls: null })).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('with TLS and one name for all members', () => {
+  const members = makeCertificates('members', 'DNS:quiver-members');
+  let node: RpcNode;
+  beforeAll(async () => {
+    node = await RpcNode.start(new ScriptedNodeShards(), { credentials: { secret: SECRET, tls: members } });
+  });
+  afterAll(() => node.close());
+
+  test('who asks for that name reaches a member at any address', async () => {
+    expect(await count(node, { secret: SECRET, tls: { ...members, serverName: 'quiver-members' } })).toBe(0);
+  });
+
+  test.each([undefined, 'others'])('the certificate is not taken for %p', async (serverName) => {
+    await expect(count(node, { secret: SECRET, tls: { ...members, serverName } })).rejects.toMatchObject({ kind: 'unavailable' });
   });
 });

@@ -121,6 +121,7 @@ describe('configuration of a cluster member', () => {
     [{ ETCD_ENDPOINTS: ' , ' }, 'ETCD_ENDPOINTS=" , " is not valid: expected URLs'],
     [{ ADVERTISE_ADDRESS: 'a b' }, 'ADVERTISE_ADDRESS="a b" is not valid: expected a host, or host:port'],
     [{ TLS_CERT_FILE: 'x.pem' }, 'expected TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together'],
+    [{ TLS_SERVER_NAME: 'a name' }, 'TLS_SERVER_NAME="a name" is not valid: expected a host name'],
     [{ ETCD_KEY_FILE: 'x.pem' }, 'expected ETCD_CERT_FILE and ETCD_KEY_FILE to be given together'],
     [{ RPC_PORT: '70000' }, 'RPC_PORT="70000" is not valid: expected an integer'],
   ])('%p is refused in one line', (bad, message) => {

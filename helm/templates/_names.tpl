@@ -1,0 +1,66 @@
+{{/* Name of the release's objects. At most 40 characters: suffixes, ordinals and hashes must fit behind it. */}}
+{{- define "quiver.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels that select the pods of a component; they never change. Arguments: root, component. */}}
+{{- define "quiver.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of an object; of no pod and no volume claim, because versions are among them. Arguments: root, component. */}}
+{{- define "quiver.labels" -}}
+{{ include "quiver.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "quiver.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "quiver.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "quiver.secretName" -}}
+{{- default (printf "%s-auth" (include "quiver.fullname" .)) .Values.auth.existingSecret -}}
+{{- end -}}
+
+{{/* DNS domain of the pods behind a headless Service. Arguments: root, component. */}}
+{{- define "quiver.podDomain" -}}
+{{- printf "%s-%s.%s.svc.%s" (include "quiver.fullname" .root) .component .root.Release.Namespace .root.Values.clusterDomain -}}
+{{- end -}}
+
+{{/* The name that every member's certificate is valid for: pods of coordinators have addresses, but no names. */}}
+{{- define "quiver.memberName" -}}
+{{- printf "%s-members.%s.svc" (include "quiver.fullname" .) .Release.Namespace -}}
+{{- end -}}
+
+{{/* Secret with a component's certificate. Arguments: root, component. */}}
+{{- define "quiver.tlsSecret" -}}
+{{- if .root.Values.tls.certManager.enabled -}}
+{{- printf "%s-%s-tls" (include "quiver.fullname" .root) .component -}}
+{{- else -}}
+{{- index .root.Values.tls.secrets .component -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Arguments: image, tag. */}}
+{{- define "quiver.image" -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" .image.repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .image.repository .tag -}}
+{{- end -}}
+{{- end -}}
