@@ -10,6 +10,7 @@ import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { addDiskMetrics } from '../shared/metrics/disk-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
@@ -53,6 +54,7 @@ async function build(config: Config, log: Logger, endings: Endings): Promise<voi
   });
   endings.defer(() => host.close());
   addReplicaMetrics(metrics, () => host.observe());
+  addDiskMetrics(metrics, config.dataDir);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 

@@ -13,6 +13,7 @@ import { QuiverError } from '../shared/errors/quiver-error';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { addDiskMetrics } from '../shared/metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
@@ -156,6 +157,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());
+  addDiskMetrics(metrics, folder);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
 
   const snapshots = new SnapshotReceiver({
