@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
+import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import type { Endings } from '../shared/process/endings';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
@@ -14,7 +15,10 @@ import { listen } from './http/listen';
 import { StoreKeysService } from './keys/store-keys-service';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
 import type { RateLimiter } from './limits/rate-limiter';
-import { MetricsRecorder } from './metrics/metrics-recorder';
+import { ApiMetrics } from './metrics/api-metrics';
+import { addClusterMetrics } from './metrics/cluster-metrics';
+import { addCollectionMetrics } from './metrics/collection-metrics';
+import { MeasuredEmbedding } from './metrics/measured-embedding';
 import { RequestReporter } from './metrics/request-reporter';
 import type { OperationsService } from './operations/operations-service';
 import { createService, type RunningService } from './service-factory';
@@ -22,6 +26,8 @@ import { createService, type RunningService } from './service-factory';
 /** Of the time that a stop may take, what flushing and checkpoints need at the end; the rest is for running requests. */
 const CLOSING_TIME_MS = 10_000;
 const REQUEST_GRACE_MIN_MS = 1_000;
+/** A shard that takes longer to say how it is counts as down in a scrape: before Prometheus gives up the whole of it. */
+const SCRAPE_SHARDS_MS = 3_000;
 
 /**
  * The API and all that it needs on top of a cluster store and shards: what the embedded form and a coordinator of a
@@ -34,26 +40,41 @@ export class ApiProcess {
   private readonly endings: Endings;
   private readonly ending: AbortSignal;
   private readonly instanceId: string;
-  private readonly metrics: MetricsRecorder;
+  private readonly coordinatorId: string;
+  private readonly metrics: ProcessMetrics;
+  private readonly apiMetrics: ApiMetrics;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private service: RunningService | null = null;
+  private operations: OperationsService | null = null;
 
-  /** `ending` is aborted when the process is told to end while it starts; `instanceId`: of this process and no other. */
-  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; ending: AbortSignal; instanceId: string }) {
+  /**
+   * `ending` is aborted when the process is told to end while it starts; `instanceId`: of this process and no other. Adds
+   * its own to `metrics`, which it serves.
+   */
+  constructor(options: {
+    config: Config;
+    clock: Clock;
+    log: Logger;
+    endings: Endings;
+    ending: AbortSignal;
+    instanceId: string;
+    coordinatorId: string;
+    metrics: ProcessMetrics;
+  }) {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;
     this.endings = options.endings;
     this.ending = options.ending;
     this.instanceId = options.instanceId;
-    this.metrics = new MetricsRecorder({
-      measure: async () => {
-        const { service } = this;
-        if (service === null || !this.readiness.ready) return { collections: [], shards: [] };
-        const [collections, shards] = await Promise.all([service.collections.list(), service.readShards()]);
-        return { collections, shards };
-      },
-      onMeasureError: (error) => this.log.warn({ error }, 'the gauges could not be measured'),
+    this.coordinatorId = options.coordinatorId;
+    this.metrics = options.metrics;
+    this.apiMetrics = new ApiMetrics(this.metrics);
+    this.metrics.gauge('quiver_ready', '1 when the process takes requests, else 0', () => (this.readiness.ready ? 1 : 0));
+    addCollectionMetrics(this.metrics, async () => (this.readiness.ready ? ((await this.service?.readShards(SCRAPE_SHARDS_MS)) ?? null) : null));
+    addClusterMetrics(this.metrics, {
+      coordinatorId: this.coordinatorId,
+      read: async () => (this.readiness.ready ? ((await this.operations?.cluster()) ?? null) : null),
     });
   }
 
@@ -61,7 +82,7 @@ export class ApiProcess {
   async openOperationsPort(): Promise<void> {
     const ops = new OpsServer({
       readiness: () => this.readiness,
-      metrics: () => this.metricsText(),
+      metrics: () => this.metrics.read(),
       onError: (error) => this.log.error({ error }, 'the operations port failed'),
     });
     await ops.listen(this.config.opsPort, this.config.host);
@@ -75,7 +96,6 @@ export class ApiProcess {
   async serve(parts: {
     clusterStore: ClusterStore;
     shardClient: ShardClient;
-    coordinatorId: string;
     rateLimiter: RateLimiter;
     addressLimiter: RateLimiter;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
@@ -87,7 +107,7 @@ export class ApiProcess {
     const usage = new StoreKeyUsage({
       store: parts.clusterStore,
       clock,
-      coordinatorId: parts.coordinatorId,
+      coordinatorId: this.coordinatorId,
       keys,
       onFlushError: (error) => log.warn({ error }, 'usage counts could not be written; they are kept and tried again'),
     });
@@ -96,10 +116,21 @@ export class ApiProcess {
     endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
-    const service = createService({ clusterStore: parts.clusterStore, shardClient: parts.shardClient, embedding, clock, config, log, instanceId });
+    const service = createService({
+      clusterStore: parts.clusterStore,
+      shardClient: parts.shardClient,
+      embedding: new MeasuredEmbedding(embedding, this.metrics),
+      clock,
+      config,
+      log,
+      instanceId,
+      searchObserver: this.apiMetrics.searches,
+    });
     endings.defer(() => service.close());
     await parts.recover(service);
     this.service = service;
+    const operations = parts.operations(service, embedding);
+    this.operations = operations;
 
     const server = createHttpServer({
       service,
@@ -107,9 +138,10 @@ export class ApiProcess {
       usage,
       rateLimiter: parts.rateLimiter,
       addressLimiter: parts.addressLimiter,
-      operations: parts.operations(service, embedding),
-      observer: new RequestReporter({ metrics: this.metrics, logger: log }),
-      metricsText: () => this.metricsText(),
+      operations,
+      observer: new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log }),
+      metricsText: () => this.metrics.read(),
+      load: this.apiMetrics.load,
       limits: config,
       clock,
     });
@@ -136,9 +168,5 @@ export class ApiProcess {
       ending,
       log: log.child({ part: 'embedding' }),
     });
-  }
-
-  private async metricsText(): Promise<{ contentType: string; text: string }> {
-    return { contentType: this.metrics.contentType, text: await this.metrics.text() };
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { addReplicaMetrics } from '../node/metrics/replica-metrics';
 import { LocalShardClient } from '../node/shard/local-shard-client';
 import { indexFactories } from '../node/index-factories';
 import { ShardHost } from '../node/shard/shard-host';
@@ -9,8 +10,11 @@ import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { addDiskMetrics } from '../shared/metrics/disk-metrics';
+import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from './api-process';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
@@ -32,7 +36,11 @@ const STORAGE_THREADS = 4;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID() });
+  const metrics = new ProcessMetrics({
+    identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
+    onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
+  });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID(), coordinatorId: COORDINATOR_ID, metrics });
   await api.openOperationsPort();
 
   const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster')) });
@@ -45,12 +53,15 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     logger: log.child({ part: 'node' }),
   });
   endings.defer(() => host.close());
+  addReplicaMetrics(metrics, () => host.observe());
+  addDiskMetrics(metrics, config.dataDir);
+  metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
+  metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const limiter = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
   const { port, firstSecret } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
-    coordinatorId: COORDINATOR_ID,
     rateLimiter: limiter(),
     addressLimiter: limiter(),
     operations: (service, embedding) =>

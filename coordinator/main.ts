@@ -9,8 +9,12 @@ import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
+import { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { systemClock } from '../shared/time/clock';
@@ -27,6 +31,7 @@ import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
+import { ControllerMetrics } from './metrics/controller-metrics';
 import { HealthReading } from './operations/health-reading';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
@@ -43,10 +48,14 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const coordinatorId = config.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId });
+  const metrics = new ProcessMetrics({
+    identity: { role: 'coordinator', member: coordinatorId, version: programVersion() },
+    onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
+  });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
-  const store = new EtcdClusterStore(etcdOptions(config));
+  const store = new EtcdClusterStore({ ...etcdOptions(config), observer: new EtcdMetrics(metrics) });
   endings.defer(() => store.close());
   const credentials = memberCredentials(config);
   const channels = new RpcChannels({ credentials });
@@ -66,9 +75,12 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
     linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
   });
   endings.defer(() => shardClient.close());
+  metrics.gauge('quiver_node_calls_open', 'Calls to storage nodes that wait for their answer', () => shardClient.load.calls);
+  metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes);
   const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => election.close());
-  const controller = new Controller({ store, map, office: election, clock, log });
+  const changes = new ControllerMetrics(metrics);
+  const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
 
   const local = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
@@ -92,7 +104,6 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
       api.serve({
         clusterStore: store,
         shardClient,
-        coordinatorId,
         rateLimiter,
         addressLimiter: local(),
         operations: (service, embedding) =>
@@ -120,6 +131,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   };
   const registration = new RegisteredEntry({ store, key: COORDINATORS_PREFIX + coordinatorId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
+  addRegistrationMetric(metrics, registration);
 }
 
 function main(): void {

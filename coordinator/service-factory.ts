@@ -11,6 +11,7 @@ import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { ScatterGather } from './routing/scatter-gather';
 import { StampClock } from './routing/stamp-clock';
+import type { SearchObserver } from './search/search-observer';
 import { ShardedSearchService } from './search/sharded-search-service';
 import type { Service } from './service';
 import { ShardedVectorsService } from './vectors/sharded-vectors-service';
@@ -36,8 +37,11 @@ export interface RunningService extends Service {
    * be reached. `others` is about processes that share the cluster store; none by default. Errors: unavailable as above.
    */
   recover(others?: OtherProcesses): Promise<void>;
-  /** The state of every shard of every collection, collections by name. Errors: unavailable as for `recover`. */
-  readShards(): Promise<ShardReading[]>;
+  /**
+   * The state of every shard of every collection, collections by name, of those that answer in time (REQUEST_TIMEOUT_MS
+   * unless said). Errors: unavailable as for `recover`.
+   */
+  readShards(timeoutMs?: number): Promise<ShardReading[]>;
   /** Stops following the cluster store. What was handed in stays open: it is the caller's. */
   close(): void;
 }
@@ -55,6 +59,7 @@ export function createService(options: {
   log: Logger;
   /** Names this process among those that share the cluster store; another one each time it starts. */
   instanceId: string;
+  searchObserver?: SearchObserver;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
@@ -64,7 +69,7 @@ export function createService(options: {
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults });
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, stamps, clock });
-  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax });
+  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     collections,
@@ -76,7 +81,7 @@ export function createService(options: {
       await collections.recover(others.creationMs);
       await documents.recoverUploads(others);
     },
-    readShards: () => collections.readShards(),
+    readShards: (timeoutMs) => collections.readShards(timeoutMs),
     close: () => {
       documents.close();
       catalog.close();

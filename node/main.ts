@@ -13,8 +13,13 @@ import { QuiverError } from '../shared/errors/quiver-error';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { addDiskMetrics } from '../shared/metrics/disk-metrics';
+import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
+import { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
@@ -29,12 +34,13 @@ import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { retireStore } from './cluster/retired-store';
 import { indexFactories } from './index-factories';
-import { NodeMetrics } from './metrics/node-metrics';
+import { addCopyMetrics, NodeMetrics } from './metrics/node-metrics';
+import { addReplicaMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
 import { SnapshotSender } from './replication/snapshot-sender';
-import { shardServices } from './rpc/shard-service';
+import { nodeLimits, shardServices } from './rpc/shard-service';
 import type { ShardOptions } from './shard/shard-options';
 import { WriteBudget } from './shard/write-queue';
 
@@ -57,7 +63,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const clock = systemClock;
   const nodeId = config.memberId;
   let readiness: Readiness = { ready: false, reason: 'recovering' };
-  const metrics = new NodeMetrics({ report: () => agent.report(), log });
+  const metrics = new ProcessMetrics({
+    identity: { role: 'node', member: nodeId, version: programVersion() },
+    onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
+  });
+  metrics.gauge('quiver_ready', '1 when the process takes requests, else 0', () => (readiness.ready ? 1 : 0));
   const ops = new OpsServer({
     readiness: () => readiness,
     metrics: () => metrics.read(),
@@ -68,7 +78,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
 
   const folder = join(config.dataDir, 'node');
   const storeId = await readStoreId(folder, nodeId);
-  const store = new EtcdClusterStore(etcdOptions(config));
+  const store = new EtcdClusterStore({ ...etcdOptions(config), observer: new EtcdMetrics(metrics) });
   endings.defer(() => store.close());
   const credentials = memberCredentials(config);
   const channels = new RpcChannels({ credentials });
@@ -90,6 +100,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => links.close());
   const changes = new AssignmentChanges({ store });
   const copies = new SnapshotSender({ channels, bytesPerSecond: config.copyBytesPerSecond });
+  addCopyMetrics(metrics, copies.counts);
   const shardOptions: ShardOptions = {
     factories: indexFactories,
     openStore: (path) => RocksKeyValueStore.open(path),
@@ -152,6 +163,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     removeReplica: (id) => rm(pathOf(id), { recursive: true, force: true }),
   });
   links.deliverTo(agent);
+  addReplicaMetrics(metrics, () => agent.observe());
+  addDiskMetrics(metrics, folder);
+  metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
 
   const snapshots = new SnapshotReceiver({
     log,
@@ -162,9 +176,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     },
   });
   const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
+  const limits = nodeLimits();
   const server = new RpcServer({
     services: [
-      ...shardServices({ shards, clock, logger: log }),
+      ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits) }),
       new ReplicationService({ links, snapshots }),
       administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
     ],
@@ -189,6 +204,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   };
   const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
+  addRegistrationMetric(metrics, registration);
   const lookAtDisk = setInterval(async () => {
     const now = await diskSpaceOf(folder);
     if (!isNotable(member, now)) return;

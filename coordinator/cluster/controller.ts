@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import type { ClusterMap } from './cluster-map';
 import { planChanges } from './plan';
-import type { ClusterPicture, PlannedChange } from './planned-change';
+import type { ChangeReason, ClusterPicture, PlannedChange } from './planned-change';
 
 /** Between two looks when nothing tells of a change: what passes with time alone (a node away for long) needs no more. */
 const LOOK_EVERY_MS = 500;
@@ -33,6 +33,7 @@ export class Controller {
   private readonly office: ControllerOffice;
   private readonly clock: Clock;
   private readonly log: Logger;
+  private readonly onChanged: (reason: ChangeReason) => void;
   private readonly stopListening: () => void;
   private readonly timer: NodeJS.Timeout;
   private readonly awaySinceMs = new Map<string, number>();
@@ -40,12 +41,14 @@ export class Controller {
   private again = false;
   private closed = false;
 
-  constructor(options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger }) {
+  /** `onChanged` hears of every change that was made. */
+  constructor(options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger; onChanged?: (reason: ChangeReason) => void }) {
     this.store = options.store;
     this.map = options.map;
     this.office = options.office;
     this.clock = options.clock;
     this.log = options.log;
+    this.onChanged = options.onChanged ?? (() => undefined);
     this.stopListening = this.map.onChange(() => this.look());
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
   }
@@ -106,6 +109,7 @@ export class Controller {
       this.log.debug({ error, shard: change.path }, 'a change of the shard map was not confirmed');
       return;
     }
+    this.onChanged(change.reason);
     const { epoch, primary, replicas, adding, removing } = assignment;
     this.log.info({ collectionUid, shard, reason: change.reason, epoch, primary: primary?.node ?? null, replicas, adding, removing }, 'shard map changed');
   }

@@ -141,6 +141,11 @@ export class GrpcShardClient implements ShardClient {
     return result.type === 'status' ? result.status : unexpected(result);
   }
 
+  /** What waits in the client: calls without an answer, and bytes of them that are not sent yet. */
+  get load(): { calls: number; queuedBytes: number } {
+    return { calls: this.calls.count, queuedBytes: this.links.queuedBytes };
+  }
+
   /** Ends all calls, as if their deadlines had passed, and all connections. */
   close(): void {
     this.calls.close();

@@ -109,6 +109,11 @@ export class NodeLink {
     );
   }
 
+  /** Bytes of requests that wait to be sent. */
+  get queuedBytes(): number {
+    return this.reads.queuedBytes + this.writes.queuedBytes;
+  }
+
   /** Whoever waits for an answer hears that the connection is lost. */
   close(end: StreamEnd): void {
     this.end(end, false);

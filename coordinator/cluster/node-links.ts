@@ -45,6 +45,13 @@ export class NodeLinks {
     return this.connect(address, place);
   }
 
+  /** Bytes of requests that wait to be sent, to all nodes. */
+  get queuedBytes(): number {
+    let bytes = 0;
+    for (const { link } of this.places.values()) bytes += link?.queuedBytes ?? 0;
+    return bytes;
+  }
+
   close(): void {
     this.isClosed = true;
     for (const [address, place] of [...this.places]) this.forget(address, place);

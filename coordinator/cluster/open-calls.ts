@@ -55,6 +55,10 @@ export class OpenCalls {
     });
   }
 
+  get count(): number {
+    return this.endings.size;
+  }
+
   close(): void {
     this.isClosed = true;
     for (const end of [...this.endings]) end();

@@ -18,14 +18,17 @@ export interface ClusterPicture {
   awayMs: ReadonlyMap<string, number>;
 }
 
+export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move'] as const;
+export type ChangeReason = (typeof CHANGE_REASONS)[number];
+
 /** One change of the shard map, to be made only if the entry is still at `expectedRevision` (0: there is none). */
 export interface PlannedChange {
   path: string;
   expectedRevision: number;
   /** Without `changeId`, which the controller gives. */
   assignment: ShardAssignment;
-  /** What for, for the log. */
-  reason: 'create' | 'promote' | 'move' | 'finish-move' | 'abort-move';
+  /** What for, for operators. */
+  reason: ChangeReason;
 }
 
 /** The change of an existing assignment. */

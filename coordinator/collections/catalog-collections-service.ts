@@ -128,14 +128,17 @@ export class CatalogCollectionsService implements CollectionsService {
     });
   }
 
-  /** Every shard of every collection; one that does not answer is among them. Errors: unavailable, of the cluster store. */
-  async readShards(): Promise<ShardReading[]> {
+  /**
+   * Every shard of every collection; one that does not answer within the time, which is for all of them, is among them.
+   * Errors: unavailable, of the cluster store.
+   */
+  async readShards(timeoutMs?: number): Promise<ShardReading[]> {
+    const call = this.scatter.begin(timeoutMs);
     const readings = await inBatches(await this.catalog.list(), async (record) => {
-      const call = this.scatter.begin();
       return Promise.all(
         Array.from({ length: record.shards }, async (_, shard) => {
           const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.status(id, call)).catch(() => [null]);
-          return { collection: record.name, shard, status: answers[0] };
+          return { collection: record.name, collectionUid: record.uid, shard, status: answers[0] };
         }),
       );
     });

@@ -4,6 +4,7 @@ import type { ShardStatus } from '../../shared/shard/shard-client';
 export interface ShardReading {
   /** The collection's name. */
   collection: string;
+  collectionUid: string;
   shard: number;
   /** null: the shard does not answer. */
   status: ShardStatus | null;

@@ -48,9 +48,12 @@ export interface EndpointCall {
   request: IncomingMessage;
 }
 
+/** Of a handler's time, what the use case took in milliseconds: the rest went into writing the answer. */
+export type WorkedTime = { totalMs: number };
+
 export type Answer =
-  /** JSON text of the envelope's `data`. */
-  | { type: 'data'; json: string }
+  /** JSON text of the envelope's `data`; `worked` where the steps of the endpoint are measured. */
+  | { type: 'data'; json: string; worked?: WorkedTime }
   /** The same in pieces. It fails before the first piece or breaks the connection; it is never cut short silently. */
   | { type: 'stream'; pieces: AsyncIterable<string> }
   /** Outside the envelope. */

@@ -5,7 +5,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { RateDecision } from '../limits/rate-limiter';
 import { announcedLength, ClientGone } from './body/read-body';
 import { discardBody } from './body/discard-body';
-import type { Answer } from './endpoint';
+import type { Answer, WorkedTime } from './endpoint';
 import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
 import type { RequestObserver } from './observer';
 
@@ -26,6 +26,9 @@ export class Exchange {
   endpoint = 'unmatched';
   keyId: number | null = null;
   rate: RateDecision | null = null;
+  parseMs = 0;
+  /** When the handler was called, monotonic. */
+  handedMs = 0;
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
@@ -37,6 +40,7 @@ export class Exchange {
   private readonly startedMs: number;
   private continued = false;
   private observed = false;
+  private worked: WorkedTime | null = null;
 
   constructor(options: {
     request: IncomingMessage;
@@ -70,6 +74,7 @@ export class Exchange {
   async answer(answer: Answer): Promise<void> {
     switch (answer.type) {
       case 'data':
+        this.worked = answer.worked ?? null;
         this.send(successEnvelope(answer.json), JSON_TYPE);
         return this.observe(200, null);
       case 'text':
@@ -180,13 +185,15 @@ export class Exchange {
   private observe(code: number, error: unknown): void {
     if (this.observed) return;
     this.observed = true;
+    const nowMs = this.clock.monotonicMs();
     this.observer.requestAnswered({
       requestId: this.requestId,
       method: this.request.method ?? '',
       endpoint: this.endpoint,
       code,
-      durationMs: this.clock.monotonicMs() - this.startedMs,
+      durationMs: nowMs - this.startedMs,
       keyId: this.keyId,
+      steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,
     });
   }

@@ -13,6 +13,7 @@ import type { MetricsText } from './endpoints/public-endpoints';
 import { EventLoopLag } from './event-loop-lag';
 import { expressLane } from './express-lane';
 import type { HttpLimits } from './http-limits';
+import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
@@ -32,6 +33,8 @@ export interface HttpServerParts {
   clock: Clock;
   /** Default: the native codec when it is built. */
   codec?: VectorCodec;
+  /** Where the requests at work are counted. */
+  load?: HttpLoad;
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
 }
@@ -55,7 +58,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const { service, keys, usage, rateLimiter, operations, observer, metricsText, limits, clock } = parts;
   const codec = parts.codec ?? openVectorCodec(limits);
   const lag = new EventLoopLag({ clock });
-  const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs });
+  const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs, load: parts.load });
   const endpoints = endpointTable({ service, keys, usage, operations, metricsText, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 

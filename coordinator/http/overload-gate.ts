@@ -1,4 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { HttpLoad } from './http-load';
 
 /** Bounds past which requests are refused instead of taken on. */
 export interface OverloadBounds {
@@ -21,19 +22,20 @@ export interface Admission {
 export class OverloadGate {
   private readonly bounds: OverloadBounds;
   private readonly delayMs: () => number;
-  private requests = 0;
-  private bodyBytes = 0;
+  private readonly load: HttpLoad;
 
-  constructor(options: { bounds: OverloadBounds; delayMs: () => number }) {
+  /** `load` is where it counts; its own unless somebody else wants to see it. */
+  constructor(options: { bounds: OverloadBounds; delayMs: () => number; load?: HttpLoad }) {
     this.bounds = options.bounds;
     this.delayMs = options.delayMs;
+    this.load = options.load ?? new HttpLoad();
   }
 
   /** Takes on a request with `announcedBytes` of body (0 when not known). Errors: overloaded. */
   enter(announcedBytes: number): Admission {
-    if (this.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw busy();
+    if (this.load.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw this.busy();
     this.take(announcedBytes);
-    this.requests++;
+    this.load.requests++;
     let held = announcedBytes;
     let arrived = 0;
     let released = false;
@@ -47,19 +49,20 @@ export class OverloadGate {
       release: () => {
         if (released) return;
         released = true;
-        this.requests--;
-        this.bodyBytes -= held;
+        this.load.requests--;
+        this.load.bodyBytes -= held;
       },
     };
   }
 
   private take(bytes: number): void {
     // A body that is alone always passes, however small the bound: its own size is limited elsewhere.
-    if (this.bodyBytes > 0 && this.bodyBytes + bytes > this.bounds.bodyBytesMax) throw busy();
-    this.bodyBytes += bytes;
+    if (this.load.bodyBytes > 0 && this.load.bodyBytes + bytes > this.bounds.bodyBytesMax) throw this.busy();
+    this.load.bodyBytes += bytes;
   }
-}
 
-function busy(): QuiverError {
-  return new QuiverError('overloaded', 'server busy: try again in a moment');
+  private busy(): QuiverError {
+    this.load.refused++;
+    return new QuiverError('overloaded', 'server busy: try again in a moment');
+  }
 }

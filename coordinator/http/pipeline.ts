@@ -84,6 +84,7 @@ export class Pipeline {
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const body = await this.body(request, endpoint, exchange, admission);
+      exchange.handedMs = this.parts.clock.monotonicMs();
       await exchange.answer(await endpoint.handle({ path, query, body, request }));
     } finally {
       admission.release();
@@ -134,7 +135,10 @@ export class Pipeline {
       if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
       return validate(endpoint.body.schema, {}, 'body');
     }
-    return validate(endpoint.body.schema, this.parts.parser.parse(bytes), 'body');
+    const startMs = this.parts.clock.monotonicMs();
+    const body = validate(endpoint.body.schema, this.parts.parser.parse(bytes), 'body');
+    exchange.parseMs = this.parts.clock.monotonicMs() - startMs;
+    return body;
   }
 }
 

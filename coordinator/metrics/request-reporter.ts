@@ -1,20 +1,27 @@
 import type { Logger } from '../../shared/logs/logger';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
-import type { MetricsRecorder } from './metrics-recorder';
+import type { SearchObserver } from '../search/search-observer';
+import type { RequestMetrics } from './request-metrics';
 
 /** Reports every answered request to the metrics and, in one line, to the log. */
 export class RequestReporter implements RequestObserver {
-  private readonly metrics: Pick<MetricsRecorder, 'observeRequest'>;
+  private readonly metrics: Pick<RequestMetrics, 'observeRequest'>;
+  private readonly searches: SearchObserver;
   private readonly logger: Logger;
 
-  constructor(options: { metrics: Pick<MetricsRecorder, 'observeRequest'>; logger: Logger }) {
+  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; logger: Logger }) {
     this.metrics = options.metrics;
+    this.searches = options.searches;
     this.logger = options.logger;
   }
 
   requestAnswered(facts: AnsweredRequest): void {
-    const { endpoint, method, code, keyId } = facts;
+    const { endpoint, method, code, keyId, steps } = facts;
     this.metrics.observeRequest(endpoint, code, facts.durationMs);
+    if (steps !== null) {
+      this.searches.phase('parse', steps.parseMs);
+      this.searches.phase('serialise', steps.serialiseMs);
+    }
     const fields = {
       method,
       endpoint,

@@ -38,9 +38,9 @@ export class ScatterGather {
     this.exists = options.exists;
   }
 
-  /** The deadline of a client call that starts now, for all of its rounds. */
-  begin(): CallOptions {
-    return { deadlineMs: this.clock.monotonicMs() + this.timeoutMs };
+  /** The deadline of a call that starts now, for all of its rounds; that of a client's unless said otherwise. */
+  begin(timeoutMs = this.timeoutMs): CallOptions {
+    return { deadlineMs: this.clock.monotonicMs() + timeoutMs };
   }
 
   /** Answers of all shards, by shard. */

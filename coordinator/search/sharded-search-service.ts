@@ -15,6 +15,7 @@ import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
 import { atLeast } from './min-score';
+import { NO_SEARCH_OBSERVER, type SearchObserver } from './search-observer';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
@@ -30,6 +31,7 @@ export class ShardedSearchService implements SearchService {
   private readonly hybrid: HybridSearch;
   private readonly clock: Clock;
   private readonly kMax: number;
+  private readonly observer: SearchObserver;
 
   /** `kMax`: the largest k + offset, and the most candidates of a rerank. */
   constructor(options: {
@@ -39,11 +41,13 @@ export class ShardedSearchService implements SearchService {
     scatter: ScatterGather;
     clock: Clock;
     kMax: number;
+    observer?: SearchObserver;
   }) {
     this.catalog = options.catalog;
     this.embedder = options.embedder;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
     this.kMax = options.kMax;
@@ -54,7 +58,9 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     this.checkPlaces(request.k, request.offset);
-    const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
+    const given = this.givenVector(collection, request.source);
+    this.observer.phase('route', this.clock.monotonicMs() - startMs);
+    const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
     return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, embeddedMs) };
@@ -69,8 +75,9 @@ export class ShardedSearchService implements SearchService {
       this.checkPlaces(query.k, query.offset);
       return this.givenVector(collection, query.source, `the vector of query ${i}`);
     });
+    this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
-    const embedded = texts.length === 0 ? [] : await this.embedder.embedQueries(collection, texts);
+    const embedded = texts.length === 0 ? [] : await this.embed(collection, texts);
     const embeddedMs = this.clock.monotonicMs();
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
@@ -86,9 +93,12 @@ export class ShardedSearchService implements SearchService {
     this.checkPlaces(request.k, request.offset);
     const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
     const given = this.givenVector(collection, source);
+    this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
     const hits = await this.hybrid.search(collection, { ...request, vector }, call);
+    // Its lists are merged as they come, so the time of both is the shards'.
+    this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
@@ -100,7 +110,9 @@ export class ShardedSearchService implements SearchService {
     if (request.candidates.length > this.kMax) {
       throw new QuiverError('limit_exceeded', `${request.candidates.length} candidates are more than MAX_K (${this.kMax})`);
     }
-    const vector = this.givenVector(collection, request.source) ?? (await this.embedOne(collection, request.source));
+    const given = this.givenVector(collection, request.source);
+    this.observer.phase('route', this.clock.monotonicMs() - startMs);
+    const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const groups = groupByShard([...new Set(request.candidates)], collection.shards, (externalId) => externalId);
     const scored = await this.scatter.read(
@@ -109,7 +121,10 @@ export class ShardedSearchService implements SearchService {
       call,
       (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
     );
+    const answeredMs = this.clock.monotonicMs();
     const hits = scored.flat().sort(compareHits);
+    this.observer.phase('node', answeredMs - embeddedMs);
+    this.observer.phase('merge', this.clock.monotonicMs() - answeredMs);
     return { hits, timing: this.timingFrom(startMs, embeddedMs) };
   }
 
@@ -141,6 +156,7 @@ export class ShardedSearchService implements SearchService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     this.checkPlaces(request.k, 0);
+    this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = await this.embedOne(collection, request);
     const embeddedMs = this.clock.monotonicMs();
     const { hits } = await this.nearest(collection, vector, { k: request.k, offset: 0, filter: request.filter, effort: CALIBRATED }, true, call);
@@ -156,9 +172,14 @@ export class ShardedSearchService implements SearchService {
   ): Promise<{ hits: Hit[]; totalCount: number }> {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
+    const askedMs = this.clock.monotonicMs();
     const results = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call));
+    const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
-    return { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
+    const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
+    this.observer.phase('node', answeredMs - askedMs);
+    this.observer.phase('merge', this.clock.monotonicMs() - answeredMs);
+    return nearest;
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
@@ -176,8 +197,15 @@ export class ShardedSearchService implements SearchService {
   }
 
   private async embedOne(collection: CollectionRecord, source: { text?: string }): Promise<Float32Array> {
-    const [vector] = await this.embedder.embedQueries(collection, [source.text as string]);
+    const [vector] = await this.embed(collection, [source.text as string]);
     return vector;
+  }
+
+  private async embed(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
+    const startMs = this.clock.monotonicMs();
+    const vectors = await this.embedder.embedQueries(collection, texts);
+    this.observer.phase('embed', this.clock.monotonicMs() - startMs);
+    return vectors;
   }
 
   private checkPlaces(k: number, offset: number): void {

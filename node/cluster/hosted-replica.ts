@@ -2,6 +2,7 @@ import type { ReplicaDigest, ReplicaReport } from '../../shared/cluster/node-rep
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { Replica } from '../replication/replica';
 import type { Shard } from '../shard/shard';
+import type { ReplicaObservation } from '../shard/shard-observation';
 
 /** A replica of a shard, open on this node: the protocol at work and the shard that it fills. */
 export interface HostedReplica {
@@ -13,6 +14,23 @@ export interface HostedReplica {
   digest(): Promise<ReplicaDigest>;
   /** Stops taking part and closes the shard with a checkpoint, or without one when its data are to be removed. */
   close(reason: 'closed' | 'dropped'): Promise<void>;
+}
+
+/** What the metrics show of it. Errors: those of a shard that closes. */
+export async function observationOf({ spec, replica, shard }: HostedReplica): Promise<ReplicaObservation> {
+  const data = await shard.observe();
+  const { role, epoch, lastSequence, applied, peers } = replica.status();
+  return {
+    collectionUid: spec.collectionUid,
+    shard: spec.shard,
+    leads: role === 'primary',
+    epoch,
+    lastSequence,
+    appliedSequence: applied,
+    pendingWrites: replica.pendingWrites,
+    lagMax: Math.max(0, ...peers.map(({ lag }) => lag)),
+    data,
+  };
 }
 
 /** What operators are told of it. */

@@ -12,7 +12,8 @@ import type { Clock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import type { NodeCall } from '../rpc/node-shards';
-import { type HostedReplica, reportOf } from './hosted-replica';
+import type { ReplicaObservation } from '../shard/shard-observation';
+import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
 const REFRESH_MS = 5_000;
@@ -151,6 +152,18 @@ export class NodeAgent implements ReplicationReceiver {
     const open = [...this.places.values()].flatMap(({ hosted }) => (hosted === null ? [] : [hosted]));
     const shards = await Promise.all(open.map((hosted) => reportOf(hosted).catch(() => null)));
     return { shards: shards.filter((shard) => shard !== null) };
+  }
+
+  /** The open replicas, for the metrics; one that closes meanwhile is left out. */
+  async observe(): Promise<ReplicaObservation[]> {
+    const open = [...this.places.values()].flatMap(({ hosted }) => (hosted === null ? [] : [hosted]));
+    const observations = await Promise.all(open.map((hosted) => observationOf(hosted).catch(() => null)));
+    return observations.filter((observation) => observation !== null);
+  }
+
+  /** Replicas that the map gives to this node and that are not open, most likely because their disk fails. */
+  get closedReplicas(): number {
+    return [...this.places.values()].filter(({ hosted }) => hosted === null).length;
   }
 
   /** A replica whose storage failed: closed, and opened anew after a while. */

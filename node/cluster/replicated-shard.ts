@@ -187,6 +187,7 @@ function borrowed(store: KeyValueStore): KeyValueStore {
     scan: (range) => store.scan(range),
     clear: (range) => store.clear(range),
     sizeBytes: () => store.sizeBytes(),
+    memory: () => store.memory(),
     close: async () => undefined,
   };
 }

@@ -1,47 +1,42 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
-import type { Logger } from '../../shared/logs/logger';
+import { Counter } from 'prom-client';
+import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import { StepHistogram } from '../../shared/metrics/step-histogram';
+import { NODE_OPERATIONS, type NodeOperation, type OperationObserver } from '../rpc/operation-observer';
+import type { NodeLimits } from '../rpc/shard-service';
 
-/** The gauges of a replica: name, help, and the value read from its report. */
-const REPLICA_GAUGES: [name: string, help: string, read: (replica: ReplicaReport) => number][] = [
-  ['quiver_replica_leads', '1 when the replica leads its shard, else 0', ({ role }) => (role === 'primary' ? 1 : 0)],
-  ['quiver_replica_epoch', 'Epoch that the replica leads or follows', ({ epoch }) => epoch],
-  ['quiver_replica_last_sequence', 'Last entry of the log', ({ lastSequence }) => lastSequence],
-  ['quiver_replica_applied_sequence', 'Last entry that is in the records', ({ appliedSequence }) => appliedSequence],
-  ['quiver_replica_vectors', 'Vectors of the replica; not to be added up over replicas of a shard', ({ vectors }) => vectors],
-  ['quiver_replica_disk_bytes', 'Bytes on the disk', ({ diskBytes }) => diskBytes],
-  ['quiver_replica_lag_max', 'Entries that the follower furthest behind lacks; 0 on a follower', lagOf],
-];
+/** From a look-up in memory to the deadline of a call, in seconds. */
+const DURATION_BUCKETS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** The Prometheus metrics of a storage node. */
-export class NodeMetrics {
-  private readonly registry = new Registry();
-  private readonly report: () => Promise<NodeReport>;
-  private readonly log: Logger;
-  private readonly gauges: { gauge: Gauge<'collection_uid' | 'shard'>; read: (replica: ReplicaReport) => number }[];
+/** What a storage node does for coordinators and for other nodes. */
+export class NodeMetrics implements OperationObserver {
+  private readonly durations: StepHistogram<NodeOperation>;
+  private readonly failures: Counter<'operation'>;
 
-  constructor(options: { report: () => Promise<NodeReport>; log: Logger }) {
-    this.report = options.report;
-    this.log = options.log;
-    const registers = [this.registry];
-    this.gauges = REPLICA_GAUGES.map(([name, help, read]) => ({ gauge: new Gauge({ name, help, labelNames: ['collection_uid', 'shard'], registers }), read }));
-    collectDefaultMetrics({ register: this.registry });
+  constructor(metrics: ProcessMetrics, limits: NodeLimits) {
+    this.durations = new StepHistogram({
+      name: 'quiver_node_operation_duration_seconds',
+      help: 'Time from the arrival of a call of a coordinator to its answer, by operation',
+      label: 'operation',
+      steps: NODE_OPERATIONS,
+      buckets: DURATION_BUCKETS,
+      registry: metrics.registry,
+    });
+    this.failures = new Counter({ name: 'quiver_node_operation_failures_total', help: 'Calls of coordinators that were answered with an error, misrouted ones included', labelNames: ['operation'], registers: [metrics.registry] });
+    for (const operation of NODE_OPERATIONS) this.failures.inc({ operation }, 0);
+    metrics.gauge('quiver_node_reads_running', 'Reads of coordinators being worked on', () => limits.reads.used);
+    metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => limits.writeBytes.used);
   }
 
-  /** The metrics in Prometheus's text format. */
-  async read(): Promise<{ contentType: string; text: string }> {
-    const { shards } = await this.report().catch((error: unknown) => {
-      this.log.warn({ error }, 'the gauges could not be measured');
-      return { shards: [] };
-    });
-    for (const { gauge, read } of this.gauges) {
-      gauge.reset();
-      for (const replica of shards) gauge.set({ collection_uid: replica.collectionUid, shard: String(replica.shard) }, read(replica));
-    }
-    return { contentType: this.registry.contentType, text: await this.registry.metrics() };
+  done(operation: NodeOperation, durationMs: number, outcome: 'answered' | 'failed'): void {
+    this.durations.observe(operation, durationMs / 1000);
+    if (outcome === 'failed') this.failures.inc({ operation });
   }
 }
 
-function lagOf({ peers, lastSequence }: ReplicaReport): number {
-  return Math.max(0, ...peers.map(({ matchSequence }) => lastSequence - matchSequence));
+/** Adds what a node sends of its shards to others. */
+export function addCopyMetrics(metrics: ProcessMetrics, counts: Readonly<{ underWay: number; installed: number; failed: number; sentBytes: number }>): void {
+  metrics.gauge('quiver_copies_running', 'Copies of shards that this node sends', () => counts.underWay);
+  metrics.counter('quiver_copies_installed_total', 'Copies of shards that took their place on another node', () => counts.installed);
+  metrics.counter('quiver_copies_failed_total', 'Copies of shards that came to nothing', () => counts.failed);
+  metrics.counter('quiver_copy_sent_bytes_total', 'Bytes of copies of shards that were sent', () => counts.sentBytes);
 }

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueChange, KeyValueStore, StoreMemory } from '../../shared/kv/key-value-store';
 import { type ItemRecord, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { type JournalEntry, journalFromBytes, journalToBytes } from './journal-entry';
 import {
@@ -122,6 +122,10 @@ export class RecordStore {
 
   writeSpec(spec: string): Promise<void> {
     return this.store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }], { sync: true });
+  }
+
+  memory(): StoreMemory {
+    return this.store.memory();
   }
 
   sizeBytes(): Promise<number> {

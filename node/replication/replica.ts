@@ -104,6 +104,11 @@ export class Replica {
     return this.core.status(this.clock.monotonicMs());
   }
 
+  /** Writes whose callers wait for an answer. */
+  get pendingWrites(): number {
+    return this.writes.size;
+  }
+
   get assignment(): ShardAssignment | null {
     return this.core.assignment;
   }

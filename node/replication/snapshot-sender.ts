@@ -28,6 +28,8 @@ export class SnapshotSender {
   private readonly bytesPerSecond: number;
   /** When the bytes sent so far would have been through at the limit, monotonic. */
   private paidUntilMs = 0;
+  /** For operators: copies under way, and what became of them and how many bytes were sent since the start. */
+  readonly counts = { underWay: 0, installed: 0, failed: 0, sentBytes: 0 };
 
   constructor(options: { channels: RpcChannels; bytesPerSecond: number }) {
     this.channels = options.channels;
@@ -36,6 +38,19 @@ export class SnapshotSender {
 
   /** Resolves when the copy is in its place. Errors: unavailable. */
   async send(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
+    this.counts.underWay += 1;
+    try {
+      await this.copy(parts);
+      this.counts.installed += 1;
+    } catch (error) {
+      this.counts.failed += 1;
+      throw error;
+    } finally {
+      this.counts.underWay -= 1;
+    }
+  }
+
+  private async copy(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     let done: (answer: Answer) => void = () => undefined;
     const answered = new Promise<Answer>((resolve, reject) => {
@@ -55,6 +70,7 @@ export class SnapshotSender {
         for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);
           await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);
+          this.counts.sentBytes += bytes.length;
           await this.pause(bytes.length);
         }
       }

@@ -11,7 +11,8 @@ import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { NodeCall, NodeShards } from './node-shards';
-import { RunningLimit } from './running-limit';
+import type { OperationObserver } from './operation-observer';
+import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 
 /** Answers the reads of coordinators (proto/quiver/v1/reads.proto) out of a node's shards. */
@@ -43,14 +44,16 @@ export class ReadsService implements RpcService {
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
   private readonly stallMs: number;
+  private readonly observer: OperationObserver;
 
-  /** `runningMax` bounds the reads that run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; runningMax: number; stallMs: number }) {
+  /** `limit` bounds the reads that run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
     this.stallMs = parts.stallMs;
-    this.limit = new RunningLimit(parts.runningMax, 'reads');
+    this.limit = parts.limit;
+    this.observer = parts.observer;
   }
 
   async drain(): Promise<void> {
@@ -80,10 +83,18 @@ export class ReadsService implements RpcService {
     const { shard, epoch, remainingMs } = request;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
+    const startMs = this.clock.monotonicMs();
+    let operation: ReadCall['type'] | null = null;
+    let outcome: 'answered' | 'failed' = 'failed';
     try {
-      return await this.read(shard, readCallFromProto(request), { epoch, deadlineMs: this.clock.monotonicMs() + remainingMs });
+      const call = readCallFromProto(request);
+      operation = call.type;
+      const result = await this.read(shard, call, { epoch, deadlineMs: startMs + remainingMs });
+      outcome = 'answered';
+      return result;
     } finally {
       this.limit.giveBack(1);
+      if (operation !== null) this.observer.done(operation, this.clock.monotonicMs() - startMs, outcome);
     }
   }
 

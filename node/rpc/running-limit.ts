@@ -16,6 +16,10 @@ export class RunningLimit {
     this.inUse += amount;
   }
 
+  get used(): number {
+    return this.inUse;
+  }
+
   giveBack(amount: number): void {
     this.inUse -= amount;
   }

@@ -2,7 +2,9 @@ import type { Logger } from '../../shared/logs/logger';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { Clock } from '../../shared/time/clock';
 import type { NodeShards } from './node-shards';
+import { NO_OPERATION_OBSERVER, type OperationObserver } from './operation-observer';
 import { ReadsService } from './reads-service';
+import { RunningLimit } from './running-limit';
 import { WritesService } from './writes-service';
 
 /** Reads that run at once on a node: far beyond what its threads can do, so only a flood is refused. */
@@ -14,18 +16,32 @@ const WRITE_BYTES_MAX = 512 * 1024 * 1024;
 /** Far beyond a pause of a coordinator's event loop; a reader so late has given up its requests anyway. */
 const STALL_MS = 10_000;
 
+/** What runs at once on a node, counted over all streams. */
+export interface NodeLimits {
+  reads: RunningLimit;
+  writeBytes: RunningLimit;
+}
+
+export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: number } = {}): NodeLimits {
+  return {
+    reads: new RunningLimit(options.runningReadsMax ?? RUNNING_READS_MAX, 'reads'),
+    writeBytes: new RunningLimit(options.writeBytesMax ?? WRITE_BYTES_MAX, 'bytes of writes'),
+  };
+}
+
 /** The services by which coordinators reach a node's shards, for its RpcServer. */
 export function shardServices(parts: {
   shards: NodeShards;
   clock: Clock;
   logger: Logger;
-  runningReadsMax?: number;
-  writeBytesMax?: number;
+  /** Default: {@link nodeLimits}. */
+  limits?: NodeLimits;
   stallMs?: number;
+  observer?: OperationObserver;
 }): RpcService[] {
-  const { shards, clock, logger, stallMs = STALL_MS } = parts;
+  const { shards, clock, logger, limits = nodeLimits(), stallMs = STALL_MS, observer = NO_OPERATION_OBSERVER } = parts;
   return [
-    new ReadsService({ shards, clock, logger, runningMax: parts.runningReadsMax ?? RUNNING_READS_MAX, stallMs }),
-    new WritesService({ shards, clock, logger, bytesMax: parts.writeBytesMax ?? WRITE_BYTES_MAX, stallMs }),
+    new ReadsService({ shards, clock, logger, limit: limits.reads, stallMs, observer }),
+    new WritesService({ shards, clock, logger, limit: limits.writeBytes, stallMs, observer }),
   ];
 }

@@ -11,7 +11,8 @@ import type { RpcService } from '../../shared/rpc/rpc-server';
 import { failureToProto } from '../../shared/rpc/wire-failure';
 import type { Clock } from '../../shared/time/clock';
 import type { NodeShards } from './node-shards';
-import { RunningLimit } from './running-limit';
+import type { OperationObserver } from './operation-observer';
+import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 import { WriteParts } from './write-parts';
 
@@ -49,14 +50,16 @@ export class WritesService implements RpcService {
   private readonly logger: Logger;
   private readonly limit: RunningLimit;
   private readonly stallMs: number;
+  private readonly observer: OperationObserver;
 
-  /** `bytesMax` bounds the payloads of the writes that arrive or run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
-  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; bytesMax: number; stallMs: number }) {
+  /** `limit` bounds the bytes of the writes that arrive or run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
     this.logger = parts.logger;
     this.stallMs = parts.stallMs;
-    this.limit = new RunningLimit(parts.bytesMax, 'bytes of writes');
+    this.limit = parts.limit;
+    this.observer = parts.observer;
   }
 
   async drain(): Promise<void> {
@@ -103,15 +106,19 @@ export class WritesService implements RpcService {
   private async apply(request: WriteRequest__Output, payload: Buffer, stream: WriteStream): Promise<void> {
     const { id, shard, epoch, remainingMs, session, requestNumber, settledBelow } = request;
     stream.begin();
+    const startMs = this.clock.monotonicMs();
+    let outcome: 'answered' | 'failed' = 'failed';
     try {
       if (!shard) throw new QuiverError('internal', 'a write that names no shard');
-      const call = { epoch, deadlineMs: this.clock.monotonicMs() + remainingMs };
+      const call = { epoch, deadlineMs: startMs + remainingMs };
       const outcomes = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
       send(stream, { id, outcomes: outcomesToBytes(outcomes) });
+      outcome = 'answered';
     } catch (error) {
       this.fail(id, stream, error);
     } finally {
       this.limit.giveBack(costOf(request));
+      this.observer.done('write', this.clock.monotonicMs() - startMs, outcome);
       stream.finish();
     }
   }

@@ -30,6 +30,8 @@ export interface Manifest {
   files: Record<CheckpointFile, { bytes: number; crc: number }>;
   /** Name of the vector index's own save. */
   vectors: string;
+  /** Wall time when it was written, milliseconds since the Unix epoch, for operators; not in those of earlier versions. */
+  writtenAtMs?: number;
 }
 
 /** Reads the manifest of a shard's folder; null when there is none. Rejects when it is damaged. */

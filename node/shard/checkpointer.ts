@@ -32,6 +32,7 @@ export class Checkpointer {
   private notBeforeMs = 0;
   private running: Promise<void> | null = null;
   private readonly timer: NodeJS.Timeout;
+  private readonly openedAtMs = Date.now();
 
   /** `repairs`: how many items of the last checkpoint had to be mended when it was loaded; Infinity for all. */
   constructor(
@@ -61,6 +62,12 @@ export class Checkpointer {
   /** Whether there is anything that the last checkpoint does not hold. */
   get isBehind(): boolean {
     return this.changes > 0 || this.graphRows !== this.graphRowsNow();
+  }
+
+  /** How far the last checkpoint is behind, for operators. `atMs`: wall time; without one, when the shard was opened. */
+  get state(): { atMs: number; unsavedChanges: number } {
+    const unsavedChanges = Math.min(this.changes, Math.max(this.parts.indexes.directory.liveCount, this.parts.counters.lastOperation));
+    return { atMs: this.manifest?.writtenAtMs ?? this.openedAtMs, unsavedChanges };
   }
 
   /** Writes the present state of the indexes, so that a later start does not have to repeat what led to it. */
@@ -118,7 +125,7 @@ export class Checkpointer {
       // A checkpoint that outlives a loss of power must not be ahead of the records: a log would then repeat what the
       // indexes hold already, in other slots and under the same operation numbers.
       await records.stabilise(counters.lastOperation);
-      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors };
+      const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors, writtenAtMs: Date.now() };
       await writeManifest(folder, manifest);
       this.manifest = manifest;
       this.graphRows = graphRows;

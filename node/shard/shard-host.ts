@@ -5,6 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { diskTakesWrites } from '../../shared/kv/disk-room';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { Shard, specText } from './shard';
+import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { syncFolder } from './stable-folder';
 import { WriteBudget } from './write-queue';
@@ -22,6 +23,8 @@ interface HostedShard {
   readonly spec: ShardSpec;
   /** Rejected while the shard can't be opened; replaced by each attempt. */
   shard: Promise<Shard>;
+  /** The same once it is open, null while it is being opened anew. */
+  open: Shard | null;
   openedAtMs: number;
   retry: NodeJS.Timeout | null;
 }
@@ -83,6 +86,28 @@ export class ShardHost {
     return left;
   }
 
+  /** The shards that are open; each counts as the leader of itself, as `GET /v1/cluster` has it. */
+  async observe(): Promise<ReplicaObservation[]> {
+    const observations = [...this.hosted.values()].map(async ({ spec, open }): Promise<ReplicaObservation | null> => {
+      const data = open === null ? null : await open.observe().catch(() => null);
+      if (open === null || data === null) return null;
+      const { collectionUid } = spec;
+      const { lastOperation } = data.status;
+      return { collectionUid, shard: spec.shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: open.waitingWrites, lagMax: 0, data };
+    });
+    return (await Promise.all(observations)).filter((observation) => observation !== null);
+  }
+
+  /** Shards that are to be open and are not, most likely because their disk fails. */
+  get closedReplicas(): number {
+    return [...this.hosted.values()].filter(({ open }) => open === null).length;
+  }
+
+  /** Bytes of writes that wait, of all shards. */
+  get waitingWriteBytes(): number {
+    return this.budget.takenBytes;
+  }
+
   /** Resolves when no shard has queued writes or background work. */
   async settled(): Promise<void> {
     await Promise.all([...this.hosted.values()].map(async (hosted) => (await hosted.shard).settled()));
@@ -128,7 +153,7 @@ export class ShardHost {
   }
 
   private host(name: string, spec: ShardSpec): HostedShard {
-    const hosted = { spec: { ...spec }, openedAtMs: -Infinity, retry: null } as Omit<HostedShard, 'shard'> as HostedShard;
+    const hosted = { spec: { ...spec }, open: null, openedAtMs: -Infinity, retry: null } as Omit<HostedShard, 'shard'> as HostedShard;
     hosted.shard = this.openShard(name, hosted);
     hosted.shard.catch(() => this.hosted.get(name) === hosted && this.hosted.delete(name));
     this.hosted.set(name, hosted);
@@ -148,6 +173,7 @@ export class ShardHost {
       },
     });
     hosted.openedAtMs = performance.now();
+    hosted.open = shard;
     return shard;
   }
 
@@ -169,6 +195,7 @@ export class ShardHost {
   private reopen(name: string, hosted: HostedShard): void {
     if (!this.isHosted(name, hosted)) return;
     const failed = hosted.shard;
+    hosted.open = null;
     const delayMs = Math.max(0, REOPEN_DELAY_MS - (performance.now() - hosted.openedAtMs));
     this.attempt(name, hosted, REOPEN_DELAY_MS, async () => {
       await (await failed).close('reopened').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be opened anew failed to close'));

@@ -10,6 +10,7 @@ import { checkOperations } from './checked-write';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
 import { ShardItems } from './shard-items';
+import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
 import { ShardWriter } from './shard-writer';
@@ -161,6 +162,29 @@ export class Shard {
         segments: vectors.segments,
       };
     });
+  }
+
+  /** What the metrics show. Errors: as `status`. */
+  async observe(): Promise<ShardObservation> {
+    const status = await this.status();
+    const { records, recovered } = this.parts;
+    const { vectors, directory, filters, keywords } = recovered.indexes;
+    return this.whileOpen(async () => ({
+      status,
+      memory: {
+        vectorIndex: vectors.status().memoryBytes,
+        directory: directory.memoryBytes,
+        filterIndex: filters.memoryBytes,
+        keywordIndex: keywords.memoryBytes,
+        store: records.memory(),
+      },
+      checkpoint: this.checkpointer.state,
+    }));
+  }
+
+  /** Writes that wait for their turn. */
+  get waitingWrites(): number {
+    return this.queue.length;
   }
 
   /** Resolves when no write is queued and the vector index has no background work. */

@@ -20,6 +20,10 @@ export class WriteBudget {
   give(bytes: number): void {
     this.waitingBytes -= bytes;
   }
+
+  get takenBytes(): number {
+    return this.waitingBytes;
+  }
 }
 
 interface QueuedWrite {
@@ -55,6 +59,11 @@ export class WriteQueue {
       this.waiting.push({ operations, bytes, done, fail });
       this.running ??= this.run();
     });
+  }
+
+  /** Writes that wait for the next batch. */
+  get length(): number {
+    return this.waiting.length;
   }
 
   /** Fails what waits; what runs goes on. */

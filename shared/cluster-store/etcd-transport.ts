@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
 import { type EtcdCertificates, EtcdEndpoint, type EtcdMethod } from './etcd-endpoint';
+import type { EtcdCallOutcome, EtcdObserver } from './etcd-observer';
 import { RetryBackoff } from './retry-backoff';
 
 /** Long enough for an election of etcd's own leader (about a second), short enough for whoever waits. */
@@ -15,6 +16,8 @@ export interface EtcdOptions extends EtcdCertificates {
   password?: string;
   /** Deadline of every call, connecting included. */
   callTimeoutMs?: number;
+  /** Hears of every unary call. */
+  observer?: EtcdObserver;
 }
 
 /**
@@ -34,6 +37,7 @@ export class EtcdTransport {
   /** Null inside: authentication is off. */
   private token: Promise<string | null> | null = null;
   private readonly closing = new AbortController();
+  private readonly observer: EtcdObserver | null;
 
   constructor(options: EtcdOptions) {
     /* Every call under way listens to it, and there may be many. */
@@ -44,6 +48,7 @@ export class EtcdTransport {
     this.preferred = this.endpoints[Math.floor(Math.random() * this.endpoints.length)];
     this.credentials = options.username === undefined ? null : { name: options.username, password: options.password ?? '' };
     this.callTimeoutMs = options.callTimeoutMs ?? CALL_TIMEOUT_MS;
+    this.observer = options.observer ?? null;
   }
 
   /**
@@ -51,6 +56,21 @@ export class EtcdTransport {
    * @throws EtcdCallError
    */
   async call<Request, Response>(method: EtcdMethod, request: Request, options: { repeatable: boolean }): Promise<Response> {
+    if (this.observer === null) return this.repeated<Request, Response>(method, request, options);
+    const startMs = performance.now();
+    const tell = (outcome: EtcdCallOutcome): void => this.observer?.called(method, outcome, performance.now() - startMs);
+    try {
+      const answer = await this.repeated<Request, Response>(method, request, options);
+      tell('answered');
+      return answer;
+    } catch (error) {
+      // What a closed client leaves undone says nothing of etcd.
+      if (!this.closing.signal.aborted) tell(isEtcdCallError(error) && error.outcome === 'refused' ? 'refused' : 'failed');
+      throw error;
+    }
+  }
+
+  private async repeated<Request, Response>(method: EtcdMethod, request: Request, options: { repeatable: boolean }): Promise<Response> {
     const deadlineMs = Date.now() + this.callTimeoutMs;
     const backoff = new RetryBackoff();
     let reauthenticated = false;

@@ -27,9 +27,23 @@ export interface KeyValueStore {
   clear(range: { from: Buffer; to: Buffer }): Promise<void>;
   /** Approximate bytes on disk (0 where it has no meaning). */
   sizeBytes(): Promise<number>;
+  /** What it holds in memory at the moment; all 0 while it is closed, or where it has no such parts. */
+  memory(): StoreMemory;
   /** Waits for running calls, then closes; idempotent. */
   close(): Promise<void>;
 }
+
+/** Bytes of memory, by what they are for. */
+export interface StoreMemory {
+  /** Writes that are in the log and not yet in a file. */
+  memtableBytes: number;
+  /** Pieces of files kept for the next read. */
+  blockCacheBytes: number;
+  /** Indexes and filters of open files. */
+  tableReaderBytes: number;
+}
+
+export const NO_MEMORY: StoreMemory = { memtableBytes: 0, blockCacheBytes: 0, tableReaderBytes: 0 };
 
 export interface KeyRange {
   from: Buffer;

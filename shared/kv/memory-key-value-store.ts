@@ -1,6 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import { cutIntoPages } from './pages';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from './key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
 
 /** A KeyValueStore in memory: for tests and as the plain definition of what the RocksDB one does. Keeps nothing. */
 export class MemoryKeyValueStore implements KeyValueStore {
@@ -56,6 +56,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
 
   async sizeBytes(): Promise<number> {
     return 0;
+  }
+
+  memory(): StoreMemory {
+    return NO_MEMORY;
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import rocksdb = require('rocksdb');
 import { QuiverError } from '../errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from './key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
 
 /** RocksDB's memtable: large enough that a bulk load makes few small files, small enough to open several stores. */
 const WRITE_BUFFER_BYTES = 32 * 1024 * 1024;
@@ -108,6 +108,17 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   sizeBytes(): Promise<number> {
     return this.call<number>('read', (database, callback) => database.approximateSize(Buffer.from([0]), Buffer.alloc(32, 0xff), callback));
+  }
+
+  memory(): StoreMemory {
+    const { database } = this;
+    if (database === null || this.closing !== null || this.exchanging !== null) return NO_MEMORY;
+    const read = (property: string): number => Number(database.getProperty(property)) || 0;
+    return {
+      memtableBytes: read('rocksdb.cur-size-all-mem-tables'),
+      blockCacheBytes: read('rocksdb.block-cache-usage'),
+      tableReaderBytes: read('rocksdb.estimate-table-readers-mem'),
+    };
   }
 
   close(): Promise<void> {

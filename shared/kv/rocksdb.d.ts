@@ -39,6 +39,8 @@ declare module 'rocksdb' {
       batch(operations: { type: 'put' | 'del'; key: Buffer; value?: Buffer }[], options: { sync: boolean }, callback: Callback): void;
       iterator(options: IteratorOptions): RocksIterator;
       clear(options: { gte: Buffer; lt: Buffer }, callback: Callback): void;
+      /** A number RocksDB keeps about itself, as text; "" when it does not know the name. Synchronous. */
+      getProperty(property: string): string;
       approximateSize(start: Buffer, end: Buffer, callback: Callback<number>): void;
     }
   }

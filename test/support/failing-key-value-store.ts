@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../../shared/kv/key-value-store';
 
 /** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
 export type WriteFault = 'none' | 'before' | 'after';
@@ -47,6 +47,10 @@ export class FailingKeyValueStore implements KeyValueStore {
 
   sizeBytes(): Promise<number> {
     return this.store.sizeBytes();
+  }
+
+  memory(): StoreMemory {
+    return this.store.memory();
   }
 
   async close(): Promise<void> {

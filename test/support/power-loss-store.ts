@@ -1,5 +1,5 @@
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from '../../shared/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
 
@@ -48,6 +48,10 @@ export class PowerLossStore implements KeyValueStore {
 
   async sizeBytes(): Promise<number> {
     return 0;
+  }
+
+  memory(): StoreMemory {
+    return NO_MEMORY;
   }
 
   async close(): Promise<void> {}

@@ -1,6 +1,6 @@
 import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { NodeShards } from '../../node/rpc/node-shards';
-import { shardServices } from '../../node/rpc/shard-service';
+import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { type RpcService, RpcServer } from '../../shared/rpc/rpc-server';
@@ -37,7 +37,7 @@ export class RpcNode {
 
   async listen(port = this.port): Promise<void> {
     const { shards, credentials, stallMs, runningReadsMax } = this.parts;
-    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, runningReadsMax });
+    const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, limits: nodeLimits({ runningReadsMax }) });
     this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials });
     this.port = await this.server.listen(`127.0.0.1:${port}`);
   }

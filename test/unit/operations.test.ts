@@ -13,9 +13,9 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
     clock,
     collections: async () => [{ name: 'books', vectorCount: 5, dim: 3 }, { name: 'films', vectorCount: 2, dim: 8 }],
     shards: async () => [
-      { collection: 'books', shard: 0, status: status(3) },
-      { collection: 'books', shard: 1, status: status(2) },
-      { collection: 'films', shard: 0, status: null },
+      { collection: 'books', collectionUid: 'u1', shard: 0, status: status(3) },
+      { collection: 'books', collectionUid: 'u1', shard: 1, status: status(2) },
+      { collection: 'films', collectionUid: 'u2', shard: 0, status: null },
     ],
     embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network' }),
   });

@@ -31,7 +31,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { hits, totalCount, timing } = await search.search(path.name, body.search);
         const { k, offset } = body.search;
         const page = `"total_count":${totalCount},"k":${k},"offset":${offset}`;
-        return { type: 'data', json: `{"results":${hitsJson(hits)},${page}${timingMember(timing, body.includeTiming)}}` };
+        return { type: 'data', json: `{"results":${hitsJson(hits)},${page}${timingMember(timing, body.includeTiming)}}`, worked: timing };
       },
     }),
     defineEndpoint({
@@ -47,7 +47,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       errors: [404],
       handle: async ({ path, body }) => {
         const { results, timing } = await search.bulkSearch(path.name, body.queries);
-        return { type: 'data', json: `{"results":[${results.map(hitsJson).join(',')}]${timingMember(timing, body.include_timing)}}` };
+        return { type: 'data', json: `{"results":[${results.map(hitsJson).join(',')}]${timingMember(timing, body.include_timing)}}`, worked: timing };
       },
     }),
     defineEndpoint({
@@ -65,7 +65,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       handle: async ({ path, body }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
         const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain });
-        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
+        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.include_timing)}}`, worked: timing };
       },
     }),
     defineEndpoint({
@@ -82,7 +82,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       errors: [404],
       handle: async ({ path, body }) => {
         const { hits, timing } = await search.rerank(path.name, { source: body.source, candidates: body.candidates });
-        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.includeTiming)}}` };
+        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.includeTiming)}}`, worked: timing };
       },
     }),
     defineEndpoint({
@@ -136,7 +136,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
         const { hits, timing } = await search.query(collection, { text, k, filter, minScore });
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
-        return { type: 'data', json: `{${head},"results":${textHitsJson(hits)}${timingMember(timing, body.include_timing)}}` };
+        return { type: 'data', json: `{${head},"results":${textHitsJson(hits)}${timingMember(timing, body.include_timing)}}`, worked: timing };
       },
     }),
   ];

@@ -1,0 +1,67 @@
+import { Counter, Histogram } from 'prom-client';
+import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import type { EmbeddingModel, EmbeddingProvider } from '../embedding/embedding-provider';
+
+/** From a cached query to a batch of long passages on a busy processor, in seconds. */
+const DURATION_BUCKETS = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+
+type Kind = 'query' | 'passage';
+
+/** An EmbeddingProvider that measures another: time and texts of each call, what a cache answers included. */
+export class MeasuredEmbedding implements EmbeddingProvider {
+  private readonly provider: EmbeddingProvider;
+  private readonly durations: Histogram<'kind'>;
+  private readonly batches: Histogram<'kind'>;
+  private readonly failures: Counter<'kind'>;
+  private readonly measured = new WeakMap<EmbeddingModel, EmbeddingModel>();
+
+  constructor(provider: EmbeddingProvider, metrics: ProcessMetrics) {
+    this.provider = provider;
+    const labelNames = ['kind'] as const;
+    const registers = [metrics.registry];
+    this.durations = new Histogram({ name: 'quiver_embedding_duration_seconds', help: 'Time to embed the texts of one call, of a query or of passages to store', labelNames, buckets: DURATION_BUCKETS, registers });
+    this.batches = new Histogram({ name: 'quiver_embedding_batch_texts', help: 'Texts embedded in one call', labelNames, buckets: BATCH_BUCKETS, registers });
+    this.failures = new Counter({ name: 'quiver_embedding_failures_total', help: 'Calls whose texts could not be embedded', labelNames, registers });
+    for (const kind of ['query', 'passage'] as const) {
+      this.durations.zero({ kind });
+      this.batches.zero({ kind });
+      this.failures.inc({ kind }, 0);
+    }
+  }
+
+  async defaultModel(): Promise<EmbeddingModel> {
+    return this.measure(await this.provider.defaultModel());
+  }
+
+  async model(name: string): Promise<EmbeddingModel> {
+    return this.measure(await this.provider.model(name));
+  }
+
+  status(): { configured: string; active: string; fallbackReason: string | null } {
+    return this.provider.status();
+  }
+
+  private measure(model: EmbeddingModel): EmbeddingModel {
+    let found = this.measured.get(model);
+    if (found === undefined) {
+      found = { name: model.name, dim: model.dim, embed: (texts, options) => this.embed(model, texts, options) };
+      this.measured.set(model, found);
+    }
+    return found;
+  }
+
+  private async embed(model: EmbeddingModel, texts: string[], options: { dim: number; kind: Kind }): Promise<Float32Array[]> {
+    const labels = { kind: options.kind };
+    const startMs = performance.now();
+    try {
+      return await model.embed(texts, options);
+    } catch (error) {
+      this.failures.inc(labels);
+      throw error;
+    } finally {
+      this.durations.observe(labels, (performance.now() - startMs) / 1000);
+      this.batches.observe(labels, texts.length);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { Counter, Histogram } from 'prom-client';
+import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+
+/** From half a millisecond (a search that hits memory) to a minute (REQUEST_TIMEOUT_MS by default), in seconds. */
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/**
+ * Requests to the API. Labels are bounded: `endpoint` is a route's template or `unmatched`, `status` the envelope's code
+ * (`200` for success).
+ */
+export class RequestMetrics {
+  private readonly requests: Counter<'endpoint' | 'status'>;
+  private readonly durations: Histogram<'endpoint'>;
+
+  constructor(metrics: ProcessMetrics) {
+    const registers = [metrics.registry];
+    this.requests = new Counter({ name: 'vectordb_requests_total', help: 'Requests by endpoint and status', labelNames: ['endpoint', 'status'], registers });
+    this.durations = new Histogram({
+      name: 'vectordb_request_duration_seconds',
+      help: 'Time from a request to its answer',
+      labelNames: ['endpoint'],
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
+  }
+
+  /** `endpoint`: the route's template, or `unmatched`. `code`: the envelope's. */
+  observeRequest(endpoint: string, code: number, durationMs: number): void {
+    this.requests.inc({ endpoint, status: String(code) });
+    this.durations.observe({ endpoint }, durationMs / 1000);
+  }
+}

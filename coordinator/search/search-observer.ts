@@ -1,0 +1,13 @@
+/**
+ * The steps of a search: `parse` reads and checks the body, `route` finds the collection, `embed` turns text into a
+ * vector, `node` waits for the shards, `merge` joins their answers, `serialise` writes the answer.
+ */
+export const SEARCH_PHASES = ['parse', 'route', 'embed', 'node', 'merge', 'serialise'] as const;
+export type SearchPhase = (typeof SEARCH_PHASES)[number];
+
+/** Hears how long the steps of searches took; must cost next to nothing. */
+export interface SearchObserver {
+  phase(phase: SearchPhase, durationMs: number): void;
+}
+
+export const NO_SEARCH_OBSERVER: SearchObserver = { phase: () => undefined };

@@ -1,0 +1,66 @@
+import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
+import { type GaugeColumn, GaugeTable } from '../../shared/metrics/gauge-table';
+import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import type { ReplicaObservation } from '../shard/shard-observation';
+
+const REPLICA_GAUGES: GaugeColumn<ReplicaObservation>[] = [
+  ['quiver_replica_leads', '1 when the replica leads its shard, else 0', ({ leads }) => (leads ? 1 : 0)],
+  ['quiver_replica_epoch', 'Epoch that the replica leads or follows', ({ epoch }) => epoch],
+  ['quiver_replica_last_sequence', 'Last entry of the log', ({ lastSequence }) => lastSequence],
+  ['quiver_replica_applied_sequence', 'Last entry that is in the records', ({ appliedSequence }) => appliedSequence],
+  ['quiver_replica_lag_operations', 'Entries that the follower furthest behind lacks; 0 on a follower', ({ lagMax }) => lagMax],
+  ['quiver_replica_pending_writes', 'Writes whose callers wait for an answer', ({ pendingWrites }) => pendingWrites],
+  ['quiver_replica_vectors', 'Vectors of the replica; to be added up over leading replicas only', ({ data }) => data.status.vectorCount],
+  ['quiver_replica_disk_bytes', 'Bytes on the disk: records, log and originals', ({ data }) => data.status.diskBytes],
+  ['quiver_replica_checkpoint_timestamp_seconds', 'Unix time of the last checkpoint, or of the opening if there was none', ({ data }) => data.checkpoint.atMs / 1000],
+  ['quiver_replica_unsaved_changes', 'Changes that the last checkpoint does not hold, which a start after a crash repeats', ({ data }) => data.checkpoint.unsavedChanges],
+];
+
+/** What the memory of a replica is for. FAISS: `vector_index`. RocksDB: the parts that start with `rocksdb_`. */
+const MEMORY_PARTS: [part: string, read: (replica: ReplicaObservation) => number][] = [
+  ['vector_index', ({ data }) => data.memory.vectorIndex],
+  ['directory', ({ data }) => data.memory.directory],
+  ['filter_index', ({ data }) => data.memory.filterIndex],
+  ['keyword_index', ({ data }) => data.memory.keywordIndex],
+  ['rocksdb_memtables', ({ data }) => data.memory.store.memtableBytes],
+  ['rocksdb_block_cache', ({ data }) => data.memory.store.blockCacheBytes],
+  ['rocksdb_table_readers', ({ data }) => data.memory.store.tableReaderBytes],
+];
+
+/**
+ * Adds the gauges of the replicas that a process holds, by collection uid and shard; beyond the bound on labels only
+ * their sums. The names of collections are the coordinators' to know (`quiver_collection_info`).
+ */
+export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promise<ReplicaObservation[]>): void {
+  const { registry } = metrics;
+  const labelNames = ['collection_uid', 'shard'] as const;
+  const replicas = new GaugeTable(registry, labelNames, REPLICA_GAUGES);
+  const memory = new GaugeTable<'collection_uid' | 'shard' | 'part', number>(registry, [...labelNames, 'part'], [
+    ['quiver_replica_memory_bytes', 'Bytes of memory by what they are for; originals mapped from the disk not counted', (bytes) => bytes],
+  ]);
+  const totals = new GaugeTable<never, ReplicaObservation[]>(registry, [], [
+    ['quiver_replicas', 'Replicas that are open', (all) => all.length],
+    ['quiver_replicas_leading', 'Open replicas that lead their shard', (all) => all.filter(({ leads }) => leads).length],
+    ['quiver_replicas_vectors', 'Vectors of leading replicas, also of those without gauges of their own', (all) => sum(all.filter(({ leads }) => leads).map(({ data }) => data.status.vectorCount))],
+    ['quiver_replicas_disk_bytes', 'Bytes on the disk of all replicas', (all) => sum(all.map(({ data }) => data.status.diskBytes))],
+    ['quiver_replicas_unlabelled', 'Replicas beyond the bound on labels, without gauges of their own', (all) => Math.max(0, all.length - LABELLED_SHARDS_MAX)],
+  ]);
+  metrics.add<ReplicaObservation[]>({
+    measure: observe,
+    show: (all) => {
+      const labelled = [...(all ?? [])].sort(byName).slice(0, LABELLED_SHARDS_MAX);
+      const entries = labelled.map((entry) => ({ labels: { collection_uid: entry.collectionUid, shard: String(entry.shard) }, entry }));
+      replicas.show(entries);
+      memory.show(entries.flatMap(({ labels, entry }) => MEMORY_PARTS.map(([part, read]) => ({ labels: { ...labels, part }, entry: read(entry) }))));
+      totals.show(all === null ? [] : [{ labels: {}, entry: all }]);
+    },
+  });
+}
+
+function byName(one: ReplicaObservation, other: ReplicaObservation): number {
+  return one.collectionUid < other.collectionUid ? -1 : one.collectionUid > other.collectionUid ? 1 : one.shard - other.shard;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,118 @@
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { observeEventLoopDelay } from './event-loop-delay';
+
+/** A part that takes longer is left out of the scrape: Prometheus gives up a target after 10 s, unless told otherwise. */
+const MEASURE_TIMEOUT_MS = 5_000;
+
+/** Gauges of prom-client's own that are named like counters, and say what `nodejs_active_resources` says by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Metrics that are measured when somebody asks for them. */
+export interface ScrapedPart<Measures> {
+  /** Asked at every scrape; should answer within {@link MEASURE_TIMEOUT_MS}. null: there is nothing to show yet. */
+  measure(): Promise<Measures | null>;
+  /** Sets the gauges. null: they could not be measured, or are not there yet, and must not show what they were. */
+  show(measures: Measures | null): void;
+}
+
+/** What a process is, as a label: constant for its life. */
+export interface ProcessIdentity {
+  role: 'embedded' | 'coordinator' | 'node';
+  /** Its name in the cluster. */
+  member: string;
+  version: string;
+}
+
+/**
+ * The metrics of one process, in a registry of its own: those of the process itself (memory, processor, event loop), to
+ * which every part of the program adds its own. Names and units follow Prometheus's conventions; labels are bounded.
+ */
+export class ProcessMetrics {
+  readonly registry = new Registry();
+  private readonly parts: ScrapedPart<unknown>[] = [];
+  private readonly onMeasureError: (error: unknown) => void;
+  private readonly timeoutMs: number;
+  private readonly failures: Counter;
+  private scrape: Promise<string> | null = null;
+
+  /** `onMeasureError` hears why a part could not be measured; the scrape goes on without it. */
+  constructor(options: { identity: ProcessIdentity; onMeasureError: (error: unknown) => void; measureTimeoutMs?: number }) {
+    this.onMeasureError = options.onMeasureError;
+    this.timeoutMs = options.measureTimeoutMs ?? MEASURE_TIMEOUT_MS;
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
+    observeEventLoopDelay(this.registry);
+    const { role, member, version } = options.identity;
+    new Gauge({ name: 'quiver_process_info', help: 'Always 1; the labels say what the process is', labelNames: ['role', 'member', 'version'], registers }).set({ role, member, version }, 1);
+    this.failures = new Counter({ name: 'quiver_measure_failures_total', help: 'Parts of scrapes that could not be measured and were left out', registers });
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** Adds gauges that are measured together at every scrape. */
+  add<Measures>(part: ScrapedPart<Measures>): void {
+    part.show(null);
+    this.parts.push(part as ScrapedPart<unknown>);
+  }
+
+  /** Adds a gauge whose value is at hand. */
+  gauge(name: string, help: string, read: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  /** Adds a counter that somebody else counts; `read` must never fall while the process lives. */
+  counter(name: string, help: string, read: () => number): void {
+    new Counter({
+      name,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
+  /** The metrics in Prometheus's text format. Scrapes at the same time share one measuring. */
+  text(): Promise<string> {
+    this.scrape ??= this.collect().finally(() => {
+      this.scrape = null;
+    });
+    return this.scrape;
+  }
+
+  async read(): Promise<{ contentType: string; text: string }> {
+    return { contentType: this.contentType, text: await this.text() };
+  }
+
+  private async collect(): Promise<string> {
+    await Promise.all(this.parts.map(async (part) => part.show(await this.measured(part))));
+    return this.registry.metrics();
+  }
+
+  private async measured(part: ScrapedPart<unknown>): Promise<unknown> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, fail) => {
+      timer = setTimeout(() => fail(new Error(`not measured within ${this.timeoutMs} ms`)), this.timeoutMs);
+    });
+    try {
+      return await Promise.race([part.measure(), late]);
+    } catch (error) {
+      this.failures.inc();
+      this.onMeasureError(error);
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
