@@ -11,14 +11,19 @@ const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-test-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+/** What the benchmark prints when it is called with these words. */
+function run(words: string[]): Promise<string> {
+  const script = join(folder, 'bench.mjs');
+  writeFileSync(script, `import { bench } from ${JSON.stringify(bench)}; await bench(${JSON.stringify(words)});`);
+  return new Promise<string>((done, fail) => {
+    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
+  });
+}
+
 test('measures loading, searches, filters, space and restarts of a real process', async () => {
   const json = join(folder, 'report.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.3', '--connections', '2', '--json', json];
-  const script = join(folder, 'bench.mjs');
-  writeFileSync(script, `import { bench } from ${JSON.stringify(bench)}; await bench(${JSON.stringify(words)});`);
-  const printed = await new Promise<string>((done, fail) => {
-    execFile(process.execPath, [script], (error, stdout, stderr) => (error === null ? done(stdout) : fail(new Error(stderr))));
-  });
+  const printed = await run(words);
   expect(printed).toMatch(/^clusters-2k-16: 2000 × 16, cosine, 50 queries/m);
 
   const [quiver] = JSON.parse(readFileSync(json, 'utf8')).servers;
@@ -32,4 +37,17 @@ test('measures loading, searches, filters, space and restarts of a real process'
   expect(quiver.space.diskBytes).toBeGreaterThanOrEqual(quiver.space.rawBytes);
   expect(quiver.restarts.SIGTERM.firstAnswerRecall).toBe(1);
   expect(quiver.restarts.SIGKILL.firstAnswerRecall).toBe(1);
+}, 120_000);
+
+test('measures keyword search in process and over HTTP, with answers that exhaustive scoring confirms', async () => {
+  const json = join(folder, 'keyword.json');
+  const printed = await run(['keyword', '--documents', '3000', '--queries', '40', '--language', 'en', '--seconds', '0.3', '--json', json]);
+  expect(printed).toMatch(/^3,000 documents of \d+\.\d words, 40 queries of 2 to 4 words, language en/m);
+  const { index, service } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(index.searches.map(({ k }: { k: number }) => k)).toEqual([10, 200]);
+  for (const { pruned, exhaustive } of index.searches) expect(Math.min(pruned.p50Ms, exhaustive.p50Ms)).toBeGreaterThan(0);
+  expect(index.memoryBytes).toBeGreaterThan(index.savedBytes);
+  expect(service.speeds.map(({ connections }: { connections: number }) => connections)).toEqual([1, 8]);
+  expect(service.speeds[0].p50Ms).toBeLessThanOrEqual(service.speeds[0].p99Ms);
+  expect(Object.keys(service.restartMs)).toEqual(['SIGTERM', 'SIGKILL']);
 }, 120_000);
