@@ -1,5 +1,5 @@
 import type { LengthNorm } from './bm25';
-import { LONG_FREQUENCY, type PostingView } from './posting-lists';
+import { LONG_FREQUENCY, type PostingView } from './posting-view';
 
 /** Postings per block: small enough that few blocks hold a document of the very best, large enough that skipping pays. */
 const BLOCK_BITS = 6;

@@ -1,7 +1,8 @@
 import { type LengthNorm, termScore } from './bm25';
 import { type BlockBounds, BLOCK_POSTINGS } from './block-maxima';
 import { NO_DOCUMENT } from './document-table';
-import { LONG_FREQUENCY, type PostingLists } from './posting-lists';
+import type { PostingLists } from './posting-lists';
+import { LONG_FREQUENCY } from './posting-view';
 
 /** Room for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
 const BOUND_SLACK = 1 + 1e-9;

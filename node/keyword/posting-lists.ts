@@ -2,17 +2,7 @@ import { BlockMaxima } from './block-maxima';
 import { NO_DOCUMENT } from './document-table';
 import { grownUint32, grownUint8 } from './growable';
 import { PostingStorage, type Region } from './posting-storage';
-
-/** A stored frequency of this value stands for one that is kept apart. */
-export const LONG_FREQUENCY = 255;
-
-/** A term's postings as arrays: entries `start` ≤ i < `end`, documents rising. */
-export interface PostingView {
-  documents: Uint32Array;
-  frequencies: Uint8Array;
-  start: number;
-  end: number;
-}
+import { LONG_FREQUENCY, type PostingView } from './posting-view';
 
 /**
  * The postings of every term: documents in rising order with the term's frequency in each. Postings of dead documents
