@@ -44,7 +44,9 @@ export class HybridSearch {
 
   /** Places `offset` to `offset + k`; what is in neither list is not among them. */
   async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
-    const depth = fusionDepth(request.offset + request.k);
+    const last = request.offset + request.k;
+    // One list alone is its own order: what is beyond the last place asked for changes nothing.
+    const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
     const [vector, keyword] = await Promise.all([
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
       request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),

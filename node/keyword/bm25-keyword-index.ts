@@ -6,7 +6,7 @@ import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
-import type { KeywordIndex } from './keyword-index';
+import { type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 import { searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
@@ -93,7 +93,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     };
   }
 
-  search(terms: string[], statistics: KeywordStatistics, options: { k: number; allowed: SlotSet | null }): SlotScores {
+  search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
     const weighted = terms.map((text, order) => ({
       term: this.dictionary.find(text),
       weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
@@ -103,7 +103,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
     const known = weighted.flatMap(({ term, weight }) => (term === undefined ? [] : [{ term, weight }]));
     const { documents, lists } = this;
-    const found = searchPostings(known, { documents, lists, norm: lengthNorm(statistics) }, options);
+    const { k, allowed, nameOf = slotName } = options;
+    const wanted = { k, allowed, nameOf: (document: number) => nameOf(documents.slots[document]) };
+    const found = searchPostings(known, { documents, lists, norm: lengthNorm(statistics) }, wanted);
     return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
   }
 

@@ -2,7 +2,8 @@ import type { Analyser } from '../../shared/text/analyser';
 import { VarintReader } from './varint-reader';
 import { VarintWriter } from './varint-writer';
 import { type DocumentTable, NO_DOCUMENT } from './document-table';
-import { LONG_FREQUENCY, type PostingLists } from './posting-lists';
+import type { PostingLists } from './posting-lists';
+import { LONG_FREQUENCY } from './posting-view';
 import type { TermDictionary } from './term-dictionary';
 
 /** What an index is made of. */

@@ -1,136 +1,84 @@
 import type { SlotSet } from '../slots/slot-set';
-import { termScore, type LengthNorm } from './bm25';
+import type { BlockBounds } from './block-maxima';
+import type { LengthNorm } from './bm25';
 import { NO_DOCUMENT, type DocumentTable } from './document-table';
-import { LONG_FREQUENCY, type PostingLists } from './posting-lists';
+import { PostingCursor, type WeightedTerm, type WindowScores } from './posting-cursor';
+import type { PostingLists } from './posting-lists';
 import { TopDocuments } from './top-documents';
 
-/** Documents per pass over the accumulators: 32 KiB of scores stay in the first-level cache. */
-const WINDOW_BITS = 12;
+/** Documents per pass over the accumulators: 128 KiB of scores stay in the second-level cache. */
+const WINDOW_BITS = 14;
 const WINDOW = 1 << WINDOW_BITS;
 
 /** What a jump within a posting list costs compared with reading one posting in order (measured: some 15 to 1). */
 const SEEK_COST = 16;
 
-/** Up to this many postings in all are looked up one by one: scattered over windows, each would cost a whole window. */
+/** Postings of the rarest terms that are looked up one by one before all others, so that there is a threshold to prune by. */
 const LISTED_POSTINGS_MAX = 1024;
 
-/** Room for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
-const BOUND_SLACK = 1 + 1e-9;
+/** Of one thread: a search never waits. */
+const scoresOfWindow = new Float64Array(WINDOW);
+const touchedInWindow = new Uint32Array(WINDOW);
 
-/** A term of the query with its posting list; `weight` is idf · (k1 + 1). */
-export interface WeightedTerm {
-  term: number;
-  weight: number;
+/** What is searched. */
+export interface SearchedPostings {
+  documents: DocumentTable;
+  lists: PostingLists;
+  norm: LengthNorm;
 }
 
-/** A posting list being read; `position` only moves forward. */
-class Cursor {
-  private readonly documents: Uint32Array;
-  private readonly frequencies: Uint8Array;
-  private position: number;
-  private readonly end: number;
-  readonly weight: number;
-  readonly scoreMax: number;
-
-  constructor(
-    private readonly lists: PostingLists,
-    private readonly term: number,
-    weight: number,
-    private readonly norm: LengthNorm,
-  ) {
-    const view = lists.view(term);
-    this.documents = view.documents;
-    this.frequencies = view.frequencies;
-    this.position = view.start;
-    this.end = view.end;
-    this.weight = weight;
-    const { frequencyMax, lengthMin } = lists.bounds(term);
-    this.scoreMax = (frequencyMax === Infinity ? weight : termScore(weight, frequencyMax, lengthMin, norm)) * BOUND_SLACK;
-  }
-
-  /** The next document, or NO_DOCUMENT at the end. */
-  get next(): number {
-    return this.position < this.end ? this.documents[this.position] : NO_DOCUMENT;
-  }
-
-  /** Adds the scores of the documents in [first, first + WINDOW) to `scores`. */
-  accumulate(first: number, lengths: Uint32Array, scores: Float64Array): void {
-    const { documents, frequencies, end, weight } = this;
-    const { base, slope } = this.norm;
-    const last = first + WINDOW;
-    let at = this.position;
-    for (; at < end; at++) {
-      const document = documents[at];
-      if (document >= last) break;
-      let frequency = frequencies[at];
-      if (frequency === LONG_FREQUENCY) frequency = this.lists.longFrequency(this.term, document);
-      scores[document - first] += (weight * frequency) / (frequency + (base + slope * lengths[document]));
-    }
-    this.position = at;
-  }
-
-  /** The score this term adds to `document`, 0 without it; documents must be asked for in rising order. */
-  scoreOf(document: number, length: number): number {
-    this.seek(document);
-    if (this.position === this.end || this.documents[this.position] !== document) return 0;
-    const stored = this.frequencies[this.position];
-    const frequency = stored === LONG_FREQUENCY ? this.lists.longFrequency(this.term, document) : stored;
-    return termScore(this.weight, frequency, length, this.norm);
-  }
-
-  /** Moves to the first posting that is not before `document`: doubling steps, then halving. */
-  seek(document: number): void {
-    const { documents, end } = this;
-    let low = this.position;
-    if (low === end || documents[low] >= document) return;
-    let step = 1;
-    while (low + step < end && documents[low + step] < document) {
-      low += step;
-      step *= 2;
-    }
-    let high = Math.min(low + step, end);
-    low++;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (documents[middle] < document) low = middle + 1;
-      else high = middle;
-    }
-    this.position = low;
-  }
+/** Which documents are wanted, and how many. */
+interface Wanted {
+  top: TopDocuments;
+  /** By slot; null: all. */
+  allowed: Uint32Array | null;
+  /** Documents that are in `top` already, rising. */
+  done: Uint32Array;
 }
 
 /**
  * The best documents for the terms, exactly. A document's score is summed over the terms in the order given, whichever
  * way it is computed, so it depends on nothing but the document, the terms and the statistics; rarest first prunes best.
  *
- * MaxScore (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents: once
- * the threshold exceeds what the last terms can add together, they no longer bring documents in; they are only looked
- * up for those that the other terms found and that may still reach the threshold.
+ * The documents of the rarest terms are scored first, which mostly makes the threshold. The others follow by MaxScore
+ * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents: once the threshold
+ * exceeds what the last terms can add together, they no longer bring documents in; they are only looked up for those
+ * that the other terms found and that may still reach the threshold. When one term is left to bring documents in, its
+ * list is read by itself, without the blocks in which nothing scores enough.
  */
 export function searchPostings(
   terms: WeightedTerm[],
-  source: { documents: DocumentTable; lists: PostingLists; norm: LengthNorm },
-  options: { k: number; allowed: SlotSet | null },
+  source: SearchedPostings,
+  options: { k: number; allowed: SlotSet | null; nameOf: (document: number) => string },
 ): { documents: Uint32Array; scores: Float64Array } {
-  const { documents, lists, norm } = source;
-  const cursors = terms.map(({ term, weight }) => new Cursor(lists, term, weight, norm));
+  const { documents, lists } = source;
+  const { allowed } = options;
   const postings = terms.reduce((sum, { term }) => sum + lists.length(term), 0);
-  const candidateCount = Math.min(postings, documents.liveCount, options.allowed?.size ?? Infinity);
-  const top = new TopDocuments(options.k, candidateCount);
+  const candidateCount = Math.min(postings, documents.liveCount, allowed?.size ?? Infinity);
+  const top = new TopDocuments(options.k, candidateCount, options.nameOf);
   if (candidateCount === 0) return top.take();
-  const allowed = options.allowed;
   if (allowed !== null && allowed.size * terms.length * SEEK_COST < postings) {
-    scoreListed(allowed.toArray().map((slot) => documents.documentOf(slot)), cursors, documents, top);
-  } else if (postings <= LISTED_POSTINGS_MAX) {
-    scoreListed(documentsOf(terms, source, allowed), cursors, documents, top);
-  } else {
-    scoreWindows(allowed?.toBitmap(documents.slotCapacity) ?? null, cursors, documents, top);
+    scoreListed(allowed.toArray().map((slot) => documents.documentOf(slot)).sort(), cursorsOf(terms, source), documents, top);
+    return top.take();
   }
+  let rareCount = 0;
+  for (let sum = 0; rareCount < terms.length; rareCount++) {
+    sum += lists.length(terms[rareCount].term);
+    if (sum > LISTED_POSTINGS_MAX) break;
+  }
+  const done = documentsOf(terms.slice(0, rareCount), source, allowed).sort();
+  scoreListed(done, cursorsOf(terms, source), documents, top);
+  const bitmap = rareCount === terms.length ? null : (allowed?.toBitmap(documents.slotCapacity) ?? null);
+  if (rareCount < terms.length) scoreWindows(terms.slice(rareCount), source, { top, allowed: bitmap, done });
   return top.take();
 }
 
+function cursorsOf(terms: WeightedTerm[], { lists, norm }: SearchedPostings): PostingCursor[] {
+  return terms.map(({ term, weight }) => new PostingCursor(lists, term, weight, norm));
+}
+
 /** The live, allowed documents that hold any of the terms, some of them repeatedly. */
-function documentsOf(terms: WeightedTerm[], source: { documents: DocumentTable; lists: PostingLists }, allowed: SlotSet | null): Uint32Array {
+function documentsOf(terms: WeightedTerm[], source: SearchedPostings, allowed: SlotSet | null): Uint32Array {
   const { lengths, slots } = source.documents;
   const found: number[] = [];
   for (const { term } of terms) {
@@ -143,10 +91,10 @@ function documentsOf(terms: WeightedTerm[], source: { documents: DocumentTable; 
   return Uint32Array.from(found);
 }
 
-/** Few documents are in question: looks each of them up in every list. */
-function scoreListed(listed: Uint32Array, cursors: Cursor[], documents: DocumentTable, top: TopDocuments): void {
+/** Few documents are in question: looks each of them up in every list. `listed` is rising and may repeat itself. */
+function scoreListed(listed: Uint32Array, cursors: PostingCursor[], documents: DocumentTable, top: TopDocuments): void {
   let previous = NO_DOCUMENT;
-  for (const document of listed.sort()) {
+  for (const document of listed) {
     if (document === NO_DOCUMENT) break;
     if (document === previous) continue;
     previous = document;
@@ -157,34 +105,109 @@ function scoreListed(listed: Uint32Array, cursors: Cursor[], documents: Document
   }
 }
 
-function scoreWindows(allowed: Uint32Array | null, cursors: Cursor[], documents: DocumentTable, top: TopDocuments): void {
-  const { lengths, slots } = documents;
-  const scores = new Float64Array(WINDOW);
-  // boundFrom[i]: the most that terms i, i + 1, … can add together.
-  const boundFrom = new Float64Array(cursors.length + 1);
-  for (let i = cursors.length - 1; i >= 0; i--) boundFrom[i] = boundFrom[i + 1] + cursors[i].scoreMax;
+/** Scores all documents that hold any of the terms, but for those done, as far as they may be among the best. */
+function scoreWindows(terms: WeightedTerm[], source: SearchedPostings, wanted: Wanted): void {
+  const { documents, lists, norm } = source;
+  const { top } = wanted;
+  const { lengths } = documents;
+  const cursors = cursorsOf(terms, source);
+  const judge = new Judge(cursors, documents, wanted);
+  const { boundFrom } = judge;
+  const window: WindowScores = { first: 0, scores: scoresOfWindow, touched: touchedInWindow, touchedCount: 0 };
   let essential = cursors.length;
   for (;;) {
     while (essential > 0 && boundFrom[essential - 1] < top.threshold) essential--;
+    if (essential === 0) return;
+    if (essential === 1) {
+      scoreAlone(cursors[0], lengths, judge, lists.maxima.boundsOf(terms[0].term, lists.view(terms[0].term), lengths, norm));
+      return;
+    }
     let next = NO_DOCUMENT;
     for (let i = 0; i < essential; i++) next = Math.min(next, cursors[i].next);
     if (next === NO_DOCUMENT) return;
-    const first = (next >>> WINDOW_BITS) * WINDOW;
-    for (let i = 0; i < essential; i++) cursors[i].accumulate(first, lengths, scores);
-    // The least that a document must have by now to be among the best; a change of the threshold inside a window waits.
-    const least = Math.max(top.threshold - boundFrom[essential], Number.MIN_VALUE);
-    for (let i = 0; i < WINDOW; i++) {
-      let score = scores[i];
-      if (score < least) continue;
-      const document = first + i;
-      const length = lengths[document];
-      if (length === 0) continue;
-      const slot = slots[document];
-      if (allowed !== null && (allowed[slot >>> 5] & (1 << (slot & 31))) === 0) continue;
-      let at = essential;
-      for (; at < cursors.length && score + boundFrom[at] >= top.threshold; at++) score += cursors[at].scoreOf(document, length);
-      if (at === cursors.length) top.add(document, score);
+    window.first = (next >>> WINDOW_BITS) * WINDOW;
+    window.touchedCount = 0;
+    for (let i = 0; i < essential; i++) cursors[i].accumulate(window, window.first + WINDOW, lengths);
+    for (const { document, score } of promising(window, top.threshold, boundFrom[essential])) {
+      judge.consider(document, lengths[document], score, essential);
     }
-    scores.fill(0);
+  }
+}
+
+/** The documents of a window that may be among the best, rising, as look-ups have to; clears the window. */
+function promising(window: WindowScores, threshold: number, bound: number): { document: number; score: number }[] {
+  const { first, scores, touched, touchedCount } = window;
+  const found: { document: number; score: number }[] = [];
+  for (let i = 0; i < touchedCount; i++) {
+    const document = touched[i];
+    const score = scores[document - first];
+    scores[document - first] = 0;
+    if (score + bound >= threshold) found.push({ document, score });
+  }
+  return found.sort((a, b) => a.document - b.document);
+}
+
+/** One term brings documents in: its list is read in order, block by block as far as they may hold enough. */
+function scoreAlone(cursor: PostingCursor, lengths: Uint32Array, judge: Judge, bounds: BlockBounds | null): void {
+  for (;;) {
+    if (bounds !== null) cursor.skipBlocks(bounds, judge.leastOf(1));
+    const document = cursor.next;
+    if (document === NO_DOCUMENT || judge.isOver) return;
+    const length = lengths[document];
+    judge.consider(document, length, length === 0 ? 0 : cursor.score(length), 1);
+    cursor.advance();
+  }
+}
+
+/** Decides about documents that some terms have scored, and completes the scores of those that may be among the best. */
+class Judge {
+  /** By term: the most that it and those after it can add together. */
+  readonly boundFrom: Float64Array;
+
+  constructor(
+    private readonly cursors: PostingCursor[],
+    private readonly documents: DocumentTable,
+    private readonly wanted: Wanted,
+  ) {
+    this.boundFrom = new Float64Array(cursors.length + 1);
+    for (let i = cursors.length - 1; i >= 0; i--) this.boundFrom[i] = this.boundFrom[i + 1] + cursors[i].scoreMax;
+  }
+
+  /** No document that is still to come can be among the best. */
+  get isOver(): boolean {
+    return this.boundFrom[0] < this.wanted.top.threshold;
+  }
+
+  /** What a document must have by the terms before `from` to be among the best. */
+  leastOf(from: number): number {
+    return this.wanted.top.threshold - this.boundFrom[from];
+  }
+
+  /** A document with its score by the terms before `from`; rising, where there are terms from there on. */
+  consider(document: number, length: number, score: number, from: number): void {
+    const { cursors, boundFrom } = this;
+    const { top, allowed } = this.wanted;
+    if (score + boundFrom[from] < top.threshold || length === 0) return;
+    const slot = this.documents.slots[document];
+    if (allowed !== null && (allowed[slot >>> 5] & (1 << (slot & 31))) === 0) return;
+    if (this.isDone(document)) return;
+    let whole = score;
+    for (let at = from; at < cursors.length; at++) {
+      whole += cursors[at].scoreOf(document, length);
+      if (whole + boundFrom[at + 1] < top.threshold) return;
+    }
+    top.add(document, whole);
+  }
+
+  private isDone(document: number): boolean {
+    const { done } = this.wanted;
+    let low = 0;
+    let high = done.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (done[middle] < document) low = middle + 1;
+      else high = middle;
+    }
+    return low < done.length && done[low] === document;
   }
 }

@@ -3,7 +3,7 @@ import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotSet } from '../slots/slot-set';
 import type { SlotScores } from '../vector/vector-index';
 import { B, K1 } from './bm25';
-import type { KeywordIndex } from './keyword-index';
+import { type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 
 /**
  * {@link KeywordIndex} straight from the definition of BM25: every document is scored for every query. The reference
@@ -40,13 +40,13 @@ export class PlainKeywordIndex implements KeywordIndex {
     };
   }
 
-  search(terms: string[], statistics: KeywordStatistics, options: { k: number; allowed: SlotSet | null }): SlotScores {
+  search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
+    const { nameOf = slotName } = options;
     const scored = [...this.documents]
       .filter(([slot, document]) => (options.allowed?.has(slot) ?? true) && terms.some((term) => document.includes(term)))
       .map(([slot, document]) => ({ slot, score: this.score(document, terms, statistics) }))
-      .sort((a, b) => b.score - a.score || a.slot - b.slot);
-    const last = scored[Math.min(options.k, scored.length) - 1];
-    const kept = scored.filter(({ score }, rank) => rank < options.k || (score === last.score && rank < 2 * options.k));
+      .sort((a, b) => b.score - a.score || (nameOf(a.slot) < nameOf(b.slot) ? -1 : 1));
+    const kept = scored.slice(0, options.k);
     return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
   }
 

@@ -1,23 +1,16 @@
+import { BlockMaxima } from './block-maxima';
 import { NO_DOCUMENT } from './document-table';
 import { grownUint32, grownUint8 } from './growable';
 import { PostingStorage, type Region } from './posting-storage';
-
-/** A stored frequency of this value stands for one that is kept apart. */
-export const LONG_FREQUENCY = 255;
-
-/** A term's postings as arrays: entries `start` ≤ i < `end`, documents rising. */
-export interface PostingView {
-  documents: Uint32Array;
-  frequencies: Uint8Array;
-  start: number;
-  end: number;
-}
+import { LONG_FREQUENCY, type PostingView } from './posting-view';
 
 /**
  * The postings of every term: documents in rising order with the term's frequency in each. Postings of dead documents
  * stay until the next renumbering, which rewrites each list when it is next used, or in slices.
  */
 export class PostingLists {
+  /** Bounds of scores by block, for long lists that queries ask for. */
+  readonly maxima = new BlockMaxima();
   private readonly storage = new PostingStorage();
   private slabs = new Uint32Array(64);
   private offsets = new Uint32Array(64);
@@ -100,6 +93,7 @@ export class PostingLists {
 
   /** Drops a term's whole list; the number may be used for another term. */
   clear(term: number): void {
+    this.maxima.forget(term);
     if (this.rewrite !== null && term < this.rewrite.stale.length) this.rewrite.stale[term] = 0;
     if (this.capacities[term] > 0) this.storage.free(this.region(term));
     this.capacities[term] = 0;
@@ -141,7 +135,7 @@ export class PostingLists {
 
   get memoryBytes(): number {
     const pending = this.rewrite === null ? 0 : this.rewrite.renumbered.byteLength + this.rewrite.stale.byteLength;
-    return this.storage.memoryBytes + this.slabs.length * 21 + pending;
+    return this.storage.memoryBytes + this.maxima.memoryBytes + this.slabs.length * 21 + pending;
   }
 
   /** Follows a renumbering in place: numbers only fall, so no entry is overwritten before it is read. */
@@ -149,6 +143,7 @@ export class PostingLists {
     const rewrite = this.rewrite;
     if (rewrite === null || term >= rewrite.stale.length || rewrite.stale[term] === 0) return;
     rewrite.stale[term] = 0;
+    this.maxima.forget(term);
     const documents = this.storage.documents[this.slabs[term]];
     const frequencies = this.storage.frequencies[this.slabs[term]];
     const start = this.offsets[term];

@@ -1,7 +1,10 @@
+/** Buffered documents in all, for small k: sifting is rare enough then. */
+const BUFFER_MIN = 1024;
+
 /**
- * Collects the `k` best of a stream of scored documents, and up to `k` more that tie with the last of them.
+ * Collects the `k` best of a stream of scored documents, equal scores in the order of their names by code units.
  * A binary heap of the k best scores gives the exact threshold at any moment; the documents themselves wait in a
- * buffer that is sifted when it is full.
+ * buffer that is sifted when it is full. Names are asked only of documents that tie with the last of the best.
  */
 export class TopDocuments {
   /** A document scored below this is not among the best k; −Infinity until k are known. */
@@ -11,22 +14,25 @@ export class TopDocuments {
   private readonly scores: Float64Array;
   private readonly documents: Uint32Array;
   private buffered = 0;
+  /** The last name that is kept of those that tie with `score`: known once there were too many of them. */
+  private cut: { score: number; name: string } | null = null;
 
   /** `candidateCount` bounds how many documents there can be at all. */
   constructor(
     private readonly k: number,
     candidateCount: number,
+    private readonly nameOf: (document: number) => string,
   ) {
     this.heap = new Float64Array(Math.min(k, candidateCount));
-    // Twice what may be kept, so that each sifting drops at least half; small k sift rarely enough at 1024.
-    const capacity = Math.min(Math.max(4 * k, 1024), candidateCount);
+    // Several times what may be kept, so that each sifting drops most.
+    const capacity = Math.min(Math.max(4 * k, BUFFER_MIN), candidateCount);
     this.scores = new Float64Array(capacity);
     this.documents = new Uint32Array(capacity);
   }
 
   add(document: number, score: number): void {
-    if (score < this.threshold) return;
-    if (this.heapSize < this.k) this.siftUp(score);
+    if (score < this.threshold || (this.cut !== null && this.isCut(document, score))) return;
+    if (this.heapSize < this.heap.length) this.siftUp(score);
     else if (score > this.heap[0]) this.replaceLeast(score);
     if (this.heapSize === this.k) this.threshold = this.heap[0];
     if (this.buffered === this.scores.length) this.sift();
@@ -34,28 +40,53 @@ export class TopDocuments {
     this.scores[this.buffered++] = score;
   }
 
-  /** Best first, equal scores by document number. */
+  /** At most `k`, best first, in the order of answers. */
   take(): { documents: Uint32Array; scores: Float64Array } {
     this.sift();
+    const names = new Map<number, string>();
+    const nameOf = (document: number): string => {
+      let name = names.get(document);
+      if (name === undefined) names.set(document, (name = this.nameOf(document)));
+      return name;
+    };
     const order = Array.from({ length: this.buffered }, (_, i) => i);
-    order.sort((a, b) => this.scores[b] - this.scores[a] || this.documents[a] - this.documents[b]);
+    order.sort((a, b) => this.scores[b] - this.scores[a] || inCodeUnits(nameOf(this.documents[a]), nameOf(this.documents[b])));
+    order.length = Math.min(order.length, this.k);
     return { documents: Uint32Array.from(order, (i) => this.documents[i]), scores: Float64Array.from(order, (i) => this.scores[i]) };
   }
 
-  /** Keeps what reaches the threshold; of those that tie with it no more than fit into 2 k in all, the first ones. */
+  private isCut(document: number, score: number): boolean {
+    const cut = this.cut as { score: number; name: string };
+    return score === cut.score && score === this.threshold && this.nameOf(document) > cut.name;
+  }
+
+  /** Drops what is below the threshold, and of those that tie with it all but the first that fill up the k. */
   private sift(): void {
-    let ties = 0;
     let better = 0;
-    for (let i = 0; i < this.buffered; i++) if (this.scores[i] > this.threshold) better++;
-    let kept = 0;
+    const tied: number[] = [];
     for (let i = 0; i < this.buffered; i++) {
       const score = this.scores[i];
       if (score < this.threshold) continue;
-      if (score === this.threshold && better + ++ties > 2 * this.k) continue;
-      this.scores[kept] = score;
-      this.documents[kept++] = this.documents[i];
+      if (score === this.threshold) {
+        tied.push(this.documents[i]);
+        continue;
+      }
+      this.scores[better] = score;
+      this.documents[better++] = this.documents[i];
     }
-    this.buffered = kept;
+    for (const document of this.firstOf(tied, this.k - better)) {
+      this.scores[better] = this.threshold;
+      this.documents[better++] = document;
+    }
+    this.buffered = better;
+  }
+
+  private firstOf(tied: number[], count: number): number[] {
+    if (tied.length <= count) return tied;
+    const named = tied.map((document) => ({ document, name: this.nameOf(document) }));
+    named.sort((a, b) => inCodeUnits(a.name, b.name));
+    if (count > 0) this.cut = { score: this.threshold, name: named[count - 1].name };
+    return named.slice(0, count).map(({ document }) => document);
   }
 
   private siftUp(score: number): void {
@@ -81,4 +112,8 @@ export class TopDocuments {
     }
     this.heap[at] = score;
   }
+}
+
+function inCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -97,9 +97,12 @@ export class ShardSearch {
   }
 
   keywordSearch(request: KeywordSearch): Hit[] {
+    const { keywords, directory } = this.parts.indexes;
     const allowed = this.allowed(request.filter);
     if (allowed !== null && allowed.size === 0) return [];
-    const found = this.parts.indexes.keywords.search(request.terms, request.statistics, { k: request.k, allowed });
+    // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.
+    const nameOf = (slot: number): string => directory.externalIdOf(slot);
+    const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed, nameOf });
     return this.hitsOf(pairsOf(found), request.k).map(({ hit }) => hit);
   }
 

@@ -10,6 +10,8 @@ const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
 const BATCH = 1000;
 /** An answer's ten, and the least that hybrid search asks for. */
 const DEPTHS = [10, 200];
+/** A query's time is its fastest of so many: what else the machine does meanwhile is not what is measured. */
+const PASSES = 3;
 /** The same sum in another order of its terms. */
 const ROUNDING = 1e-9;
 
@@ -64,7 +66,7 @@ function timed(work) {
 }
 
 function timesOf(queries, search) {
-  const times = queries.map((query) => timed(() => search(query))[1]).sort((a, b) => a - b);
+  const times = queries.map((query) => Math.min(...Array.from({ length: PASSES }, () => timed(() => search(query))[1]))).sort((a, b) => a - b);
   return { p50Ms: times[Math.floor(times.length / 2)], p99Ms: times[Math.floor(times.length * 0.99)], slowestMs: times.at(-1) };
 }
 

@@ -52,12 +52,21 @@ describe.each([
     expect(find(index, ['a'], 3)).toEqual([0, 1, 2]);
   });
 
-  test('what ties with the last is appended, at most k more', () => {
+  test('slots of equal score come in the order of their names, by number where they have none', () => {
     const index = filled(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [i, i === 20 ? 'a a' : 'a b'])));
     expect(find(index, ['a'], 1)).toEqual([20]);
-    const three = find(index, ['a'], 3);
-    expect(three[0]).toBe(20);
-    expect(new Set(three).size).toBe(6);
+    expect(find(index, ['a'], 4)).toEqual([20, 0, 1, 2]);
+    const options = { k: 4, allowed: null, nameOf: (slot: number) => `n${99 - slot}` };
+    expect([...index.search(['a'], index.statistics(['a']), options).slots]).toEqual([20, 49, 48, 47]);
+  });
+
+  test('however many slots tie, the first by name are found', () => {
+    const index = filled(Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [i, i % 1000 === 0 ? 'a a' : 'a b'])));
+    const nameOf = (slot: number): string => String((slot * 7919) % 5000).padStart(4, '0');
+    const slots = Array.from({ length: 5000 }, (_, i) => i).sort((x, y) => Number(y % 1000 === 0) - Number(x % 1000 === 0) || (nameOf(x) < nameOf(y) ? -1 : 1));
+    for (const k of [1, 7, 300, 4999]) {
+      expect([...index.search(['a'], index.statistics(['a']), { k, allowed: null, nameOf }).slots]).toEqual(slots.slice(0, k));
+    }
   });
 
   test('only allowed slots are found, be they few or many', () => {

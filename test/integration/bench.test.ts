@@ -49,3 +49,16 @@ test('measures the embedder beside the bare pipeline, on the same texts', async 
   expect(printed).toMatch(/the service's embedder +\d+ texts\/s +least cosine to the text alone 1\.00000/);
   expect(printed).toMatch(/the bare pipeline, batches of 8 +\d+ texts\/s +least cosine to the text alone 0\.99/);
 }, 120_000);
+
+test('measures keyword search in process and over HTTP, with answers that exhaustive scoring confirms', async () => {
+  const json = join(folder, 'keyword.json');
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/keyword-bench.mjs')).href, `keywordBench(${JSON.stringify(['--documents', '3000', '--queries', '40', '--language', 'en', '--seconds', '0.3', '--json', json])})`);
+  expect(printed).toMatch(/^3,000 documents of \d+\.\d words, 40 queries of 2 to 4 words, language en/m);
+  const { index, service } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(index.searches.map(({ k }: { k: number }) => k)).toEqual([10, 200]);
+  for (const { pruned, exhaustive } of index.searches) expect(Math.min(pruned.p50Ms, exhaustive.p50Ms)).toBeGreaterThan(0);
+  expect(index.memoryBytes).toBeGreaterThan(index.savedBytes);
+  expect(service.speeds.map(({ connections }: { connections: number }) => connections)).toEqual([1, 8]);
+  expect(service.speeds[0].p50Ms).toBeLessThanOrEqual(service.speeds[0].p99Ms);
+  expect(Object.keys(service.restartMs)).toEqual(['SIGTERM', 'SIGKILL']);
+}, 120_000);
