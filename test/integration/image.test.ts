@@ -80,6 +80,11 @@ if (missing.length > 0) {
       expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|deps\/rocksdb|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
 
+    test('loads the native code of its packages, the model runtime included', () => {
+      const names = ['rocksdb', 'onnxruntime-node', '@huggingface/transformers'];
+      expect(containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node')).toEqual({ code: 0, output: '' });
+    });
+
     test('serves as one process: as a user without rights, on a read-only root; what it stored survives the container', async () => {
       const [port, opsPort] = await freePorts(2);
       const environment = { PORT: String(port), OPS_PORT: String(opsPort), API_KEY: KEY, EMBEDDING_MODEL: 'builtin' };
