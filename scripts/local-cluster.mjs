@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { scrapeConfig } from './scrape-config.mjs';
 import { ROOT } from './setup.mjs';
 
 const HOST = '127.0.0.1';
@@ -30,6 +31,11 @@ export class LocalCluster {
     this.#apiKey = process.env.API_KEY || this.#kept('api-key', () => `qv_${randomBytes(24).toString('base64url')}`);
     this.#secret = process.env.CLUSTER_SECRET || this.#kept('cluster-secret', () => randomBytes(24).toString('base64url'));
     this.#members = this.#plan();
+    writeFileSync(this.#scrapeFile, scrapeConfig({ targets: this.#members.flatMap(({ opsPort }) => (opsPort ? [`${HOST}:${opsPort}`] : [])), rulesFile: join(ROOT, 'helm', 'quiver', 'files', 'alerts.yaml') }));
+  }
+
+  get #scrapeFile() {
+    return join(this.#folder, 'prometheus.yml');
   }
 
   /** Resolves when every coordinator shows every node up. */
@@ -58,6 +64,7 @@ export class LocalCluster {
       `Quiver cluster in ${this.#folder}`,
       ...rows,
       `It serves on http://${HOST}:${first.port} and through every other coordinator  (explorer: http://${HOST}:${first.port}/docs)`,
+      `For its metrics: prometheus --config.file=${this.#scrapeFile} --storage.tsdb.path=${join(this.#folder, 'prometheus')}`,
       process.env.API_KEY ? 'Admin key: that of API_KEY' : `Admin key: ${this.#apiKey}`,
     ].join('\n');
   }
@@ -95,6 +102,7 @@ export class LocalCluster {
         return {
           ...quiver('node', `node-${i}`, { RPC_PORT: String(rpcPort), OPS_PORT: String(port + PORTS.nodeOps + i), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}` }),
           port: rpcPort,
+          opsPort: port + PORTS.nodeOps + i,
         };
       }),
       ...Array.from({ length: coordinators }, (_, i) => {
@@ -105,6 +113,7 @@ export class LocalCluster {
             ...models, API_KEY: this.#apiKey, DEFAULT_REPLICAS: String(replicas), DEFAULT_SHARDS: String(shards),
           }),
           port: port + i,
+          opsPort: port + PORTS.coordinatorOps + i,
         };
       }),
     ];
