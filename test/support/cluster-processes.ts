@@ -242,6 +242,7 @@ export class ClusterProcesses {
       await eventually(
         `every shard is ok`,
         async () => {
+          if (!coordinator.isRunning) return true;
           const view = await this.data('GET', '/v1/cluster', undefined, i).catch(() => null);
           last = view?.shards;
           return view !== null && view.shards.every((shard: { state: string }) => shard.state === 'ok') && view.moves.length === 0;

@@ -1,4 +1,4 @@
-import { ClusterProcesses, type ClusterOptions } from '../../support/cluster-processes';
+import { ClusterProcesses, type ClusterOptions, type MemberProcess } from '../../support/cluster-processes';
 import { runSeed } from '../../support/random';
 import { contradictionsOf } from '../../support/register-history';
 import { RegisterWorkload } from '../../support/register-workload';
@@ -13,6 +13,8 @@ export interface Scene {
   workload: RegisterWorkload;
   /** Lets time pass under load: what a fault does, it does over time. */
   pass(milliseconds: number): Promise<void>;
+  /** Says which of the running coordinators clients send to from now on, as a load balancer does; at first all of them. */
+  sendTo(isChosen: (coordinator: MemberProcess) => boolean): void;
 }
 
 /**
@@ -28,13 +30,14 @@ export async function underLoad(name: string, options: ClusterOptions, story: (s
     await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4 });
     await cluster.settled();
     const pass = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
+    let isChosen: (coordinator: MemberProcess) => boolean = () => true;
     workload = new RegisterWorkload({
-      urls: () => cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning ? [cluster.baseUrl(i)] : [])),
+      urls: () => cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning && isChosen(coordinator) ? [cluster.baseUrl(i)] : [])),
       collection: COLLECTION,
       seed,
     });
     await pass(WARM_UP_MS);
-    await story({ cluster, workload, pass });
+    await story({ cluster, workload, pass, sendTo: (choice) => (isChosen = choice) });
     await pass(COOL_DOWN_MS);
     await workload.stop();
     await cluster.settled();
