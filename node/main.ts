@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
@@ -38,6 +37,7 @@ import { addCopyMetrics, NodeMetrics } from './metrics/node-metrics';
 import { addReplicaMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
+import { removeReplica } from './replication/shard-copy';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
 import { SnapshotSender } from './replication/snapshot-sender';
 import { nodeLimits, shardServices } from './rpc/shard-service';
@@ -160,7 +160,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           retire();
         },
       }),
-    removeReplica: (id) => rm(pathOf(id), { recursive: true, force: true }),
+    removeReplica: (id) => removeReplica(pathOf(id)),
   });
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());

@@ -12,6 +12,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import type { NodeCall } from '../rpc/node-shards';
+import { shardOfFolder } from '../replication/shard-copy';
 import type { ReplicaObservation } from '../shard/shard-observation';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 
@@ -295,9 +296,11 @@ export class NodeAgent implements ReplicationReceiver {
   private async removeLeftovers(): Promise<void> {
     const shards = join(this.options.folder, 'shards');
     for (const collectionUid of await readdir(shards).catch(() => [])) {
-      for (const name of await readdir(join(shards, collectionUid)).catch(() => [])) {
-        const id = { collectionUid, shard: Number(name) };
-        if (!Number.isInteger(id.shard) || this.places.has(assignmentPath(id))) continue;
+      const found = new Set((await readdir(join(shards, collectionUid)).catch(() => [])).map(shardOfFolder));
+      for (const shard of found) {
+        if (shard === null) continue;
+        const id = { collectionUid, shard };
+        if (this.places.has(assignmentPath(id))) continue;
         if (this.isDropped(collectionUid)) await this.remove(id);
         else if (this.assignments.get(assignmentPath(id)) !== null) this.removeLater(assignmentPath(id), id);
         else this.options.log.warn({ ...id }, 'a shard on the disk is unknown to the cluster; it is left alone');

@@ -86,6 +86,17 @@ export async function settleCopy(folder: string): Promise<void> {
   await Promise.all([rm(`${folder}.incoming`, { recursive: true, force: true }), rm(`${folder}.outgoing`, { recursive: true, force: true })]);
 }
 
+/** Removes what a replica has on the disk, and what an installation that was cut short left beside it. */
+export async function removeReplica(folder: string): Promise<void> {
+  for (const path of [`${folder}.incoming`, `${folder}.outgoing`, folder]) await rm(path, { recursive: true, force: true });
+}
+
+/** The number of the shard that a folder beside the others belongs to, by its name: a replica or what an installation left; null for anything else. */
+export function shardOfFolder(name: string): number | null {
+  const match = /^(\d{1,9})(?:\.incoming|\.outgoing)?$/.exec(name);
+  return match === null ? null : Number(match[1]);
+}
+
 async function fill(store: KeyValueStore, chunks: AsyncIterable<Buffer>): Promise<{ sequence: number; epoch: number }> {
   let expected = 0;
   let isComplete = false;

@@ -182,9 +182,15 @@ export class NativeVectorIndex implements VectorIndex {
   }
 
   private async closeOnce(): Promise<void> {
-    const stopped = this.maintainer.close();
-    await this.addon.close();
-    await stopped;
+    // Work that is told to end does not keep the process alive, but whoever waits for the end, to close what is beneath, shall see it.
+    const keepAlive = setInterval(() => {}, 1_000);
+    try {
+      const stopped = this.maintainer.close();
+      await this.addon.close();
+      await stopped;
+    } finally {
+      clearInterval(keepAlive);
+    }
   }
 
   private async compact(): Promise<void> {

@@ -135,6 +135,19 @@ test('the process ends by itself without close, with searches and builds under w
   `);
 });
 
+test('whoever waits for the close of an index sees its end, with a build under way and nothing else that keeps the process alive', async () => {
+  await tell(`
+    require(${JSON.stringify(join(__dirname, '../support/swc-register.js'))});
+    const { NativeVectorIndex } = require(${JSON.stringify(join(__dirname, '../../node/vector/native-vector-index.ts'))});
+    process.exitCode = 4;
+    const options = { folder, dim: D, metric: 'cosine', recallTarget: 0.99, buildThreads: 2, onBackgroundError: () => {} };
+    const index = await NativeVectorIndex.open(options, null);
+    index.put(slotsOf(60000), vectorsOf(60000));
+    await index.close();
+    process.exitCode = 0;
+  `);
+});
+
 test('process.exit while a build and searches run', async () => {
   await tell(`
     const index = make(60000);
