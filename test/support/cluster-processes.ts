@@ -214,6 +214,18 @@ export class ClusterProcesses {
     return envelope.data;
   }
 
+  /** Makes a collection by asking until it is there: a change that met a lost etcd member, or its election, is unknown at first. */
+  async makeCollection(name: string, coordinator = 0): Promise<void> {
+    await eventually(
+      `the collection ${name} is made`,
+      async () => {
+        const { status, error } = await this.call('POST', '/v1/collections', { name, dim: 2 }, coordinator);
+        return status === 'success' || error?.code === 409;
+      },
+      READY_DEADLINE_MS,
+    );
+  }
+
   /** Resolves when every running process is ready and a member; asks nothing of the API. */
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);

@@ -20,7 +20,7 @@ test('kill -9 of a coordinator, then of the controller: clients go on through th
       30_000,
     );
     // It controls: a new collection gets its shards.
-    await cluster.data('POST', '/v1/collections', { name: 'after', dim: 2 }, witness);
+    await cluster.makeCollection('after', witness);
     await leader?.start();
   });
 }, 180_000);

@@ -10,13 +10,13 @@ test('a controller that is frozen past its session does not go on controlling wh
     cluster.coordinators[frozen].pause();
     await eventually('another controls', async () => ![controller, null].includes(await controllerBy(witness)));
     const next = await controllerBy(witness);
-    await cluster.data('POST', '/v1/collections', { name: 'meanwhile', dim: 2 }, witness);
+    await cluster.makeCollection('meanwhile', witness);
     cluster.coordinators[frozen].resume();
     await eventually('the one that slept follows', async () => (await controllerBy(frozen).catch(() => null)) === next);
     await pass(1_000);
     // It serves what was made without it, and what is made through it is placed by the one that controls.
     await cluster.data('POST', '/v1/collections/meanwhile/upsert', { external_id: 'a', vector: [1, 2] }, frozen);
-    await cluster.data('POST', '/v1/collections', { name: 'after', dim: 2 }, frozen);
+    await cluster.makeCollection('after', frozen);
     expect(await controllerBy(witness)).toBe(next);
   });
 }, 180_000);
