@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { TIME_MAX_MS } from '../../shared/rpc/message-bounds';
+import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
 
 /** A call whose caller still waits. */
@@ -13,7 +14,7 @@ export interface OpenCall {
 
 /** The calls of a client that are waited for: each until its answer, its deadline or the end of the client. */
 export class OpenCalls {
-  private readonly endings = new Set<() => void>();
+  private readonly endings = new NumberTable<() => void>();
   private readonly clock: Clock;
   private isClosed = false;
 
@@ -33,7 +34,7 @@ export class OpenCalls {
       const close = (): void => {
         call.isOver = true;
         clearTimeout(timer);
-        this.endings.delete(end);
+        this.endings.remove(number);
       };
       const end = (): void => {
         close();
@@ -41,7 +42,7 @@ export class OpenCalls {
         fail(late());
       };
       const timer = setTimeout(end, Math.min(leftMs, TIME_MAX_MS));
-      this.endings.add(end);
+      const number = this.endings.add(end);
       work(call).then(
         (result) => {
           close();
@@ -61,6 +62,6 @@ export class OpenCalls {
 
   close(): void {
     this.isClosed = true;
-    for (const end of [...this.endings]) end();
+    for (const end of this.endings.removeAll()) end();
   }
 }

@@ -1,4 +1,5 @@
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
+import { NumberTable } from '../../shared/tables/number-table';
 import type { RpcChannel, RpcStream, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
 
 /** A request that a connection took along when it broke: nobody here knows what became of it. */
@@ -32,8 +33,7 @@ const STALL_MS = 15_000;
 export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   private readonly sender: FrameSender<Frame>;
   private readonly stream: RpcStream<Frame>;
-  private readonly pending = new Map<number, Pending<Answer>>();
-  private lastId = 0;
+  private readonly pending = new NumberTable<Pending<Answer>>();
   private end: StreamEnd | null = null;
 
   /** `ready` is called when the other side has taken the stream, `ended` once when it is over, whatever the reason. */
@@ -74,17 +74,16 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   }
 
   /**
-   * Sends a request, answers its number. `entries` are its pieces in order; it counts as sent when the last is on its
+   * Sends a request, answers its number (0 when it was lost at once). `entries` are its pieces in order; it counts as sent when the last is on its
    * way, and a piece is left out when the request was cancelled before.
    */
   send(entriesOf: (id: number) => FrameEntry<Frame>[], listener: RequestListener<Answer>): number {
-    const id = this.freeId();
-    const pending = { listener, wasSent: false };
     if (this.end !== null) {
       listener.lost(new ConnectionLost(false, this.end));
-      return id;
+      return NO_REQUEST;
     }
-    this.pending.set(id, pending);
+    const pending = { listener, wasSent: false };
+    const id = this.pending.add(pending);
     const entries = entriesOf(id);
     const last = entries.at(-1);
     for (const entry of entries) {
@@ -104,7 +103,7 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
 
   /** Nobody waits for the answer any more; the listener hears nothing more. */
   cancel(id: number): void {
-    if (!this.pending.delete(id)) return;
+    if (this.pending.remove(id) === undefined) return;
     this.sender.push({ bytes: CANCEL_BYTES, addTo: (frame) => this.parts.addCancelled(frame, id) });
   }
 
@@ -114,22 +113,17 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
     this.end = end;
     this.sender.close();
     this.stream.cancel();
-    const lost = [...this.pending.values()];
-    this.pending.clear();
-    for (const { listener, wasSent } of lost) listener.lost(new ConnectionLost(wasSent, end));
+    for (const { listener, wasSent } of this.pending.removeAll()) listener.lost(new ConnectionLost(wasSent, end));
     this.parts.ended(end);
   }
 
   private take(answer: Answer): void {
     const pending = this.pending.get(answer.id);
-    if (pending !== undefined && pending.listener.answer(answer) === 'complete') this.pending.delete(answer.id);
-  }
-
-  private freeId(): number {
-    do this.lastId = (this.lastId + 1) >>> 0;
-    while (this.pending.has(this.lastId));
-    return this.lastId;
+    if (pending !== undefined && pending.listener.answer(answer) === 'complete') this.pending.remove(answer.id);
   }
 }
 
 const CANCEL_BYTES = 6;
+
+/** The number of a request that was lost at once: none. */
+const NO_REQUEST = 0;

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** 256 bits: beyond guessing, and so a plain SHA-256 protects them at rest (slow hashes are for passwords). */
 const SECRET_BYTES = 32;
@@ -12,5 +12,5 @@ export function newSecret(): string {
 
 /** SHA-256 of a secret, the only form in which it is kept. */
 export function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret, 'utf8').digest();
+  return hash('sha256', secret, 'buffer');
 }

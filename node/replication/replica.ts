@@ -2,6 +2,7 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
 import type { NodeCall, WriteSource } from '../rpc/node-shards';
 import type { ReplicaEffect, WriteAnswer } from './core/effects';
@@ -56,8 +57,7 @@ export class Replica {
   private readonly core: ShardReplica;
   private storage: ReplicaStorage;
   private readonly cache = new EntryCache();
-  private readonly writes = new Map<number, (answer: WriteAnswer) => void>();
-  private nextWriteId = 1;
+  private readonly writes = new NumberTable<(answer: WriteAnswer) => void>();
   /** Appends to one node go out in order, whether their entries come from memory or from the disk. */
   private readonly outgoing = new Map<string, Promise<void>>();
   /** Calls that wait for the next step. */
@@ -141,15 +141,14 @@ export class Replica {
   async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     await this.until(call, () => this.core.mayWrite(this.clock.monotonicMs()));
     return new Promise<WriteOutcome[]>((done, fail) => {
-      const writeId = this.nextWriteId++;
       const timer = setTimeout(
         () => {
-          this.writes.delete(writeId);
+          this.writes.remove(writeId);
           fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
         },
         Math.min(Math.max(0, call.deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
       );
-      this.writes.set(writeId, (answer) => {
+      const writeId = this.writes.add((answer) => {
         clearTimeout(timer);
         if (answer.ok) done(answer.outcomes);
         else fail(new QuiverError(answer.kind, `shard ${this.id.shard}: ${answer.reason}`));
@@ -204,8 +203,7 @@ export class Replica {
   close(): void {
     this.closed = true;
     if (this.timer !== null) clearTimeout(this.timer);
-    for (const answer of this.writes.values()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
-    this.writes.clear();
+    for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
     this.wake();
   }
 
@@ -246,9 +244,7 @@ export class Replica {
       case 'sendAck':
         return this.surroundings.links.sendAck(effect.to, this.id, effect.ack);
       case 'answer': {
-        const answer = this.writes.get(effect.writeId);
-        this.writes.delete(effect.writeId);
-        answer?.(effect.answer);
+        this.writes.remove(effect.writeId)?.(effect.answer);
         return;
       }
       case 'change':

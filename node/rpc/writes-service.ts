@@ -73,13 +73,15 @@ export class WritesService implements RpcService {
         if (request.payloadBytes > WRITE_BYTES_MAX) throw new QuiverError('limit_exceeded', `a write may take ${WRITE_BYTES_MAX} bytes`);
         this.limit.take(costOf(request));
         try {
-          incomplete.set(request.id, new WriteParts(request));
+          const parts = new WriteParts(request);
+          // Nearly every write comes in one piece.
+          if (parts.whole !== null) void this.apply(request, parts.whole, stream);
+          else incomplete.set(request.id, parts);
         } catch (error) {
           this.limit.giveBack(costOf(request));
           throw error;
         }
       });
-      this.applyWhenWhole(request.id, stream, incomplete);
     }
     for (const { id, payload } of frame.parts) {
       this.attempt(id, stream, () => {

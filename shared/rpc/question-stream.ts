@@ -1,3 +1,4 @@
+import { NumberTable } from '../tables/number-table';
 import type { RpcStream, StreamMethod } from './rpc-channel';
 import type { RpcChannels } from './rpc-channels';
 
@@ -22,10 +23,9 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
   private readonly address: string;
   private readonly method: StreamMethod<Question, Answer>;
   private readonly channels: RpcChannels;
-  private readonly open = new Map<number, Open<Answer>>();
+  private readonly open = new NumberTable<Open<Answer>>();
   private connection: { stream: RpcStream<Question>; isReady: boolean } | null = null;
   private brokeAtMs = -Infinity;
-  private nextId = 1;
   private closed = false;
 
   constructor(options: { address: string; method: StreamMethod<Question, Answer>; channels: RpcChannels }) {
@@ -39,10 +39,8 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     const connection = this.connected();
     if (connection === null) return Promise.resolve(null);
     return new Promise((settle) => {
-      const id = this.nextId;
-      this.nextId = (this.nextId % 0xffffffff) + 1;
       const timer = setTimeout(() => {
-        this.open.delete(id);
+        this.open.remove(id);
         settle(null);
         // The other side took the connection and says nothing.
         if (this.connection === connection && !connection.isReady) {
@@ -50,7 +48,7 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
           this.channels.replace(this.address);
         }
       }, timeoutMs);
-      this.open.set(id, { settle, timer });
+      const id = this.open.add({ settle, timer });
       connection.stream.write({ ...question, id } as Question, () => undefined);
     });
   }
@@ -68,9 +66,8 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
       stream: this.channels.to(this.address).open<Question, Answer>(this.method, {
         ready: () => (connection.isReady = true),
         frame: (answer) => {
-          const found = this.open.get(answer.id);
+          const found = this.open.remove(answer.id);
           if (found === undefined) return;
-          this.open.delete(answer.id);
           clearTimeout(found.timer);
           found.settle(answer);
         },
@@ -88,10 +85,9 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
     this.connection = null;
     this.brokeAtMs = performance.now();
     connection?.stream.cancel();
-    for (const { settle, timer } of this.open.values()) {
+    for (const { settle, timer } of this.open.removeAll()) {
       clearTimeout(timer);
       settle(null);
     }
-    this.open.clear();
   }
 }

@@ -6,7 +6,7 @@ import { openChroma } from './chroma-target.mjs';
 import { openCluster } from './cluster-target.mjs';
 import { loadDataset } from './datasets.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
-import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearch, measureSettling, measureSpace } from './measure.mjs';
+import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearches, measureSettling, measureSpace } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
 import { formatReport } from './report.mjs';
 
@@ -25,7 +25,8 @@ export const USAGE = `npm run bench -- [options]          (or: text, how well te
   --nodes N          of the cluster (2)         --shards LIST      1,2: a cluster for each     --replicas N  1
   --chroma-ef N      Chroma's ef_search, its own default otherwise
   --recall R         what in-process peers are tuned to (0.99)
-  --connections LIST 1,8        --load-connections N  4        --seconds N  8
+  --connections LIST 1,8,32     --load-connections N  4
+  --seconds N        of searching with each number of connections (15), in --rounds N (5), in which servers take turns
   --no-filters       leave filtered searches out; --no-restart restarts
   --url URL          a Quiver that runs already (rate limit off), with --api-key; its memory, disk and restarts are not measured
   --json FILE        everything measured, as JSON
@@ -41,8 +42,8 @@ export async function bench(words) {
     options: {
       dataset: { type: 'string', default: 'clusters-50k-768' }, rows: { type: 'string' }, queries: { type: 'string', default: '1000' }, dim: { type: 'string' },
       metric: { type: 'string' }, text: { type: 'string', multiple: true }, model: { type: 'string' }, peer: { type: 'string', multiple: true, default: [] },
-      'chroma-ef': { type: 'string' }, nodes: { type: 'string', default: '2' }, shards: { type: 'string', default: '1,2' }, replicas: { type: 'string', default: '1' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8' },
-      'load-connections': { type: 'string', default: '4' }, seconds: { type: 'string', default: '8' }, 'no-filters': { type: 'boolean' }, 'no-restart': { type: 'boolean' },
+      'chroma-ef': { type: 'string' }, nodes: { type: 'string', default: '2' }, shards: { type: 'string', default: '1,2' }, replicas: { type: 'string', default: '1' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8,32' },
+      'load-connections': { type: 'string', default: '4' }, seconds: { type: 'string', default: '15' }, rounds: { type: 'string', default: '5' }, 'no-filters': { type: 'boolean' }, 'no-restart': { type: 'boolean' },
       url: { type: 'string' }, 'api-key': { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' },
     },
   });
@@ -64,7 +65,7 @@ export async function bench(words) {
     for (const shards of values.shards.split(',')) open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
   }
   const servers = await measureServers({
-    dataset, open, threads, seconds: number(values.seconds), connectionCounts: values.connections.split(',').map(Number), loadConnections: number(values['load-connections']),
+    dataset, open, threads, seconds: number(values.seconds), rounds: number(values.rounds), connectionCounts: values.connections.split(',').map(Number), loadConnections: number(values['load-connections']),
     withFilters: !values['no-filters'], withRestarts: !values['no-restart'],
   });
   const libraries = [];
@@ -84,7 +85,7 @@ export async function bench(words) {
 }
 
 /** Loads every server, then asks them in turn, so that all are measured in the same minutes of the same machine. */
-async function measureServers({ dataset, open, threads, seconds, connectionCounts, loadConnections, withFilters, withRestarts }) {
+async function measureServers({ dataset, open, threads, seconds, rounds, connectionCounts, loadConnections, withFilters, withRestarts }) {
   const targets = [];
   const results = [];
   try {
@@ -103,8 +104,9 @@ async function measureServers({ dataset, open, threads, seconds, connectionCount
     }
     const count = Math.min(FILTERED_QUERIES, dataset.queryCount);
     const truths = withFilters ? await filteredTruths({ dataset, count, threads }) : [];
+    const searches = await measureSearches({ targets, dataset, connectionCounts, seconds, rounds });
     for (const [i, target] of targets.entries()) {
-      results[i].search = await measureSearch({ target, dataset, connectionCounts, seconds });
+      results[i].search = searches[i];
       if (withFilters) results[i].filtered = await measureFiltered({ target, dataset, truths, count, seconds: Math.min(seconds, FILTERED_SECONDS_MAX) });
       results[i].space = measureSpace({ target, dataset });
     }

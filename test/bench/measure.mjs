@@ -94,16 +94,44 @@ function processorTime(target) {
   return target.server.pids.reduce((sum, pid) => sum + (processorSeconds(pid) ?? 0), 0);
 }
 
-export async function measureSearch({ target, dataset, connectionCounts, seconds }) {
-  const { recall } = await measureRecall({ target, dataset, truth: dataset.truth });
-  const speeds = [];
+/**
+ * Recall of each target, and its speed with each number of connections. Speeds are taken in turns, in `rounds` of
+ * seconds / rounds each, so that whatever else the machine does meets all targets alike; medians are answered, and as
+ * `share` what each target did of the first one's queries a second in the same round: its median, least and most.
+ */
+export async function measureSearches({ targets, dataset, connectionCounts, seconds, rounds }) {
+  const searches = [];
+  for (const target of targets) searches.push({ recall: (await measureRecall({ target, dataset, truth: dataset.truth })).recall, speeds: [] });
   for (const connections of connectionCounts) {
-    const before = processorTime(target);
-    const speed = await generateLoad({ address: target.address, requests: searchRequests({ target, dataset }), connections, seconds });
-    const used = before === null ? null : processorTime(target) - before;
-    speeds.push({ ...speed, processorMicros: used === null ? null : (used * 1e6) / speed.requests });
+    const taken = targets.map(() => []);
+    for (let round = 0; round < rounds; round++) {
+      // To and fro, so that none is always the one to come after another.
+      const order = [...targets.keys()];
+      for (const i of round % 2 === 0 ? order : order.reverse()) taken[i].push(await measureSpeed({ target: targets[i], dataset, connections, seconds: seconds / rounds }));
+    }
+    for (const [i, windows] of taken.entries()) {
+      const over = (read) => median(windows.map(read));
+      const shares = windows.map(({ queriesPerSecond }, round) => queriesPerSecond / taken[0][round].queriesPerSecond);
+      searches[i].speeds.push({
+        connections, rounds, queriesPerSecond: over((window) => window.queriesPerSecond), p50Ms: over((window) => window.p50Ms), p99Ms: over((window) => window.p99Ms),
+        processorMicros: windows[0].processorMicros === null ? null : over((window) => window.processorMicros),
+        share: { median: median(shares), least: Math.min(...shares), most: Math.max(...shares) },
+      });
+    }
   }
-  return { recall, speeds };
+  return searches;
+}
+
+async function measureSpeed({ target, dataset, connections, seconds }) {
+  const before = processorTime(target);
+  const speed = await generateLoad({ address: target.address, requests: searchRequests({ target, dataset }), connections, seconds });
+  const used = before === null ? null : processorTime(target) - before;
+  return { ...speed, processorMicros: used === null ? null : (used * 1e6) / speed.requests };
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /** Exact answers of filtered searches, one per modulus of the made fields, for the first `count` queries. */

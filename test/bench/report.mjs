@@ -37,6 +37,11 @@ export function formatReport({ dataset, servers, libraries }) {
     row(`first answer after ${signal}`, (server) => server.restarts?.[signal]?.firstAnswerMs, milliseconds, { lessIsBetter: true });
   }
   lines.push(...aligned(table));
+  for (const peer of peers) {
+    const percent = (share) => Math.round(share * 100);
+    const shares = peer.search.speeds.map(({ connections, share }) => `${percent(share.median)} % with ${connections} (${percent(share.least)}–${percent(share.most)})`);
+    lines.push('', `${peer.name}, of ${own.name}'s queries/s in the same round, by connections: ${shares.join(', ')}`);
+  }
   if (own.settling?.effort !== undefined) lines.push('', `calibrated effort (ef) ${own.settling.effort}, ${own.settling.growingRows} rows outside the graph; raw vectors ${mebibytes(dataset.count * dataset.dim * 4)}`);
   if (libraries.length > 0) {
     const libraryTable = [['in process, one thread', 'built rows/s', 'effort', 'recall@10', 'µs/search']];
