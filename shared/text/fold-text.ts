@@ -25,7 +25,7 @@ export interface ComposedText {
 export function composeText(text: string): ComposedText {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
   const composed = withBoundedMarks(withBoundedMarks(text).normalize('NFKC').toLowerCase()).normalize('NFC');
-  const visible = withoutContractions(composed.replace(INVISIBLE, ''));
+  const visible = withoutContractions(composed.replace(INVISIBLE, ''), CONTRACTION_AMONG_ACCENTS);
   return { text: visible, ascii: ASCII.test(visible) };
 }
 
@@ -42,10 +42,11 @@ function withoutAccents(composed: string): string {
 /**
  * Combining accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel signs and tatweel, variation selectors,
  * and format characters that are invisible inside a word. Vowel signs of Indic and other scripts are letters to their
- * readers and stay. The first alternative is й, a letter of its own and not an accented и.
+ * readers and stay, and й is a letter of its own and not an accented и.
  */
-const IGNORED =
-  /\u0438\u0306|[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+const IGNORED_CLASS =
+  String.raw`[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]`;
+const IGNORED = new RegExp(String.raw`\u0438\u0306|${IGNORED_CLASS}`, 'g');
 
 /** Those of {@link IGNORED} that are no marks: they would part a word. */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
@@ -90,9 +91,15 @@ function isSixAfter(digit: string): boolean {
  */
 const CONTRACTION = /(?<=\p{L})['\u2019](?:(t)|s|re|ve|ll|d|m)(?![\p{L}\p{N}\p{M}])/gu;
 
-function withoutContractions(text: string): string {
+/** The same where accents stand that are left out only later: as if they were not there. */
+const CONTRACTION_AMONG_ACCENTS = new RegExp(
+  String.raw`(?<=\p{L}${IGNORED_CLASS}*)['\u2019](?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`,
+  'gu',
+);
+
+function withoutContractions(text: string, contraction = CONTRACTION): string {
   if (!text.includes("'") && !text.includes('\u2019')) return text;
-  return text.replace(CONTRACTION, (_match, t: string | undefined) => t ?? '');
+  return text.replace(contraction, (_match, t: string | undefined) => t ?? '');
 }
 
 /** More marks than any script stacks on one letter (the Stream-Safe Text Format of UAX 15 allows 30). */
