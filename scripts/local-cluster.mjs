@@ -31,7 +31,7 @@ export class LocalCluster {
     this.#apiKey = process.env.API_KEY || this.#kept('api-key', () => `qv_${randomBytes(24).toString('base64url')}`);
     this.#secret = process.env.CLUSTER_SECRET || this.#kept('cluster-secret', () => randomBytes(24).toString('base64url'));
     this.#members = this.#plan();
-    writeFileSync(this.#scrapeFile, scrapeConfig({ targets: this.#members.flatMap(({ opsPort }) => (opsPort ? [`${HOST}:${opsPort}`] : [])), rulesFile: join(ROOT, 'helm', 'quiver', 'files', 'alerts.yaml') }));
+    writeFileSync(this.#scrapeFile, scrapeConfig({ targets: this.#members.flatMap(({ opsPort }) => (opsPort ? [`${HOST}:${opsPort}`] : [])), rulesFile: join(ROOT, 'helm', 'files', 'alerts.yaml') }));
   }
 
   get #scrapeFile() {

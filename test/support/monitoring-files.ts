@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = resolve(__dirname, '../..');
-export const ALERTS_FILE = join(root, 'helm/quiver/files/alerts.yaml');
+export const ALERTS_FILE = join(root, 'helm/files/alerts.yaml');
 export const ALERT_STORIES_FILE = join(root, 'test/alerts/alerts.test.yaml');
-export const DASHBOARD_FILE = join(root, 'helm/quiver/files/dashboard.json');
+export const DASHBOARD_FILE = join(root, 'helm/files/dashboard.json');
 
 /** Names that processes export; functions of PromQL and labels are not called so. */
 const METRIC_NAME = /\b(?:quiver|vectordb|process|nodejs)_[a-z0-9_]+\b/g;

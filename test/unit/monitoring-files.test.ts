@@ -80,7 +80,7 @@ withPromtool('promtool', () => {
     try {
       expect(rules).toContain(from);
       writeFileSync(join(folder, 'alerts.yaml'), rules.replace(from, to));
-      writeFileSync(join(folder, 'alerts.test.yaml'), stories.replace('../../helm/quiver/files/alerts.yaml', 'alerts.yaml'));
+      writeFileSync(join(folder, 'alerts.test.yaml'), stories.replace('../../helm/files/alerts.yaml', 'alerts.yaml'));
       expect(runPromtool(promtool as string, ['test', 'rules', join(folder, 'alerts.test.yaml')]).status).not.toBe(0);
     } finally {
       rmSync(folder, { recursive: true, force: true });
