@@ -1,6 +1,6 @@
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
-import { NumberTable } from '../../shared/tables/number-table';
 import type { RpcChannel, RpcStream, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
+import { NumberTable } from '../../shared/tables/number-table';
 
 /** A request that a connection took along when it broke: nobody here knows what became of it. */
 export class ConnectionLost extends Error {
@@ -74,8 +74,8 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   }
 
   /**
-   * Sends a request, answers its number (0 when it was lost at once). `entries` are its pieces in order; it counts as sent when the last is on its
-   * way, and a piece is left out when the request was cancelled before.
+   * Sends a request, answers its number (0 when it was lost at once). `entries` are its pieces in order; it counts as
+   * sent when the last is on its way, and a piece is left out when the request was cancelled before.
    */
   send(entriesOf: (id: number) => FrameEntry<Frame>[], listener: RequestListener<Answer>): number {
     if (this.end !== null) {

@@ -11,8 +11,8 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
-import type { NodeCall } from '../rpc/node-shards';
 import { shardOfFolder } from '../replication/shard-copy';
+import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 

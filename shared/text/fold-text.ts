@@ -25,7 +25,7 @@ export interface ComposedText {
 export function composeText(text: string): ComposedText {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
   const composed = withBoundedMarks(withBoundedMarks(text).normalize('NFKC').toLowerCase()).normalize('NFC');
-  const visible = withoutContractions(composed.replace(INVISIBLE, ''), CONTRACTION_AMONG_ACCENTS);
+  const visible = withoutContractions(composed.replace(INVISIBLE, ''));
   return { text: visible, ascii: ASCII.test(visible) };
 }
 
@@ -87,19 +87,17 @@ function isSixAfter(digit: string): boolean {
 
 /**
  * After an apostrophe (straight or curly): "don't" is "dont"; "John's", "we've", "I'm" lose the ending. What is longer,
- * as in "l'avion" or "O'Brien", stays and the apostrophe parts two words.
+ * as in "l'avion" or "O'Brien", stays and the apostrophe parts two words. What {@link IGNORED} names counts for nothing
+ * beside it, whether it has been left out before or will be later.
  */
-const CONTRACTION = /(?<=\p{L})['\u2019](?:(t)|s|re|ve|ll|d|m)(?![\p{L}\p{N}\p{M}])/gu;
-
-/** The same where accents stand that are left out only later: as if they were not there. */
-const CONTRACTION_AMONG_ACCENTS = new RegExp(
+const CONTRACTION = new RegExp(
   String.raw`(?<=\p{L}${IGNORED_CLASS}*)['\u2019](?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`,
   'gu',
 );
 
-function withoutContractions(text: string, contraction = CONTRACTION): string {
+function withoutContractions(text: string): string {
   if (!text.includes("'") && !text.includes('\u2019')) return text;
-  return text.replace(contraction, (_match, t: string | undefined) => t ?? '');
+  return text.replace(CONTRACTION, (_match, t: string | undefined) => t ?? '');
 }
 
 /** More marks than any script stacks on one letter (the Stream-Safe Text Format of UAX 15 allows 30). */
