@@ -8,16 +8,23 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Every addon: the sources in `folder` become `folder`/build/`name`.node; `faiss` says whether FAISS is linked in. */
+/**
+ * Every addon: the sources in `folder` become `folder`/build/`name`.node; `library` is what is linked in, and `common`
+ * says whether the sources in COMMON_FOLDER are part of it.
+ */
 export const ADDONS = [
-  { name: 'vectors', folder: 'node/native', faiss: true },
-  { name: 'body-scanner', folder: 'coordinator/native', faiss: false },
+  { name: 'vectors', folder: 'node/native', library: 'faiss', common: true },
+  { name: 'body-scanner', folder: 'coordinator/native', library: null, common: false },
+  { name: 'store', folder: 'shared/kv/native', library: 'rocksdb', common: true },
 ];
+
+/** Arguments, tasks and errors of a Node-API addon. */
+const COMMON_FOLDER = 'shared/native';
 
 /** Where libraries may lie beside the compiler's own paths: Debian's multiarch folders and Homebrew. */
 const LIBRARY_FOLDERS = [
@@ -43,24 +50,24 @@ export async function buildNative({ log = () => {} } = {}) {
   const built = [];
   for (const addon of ADDONS) {
     const folder = join(ROOT, addon.folder);
-    const sources = existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.cc')).sort() : [];
+    const folders = addon.common ? [folder, join(ROOT, COMMON_FOLDER)] : [folder];
+    const sources = folders.flatMap((one) => filesOf(one, /\.cc$/));
     if (sources.length === 0) continue;
     const build = join(folder, 'build');
     const output = join(build, `${addon.name}.node`);
     const stamp = join(build, `${addon.name}.stamp`);
     const flags = compileFlags(addon);
-    const key = fingerprint(folder, flags, linkFlags(addon));
+    const key = fingerprint(folders, flags, linkFlags(addon));
     if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) continue;
 
     const started = performance.now();
     const objects = join(build, `objects-${process.pid}`);
     mkdirSync(objects, { recursive: true });
     try {
-      await inParallel(sources, (source) =>
-        run(COMPILER, [...flags, '-c', join(folder, source), '-o', join(objects, `${source}.o`)]),
-      );
+      const objectOf = (source) => join(objects, `${basename(source)}.o`);
+      await inParallel(sources, (source) => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]));
       const linked = join(objects, `${addon.name}.node`);
-      await run(COMPILER, [...sources.map((source) => join(objects, `${source}.o`)), '-o', linked, ...linkFlags(addon)]);
+      await run(COMPILER, [...sources.map(objectOf), '-o', linked, ...linkFlags(addon)]);
       renameSync(linked, output);
       writeFileSync(stamp, key);
     } finally {
@@ -74,7 +81,8 @@ export async function buildNative({ log = () => {} } = {}) {
 
 function compileFlags(addon) {
   const require = createRequire(join(ROOT, 'package.json'));
-  const flags = ['-O3', '-std=c++17', '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
+  // RocksDB's own headers ask for C++20 from version 10 on.
+  const flags = ['-O3', addon.library === 'rocksdb' ? '-std=c++20' : '-std=c++17', '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
   // The oldest x86 with the byte shuffles and CRC instruction that the code assumes; faster kernels are chosen at run time.
   if (process.arch === 'x64') flags.push('-march=x86-64-v2');
@@ -85,7 +93,9 @@ function compileFlags(addon) {
       throw new Error(`the package ${module} is missing: run npm ci first`);
     }
   }
-  if (addon.faiss) {
+  if (addon.common) flags.push(`-I${join(ROOT, COMMON_FOLDER)}`);
+  if (addon.library === 'rocksdb' && IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/usr/local/include'], '-I'));
+  if (addon.library === 'faiss') {
     flags.push(...(IS_MAC ? ['-Xpreprocessor', '-fopenmp'] : ['-fopenmp']));
     if (IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/opt/homebrew/opt/libomp/include', '/usr/local/opt/libomp/include'], '-I'));
   }
@@ -94,8 +104,12 @@ function compileFlags(addon) {
 
 function linkFlags(addon) {
   const flags = IS_MAC ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared', '-Wl,--gc-sections', '-Wl,--as-needed', '-pthread'];
-  if (!addon.faiss) return flags;
+  if (addon.library === null) return flags;
   if (IS_MAC) flags.push(...existing(LIBRARY_FOLDERS, '-L'));
+  if (addon.library === 'rocksdb') {
+    if (!findLibrary(['librocksdb.so', 'librocksdb.dylib'])) throw new Error('RocksDB is missing: install librocksdb-dev (Debian), rocksdb-devel (Fedora) or rocksdb (Homebrew)');
+    return [...flags, '-lrocksdb'];
+  }
   const faiss = findLibrary(['libfaiss.a']) ?? (findLibrary(['libfaiss.so', 'libfaiss.dylib']) && '-lfaiss');
   if (!faiss) throw new Error('FAISS is missing: install libfaiss-dev (Debian), faiss-devel (Fedora) or faiss (Homebrew)');
   const blas = ['openblas', 'blas'].find((name) => findLibrary([`lib${name}.so`, `lib${name}.a`, `lib${name}.dylib`]));
@@ -119,11 +133,16 @@ function existing(folders, flag) {
   return folders.filter((folder) => existsSync(folder)).map((folder) => flag + folder);
 }
 
-function fingerprint(folder, ...parts) {
+/** Paths of a folder's files whose names match, in order. */
+function filesOf(folder, name) {
+  return existsSync(folder) ? readdirSync(folder).filter((file) => name.test(file)).sort().map((file) => join(folder, file)) : [];
+}
+
+function fingerprint(folders, ...parts) {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]));
-  for (const file of readdirSync(folder).filter((name) => /\.(cc|h)$/.test(name)).sort()) {
-    hash.update(`\n${file}\n`).update(readFileSync(join(folder, file)));
+  for (const file of folders.flatMap((folder) => filesOf(folder, /\.(cc|h)$/))) {
+    hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
   }
   return hash.digest('hex');
 }

@@ -31,7 +31,6 @@ async function runSteps(log, packagesOnly) {
   if (!isStamped(MODULES_STAMP, lock)) {
     log('installing npm packages');
     runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-    ensureRocksdbLoads(log);
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
@@ -63,15 +62,6 @@ function checkNode() {
   if (isOld) throw new Error(`Quiver needs Node ${NODE_MINIMUM.join('.')} or later; this is ${process.versions.node}`);
 }
 
-/** The package brings prebuilt binaries for the usual platforms; elsewhere its own sources are built here. */
-function ensureRocksdbLoads(log) {
-  const loads = () => spawnSync(process.execPath, ['-e', 'require("rocksdb")'], { cwd: ROOT, stdio: 'ignore' }).status === 0;
-  if (loads()) return;
-  log('building RocksDB from the sources in its package (takes some minutes)');
-  runNpm(['rebuild', 'rocksdb', '--foreground-scripts', '--ignore-scripts=false']);
-  if (!loads()) throw new Error('the rocksdb package does not load on this platform, also after building it from source');
-}
-
 /** Runs npm in the checkout or in another folder with a package.json. */
 export function runNpm(words, folder = ROOT) {
   // Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
@@ -90,11 +80,6 @@ function run(command, words, folder = ROOT) {
 function cleanEnvironment() {
   const environment = { ...process.env };
   for (const name of Object.keys(environment)) if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
-  // The headers beside this Node, where it has any, save node-gyp from fetching them.
-  const prefix = dirname(dirname(process.execPath));
-  if (existsSync(join(prefix, 'include', 'node', 'node_api.h'))) environment.npm_config_nodedir ??= prefix;
-  // node-gyp's own default is one compiler at a time: half an hour for RocksDB.
-  environment.JOBS ??= 'max';
   return environment;
 }
 

@@ -9,6 +9,7 @@ const INCLUDE_FOLDERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/in
 const REQUIREMENTS = [
   { isThere: () => process.env.CXX !== undefined || hasCommand('g++'), debian: 'g++', fedora: 'gcc-c++', macos: 'gcc' },
   { isThere: () => hasHeader('faiss/IndexHNSW.h'), debian: 'libfaiss-dev', fedora: 'faiss-devel', macos: 'faiss' },
+  { isThere: () => hasHeader('rocksdb/db.h'), debian: 'librocksdb-dev', fedora: 'rocksdb-devel', macos: 'rocksdb' },
   { isThere: () => process.platform === 'darwin' || hasLibrary('openblas') || hasLibrary('blas'), debian: 'libopenblas-dev', fedora: 'openblas-devel', macos: 'openblas' },
   { isThere: () => process.platform === 'darwin' || hasLibrary('lapack'), debian: 'liblapack-dev', fedora: 'lapack-devel', macos: 'lapack' },
 ];

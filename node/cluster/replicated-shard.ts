@@ -188,6 +188,7 @@ function borrowed(store: KeyValueStore): KeyValueStore {
     clear: (range) => store.clear(range),
     sizeBytes: () => store.sizeBytes(),
     memory: () => store.memory(),
+    verify: (options) => store.verify(options),
     close: async () => undefined,
   };
 }

@@ -23,7 +23,6 @@ const MEMORY_PARTS: [part: string, read: (replica: ReplicaObservation) => number
   ['filter_index', ({ data }) => data.memory.filterIndex],
   ['keyword_index', ({ data }) => data.memory.keywordIndex],
   ['rocksdb_memtables', ({ data }) => data.memory.store.memtableBytes],
-  ['rocksdb_block_cache', ({ data }) => data.memory.store.blockCacheBytes],
   ['rocksdb_table_readers', ({ data }) => data.memory.store.tableReaderBytes],
 ];
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "guarded.h"
 #include "index_object.h"
 #include "index_tasks.h"
 #include "search.h"
@@ -20,17 +21,6 @@ namespace quiver {
 namespace {
 
 constexpr size_t kDimMax = 65536;
-
-/// Runs a call and turns what it throws into a JavaScript exception.
-template <napi_value (*Call)(napi_env, const Arguments&)>
-napi_value guarded(napi_env env, napi_callback_info info) {
-  try {
-    return Call(env, Arguments(env, info));
-  } catch (...) {
-    throw_current_exception(env);
-    return nullptr;
-  }
-}
 
 template <class T>
 napi_value run_pooled(napi_env env, const Arguments& arguments) {

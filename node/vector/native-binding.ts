@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
 
 /**
@@ -85,12 +86,4 @@ export function nativeBinding(): NativeBinding {
     binding = createRequire(__filename)(path) as NativeBinding;
   }
   return binding;
-}
-
-/** The folder of package.json: two up from here in the sources, three in what is compiled to dist. */
-function packageRoot(folder: string): string {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, 'package.json'))) return at;
-    if (at === dirname(at)) throw new Error(`no package.json above ${folder}`);
-  }
 }

@@ -21,6 +21,8 @@ export const ERROR_KINDS = {
   misrouted: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
   storage_failed: { code: 500, retryable: false },
+  /** What is stored is not what was written: a repetition finds the same. */
+  storage_damaged: { code: 500, retryable: false },
   internal: { code: 500, retryable: false },
 } as const;
 

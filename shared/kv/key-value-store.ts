@@ -4,7 +4,8 @@
  * library) and memory (`memory-key-value-store.ts`); both pass test/contract/key-value-store.
  *
  * Concurrency: calls may overlap. A batch is atomic; a read that starts after a batch's promise resolved sees it.
- * Errors: every failure of the medium is a QuiverError `storage_failed`; using a closed store is one too.
+ * Errors: every failure of the medium is a QuiverError `storage_failed`, what was read and is not what was written
+ * `storage_damaged`; using a closed store is `storage_failed` too.
  */
 export interface KeyValueStore {
   get(key: Buffer): Promise<Buffer | undefined>;
@@ -29,6 +30,11 @@ export interface KeyValueStore {
   sizeBytes(): Promise<number>;
   /** What it holds in memory at the moment; all 0 while it is closed, or where it has no such parts. */
   memory(): StoreMemory;
+  /**
+   * Reads every file and compares it with its checksums, a piece at a time at no more than `bytesPerSecond`; ends early
+   * when the store closes or `stop` is raised. Errors: storage_damaged, storage_failed.
+   */
+  verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void>;
   /** Waits for running calls, then closes; idempotent. */
   close(): Promise<void>;
 }
@@ -37,13 +43,11 @@ export interface KeyValueStore {
 export interface StoreMemory {
   /** Writes that are in the log and not yet in a file. */
   memtableBytes: number;
-  /** Pieces of files kept for the next read. */
-  blockCacheBytes: number;
   /** Indexes and filters of open files. */
   tableReaderBytes: number;
 }
 
-export const NO_MEMORY: StoreMemory = { memtableBytes: 0, blockCacheBytes: 0, tableReaderBytes: 0 };
+export const NO_MEMORY: StoreMemory = { memtableBytes: 0, tableReaderBytes: 0 };
 
 export interface KeyRange {
   from: Buffer;

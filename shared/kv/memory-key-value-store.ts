@@ -54,6 +54,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
     this.order = null;
   }
 
+  async verify(): Promise<void> {
+    this.assertOpen();
+  }
+
   async sizeBytes(): Promise<number> {
     return 0;
   }

@@ -1,33 +1,23 @@
 import { mkdirSync } from 'node:fs';
-import rocksdb = require('rocksdb');
 import { QuiverError } from '../errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
-
-/** RocksDB's memtable: large enough that a bulk load makes few small files, small enough to open several stores. */
-const WRITE_BUFFER_BYTES = 32 * 1024 * 1024;
-const FILE_BYTES = 64 * 1024 * 1024;
-const BLOCK_CACHE_BYTES = 32 * 1024 * 1024;
-/** What an iterator reads ahead on its native thread in one go. */
-const READ_AHEAD_BYTES = 256 * 1024;
-
-/** RocksDB's words when another process, or this one, holds the folder's lock; it has no code for it. */
-const LOCK_HELD = /While lock file|lock hold by current process/i;
-
-type Database = rocksdb.RocksDatabase;
-type Call<Result> = (database: Database, callback: (error: Error | null | undefined, result?: Result) => void) => void;
+import { ABSENT, type DatabaseHandle, storeBinding } from './store-binding';
+import { StoreBudget } from './store-budget';
 
 /**
- * A KeyValueStore on RocksDB (the `rocksdb` package): the only file that knows the library.
+ * A KeyValueStore on RocksDB, by an addon of our own (shared/kv/native; docs/decisions/0001-storage-binding.md says why).
  * RocksDB locks the folder with fcntl, so a second process is refused and a killed one leaves nothing behind.
- * The binding is safe only between open and close, so this class counts running calls and closes after the last.
+ * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open. Anything else that is
+ * damaged, and a log that ends before the last synced write, fails the open as `storage_damaged`, and nothing on the disk
+ * is changed by the attempt; `details.place` says what and where. Damage inside a table fails the read that meets it, and
+ * `verify`.
  * After a failed write its log may end in half a record; what is appended behind it is lost at the next open. So nothing
  * more is written until `recover` has opened the database anew.
- * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open, RocksDB's
- * kPointInTimeRecovery; anything else that is damaged fails the open.
  */
 export class RocksKeyValueStore implements KeyValueStore {
+  private readonly binding = storeBinding();
   private running = 0;
   private closing: Promise<void> | null = null;
   private wakeClose: (() => void) | null = null;
@@ -40,61 +30,65 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   private constructor(
     private readonly folder: string,
+    private readonly budget: StoreBudget,
     /** null when the database could not be opened anew. */
-    private database: Database | null,
+    private database: DatabaseHandle | null,
   ) {}
 
-  /** Opens or makes the store in `folder`. Errors: storage_failed, with a message of its own for a folder in use. */
-  static async open(folder: string): Promise<RocksKeyValueStore> {
+  /**
+   * Opens or makes the store in `folder`; its memory counts against `budget`, its own if left out.
+   * Errors: storage_failed, with a message of its own for a folder in use; storage_damaged.
+   */
+  static async open(folder: string, budget = new StoreBudget()): Promise<RocksKeyValueStore> {
     try {
       mkdirSync(folder, { recursive: true });
     } catch (error) {
       throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
     }
-    return new RocksKeyValueStore(folder, await openDatabase(folder));
+    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget));
   }
 
   get(key: Buffer): Promise<Buffer | undefined> {
     return this.getMany([key]).then((values) => values[0]);
   }
 
-  getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
-    if (keys.length === 0) return Promise.resolve([]);
-    return this.call<(Buffer | undefined)[]>('read', (database, callback) => database.getMany(keys, { asBuffer: true }, callback));
+  async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    if (keys.length === 0) return [];
+    const { bytes, lengths } = await this.call('read', (database) => this.binding.read(database, keys));
+    const values: (Buffer | undefined)[] = [];
+    let at = 0;
+    for (const length of lengths) {
+      values.push(length === ABSENT ? undefined : Buffer.from(bytes, at, length));
+      if (length !== ABSENT) at += length;
+    }
+    return values;
   }
 
   write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
     if (changes.length === 0) return Promise.resolve();
-    const operations = changes.map((change) =>
-      change.type === 'put' ? { type: 'put' as const, key: change.key, value: change.value } : { type: 'del' as const, key: change.key },
-    );
-    return this.change((database, callback) => database.batch(operations, { sync: options.sync }, callback));
+    const flat: (Buffer | null)[] = [];
+    for (const change of changes) flat.push(change.key, change.type === 'put' ? change.value : null);
+    return this.change((database) => this.binding.write(database, flat, options.sync));
   }
 
   async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
-    if (Buffer.compare(range.from, range.to) >= 0 || range.limit === 0) return;
+    let left = range.limit ?? Infinity;
+    if (Buffer.compare(range.from, range.to) >= 0 || left === 0) return;
     while (this.exchanging !== null) await this.exchanging;
     const database = this.enter();
     try {
-      const iterator = database.iterator({
-        gte: range.from,
-        lt: range.to,
-        reverse: range.reverse ?? false,
-        limit: range.limit ?? -1,
-        values: range.values ?? true,
-        keyAsBuffer: true,
-        valueAsBuffer: true,
-        highWaterMark: READ_AHEAD_BYTES,
-      });
+      const cursor = this.binding.newCursor(database, range.from, range.to, range.reverse ?? false, range.values ?? true);
       try {
-        const pageSize = range.pageSize ?? PAGE_ENTRIES;
-        for (;;) {
-          const page = await readPage(iterator, pageSize);
-          if (page.length > 0) yield page;
-          if (page.length === 0) return;
+        for (let ended = false; !ended && left > 0; ) {
+          const page = await this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES).catch((error: unknown) => {
+            throw failed('read', error);
+          });
+          ({ ended } = page);
+          left -= page.lengths.length / 2;
+          if (page.lengths.length > 0) yield entriesOf(page);
         }
       } finally {
-        await new Promise<void>((done) => iterator.end(() => done()));
+        await this.binding.free(cursor);
       }
     } finally {
       this.leave();
@@ -103,29 +97,40 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   clear(range: { from: Buffer; to: Buffer }): Promise<void> {
     if (Buffer.compare(range.from, range.to) >= 0) return Promise.resolve();
-    return this.change((database, callback) => database.clear({ gte: range.from, lt: range.to }, callback));
+    return this.change((database) => this.binding.removeRange(database, range.from, range.to));
   }
 
   sizeBytes(): Promise<number> {
-    return this.call<number>('read', (database, callback) => database.approximateSize(Buffer.from([0]), Buffer.alloc(32, 0xff), callback));
+    return this.call('read', (database) => this.binding.sizeBytes(database));
   }
 
   memory(): StoreMemory {
     const { database } = this;
     if (database === null || this.closing !== null || this.exchanging !== null) return NO_MEMORY;
-    const read = (property: string): number => Number(database.getProperty(property)) || 0;
     return {
-      memtableBytes: read('rocksdb.cur-size-all-mem-tables'),
-      blockCacheBytes: read('rocksdb.block-cache-usage'),
-      tableReaderBytes: read('rocksdb.estimate-table-readers-mem'),
+      memtableBytes: this.binding.property(database, 'rocksdb.cur-size-all-mem-tables'),
+      tableReaderBytes: this.binding.property(database, 'rocksdb.estimate-table-readers-mem'),
     };
+  }
+
+  async verify({ bytesPerSecond, stop }: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {
+    const isOver = (): boolean => stop.aborted || this.closing !== null;
+    if (isOver()) return;
+    const tables = await this.call('read', (database) => this.binding.tables(database));
+    const bytesEach = (await this.sizeBytes()) / Math.max(1, tables.length);
+    for (const name of tables) {
+      if (isOver()) return;
+      const startedMs = performance.now();
+      await this.call('read', (database) => this.binding.verifyTable(database, name));
+      await pause((bytesEach / bytesPerSecond) * 1000 - (performance.now() - startedMs), stop);
+    }
   }
 
   close(): Promise<void> {
     this.closing ??= (async () => {
       await this.recovering?.catch(() => undefined);
       await this.idle();
-      if (this.database !== null) await closeDatabase(this.database);
+      if (this.database !== null) await this.closeDatabase(this.database);
     })();
     return this.closing;
   }
@@ -143,11 +148,11 @@ export class RocksKeyValueStore implements KeyValueStore {
     this.exchanging = new Promise((done) => (exchanged = done));
     try {
       await this.idle();
-      const failed = this.database;
+      const database = this.database;
       this.database = null;
       // What it can't flush is in its log, or was never acknowledged.
-      if (failed !== null) await closeDatabase(failed).catch(() => undefined);
-      this.database = await openDatabase(this.folder);
+      if (database !== null) await this.closeDatabase(database).catch(() => undefined);
+      this.database = await openDatabase(this.folder, this.budget);
       this.failure = null;
     } finally {
       this.exchanging = null;
@@ -155,24 +160,31 @@ export class RocksKeyValueStore implements KeyValueStore {
     }
   }
 
-  private async change(start: Call<void>): Promise<void> {
+  private async change(start: (database: DatabaseHandle) => Promise<void>): Promise<void> {
     if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
     try {
-      await this.call<void>('write', start);
+      await this.call('write', start);
     } catch (error) {
       if (this.closing === null) this.failure ??= error as Error;
       throw error;
     }
   }
 
-  private async call<Result>(verb: string, start: Call<Result>): Promise<Result> {
+  private async call<Result>(verb: string, start: (database: DatabaseHandle) => Promise<Result>): Promise<Result> {
     while (this.exchanging !== null) await this.exchanging;
-    return new Promise<Result>((done, fail) => {
-      start(this.enter(), (error, result) => {
-        this.leave();
-        if (error) fail(new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error }));
-        else done(result as Result);
-      });
+    const database = this.enter();
+    try {
+      return await start(database);
+    } catch (error) {
+      throw failed(verb, error);
+    } finally {
+      this.leave();
+    }
+  }
+
+  private closeDatabase(database: DatabaseHandle): Promise<void> {
+    return this.binding.close(database).catch((error: unknown) => {
+      throw failed('close', error);
     });
   }
 
@@ -180,7 +192,7 @@ export class RocksKeyValueStore implements KeyValueStore {
     if (this.running > 0) await new Promise<void>((done) => (this.wakeClose = done));
   }
 
-  private enter(): Database {
+  private enter(): DatabaseHandle {
     if (this.closing !== null) throw new QuiverError('storage_failed', 'the store is closed');
     if (this.database === null) throw new QuiverError('storage_failed', 'the store could not be opened again', { cause: this.failure });
     this.running += 1;
@@ -193,41 +205,47 @@ export class RocksKeyValueStore implements KeyValueStore {
   }
 }
 
-async function openDatabase(folder: string): Promise<Database> {
-  const database = rocksdb(folder);
-  await new Promise<void>((done, fail) =>
-    database.open(
-      { createIfMissing: true, writeBufferSize: WRITE_BUFFER_BYTES, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true },
-      (error) => {
-        if (!error) return done();
-        const inUse = LOCK_HELD.test(error.message);
-        const message = inUse ? `the data folder ${folder} is in use by another process` : `the store in ${folder} cannot be opened: ${error.message}`;
-        fail(new QuiverError('storage_failed', message, { cause: error }));
-      },
-    ),
-  );
-  return database;
+async function openDatabase(folder: string, budget: StoreBudget): Promise<DatabaseHandle> {
+  try {
+    return await storeBinding().open(budget.handle, folder);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'IN_USE') throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, { cause: error });
+    if (code === 'DAMAGED') throw damaged(error, folder);
+    throw new QuiverError('storage_failed', `the store in ${folder} cannot be opened: ${message}`, { cause: error });
+  }
 }
 
-function closeDatabase(database: Database): Promise<void> {
-  return new Promise((done, fail) =>
-    database.close((error) => (error ? fail(new QuiverError('storage_failed', `the store cannot be closed: ${error.message}`, { cause: error })) : done())),
-  );
+function failed(verb: string, error: unknown): QuiverError {
+  if ((error as NodeJS.ErrnoException).code === 'DAMAGED') return damaged(error);
+  return new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error });
 }
 
-function readPage(iterator: ReturnType<Database['iterator']>, pageSize: number): Promise<KeyValueEntry[]> {
-  return new Promise((done, fail) => {
-    const page: KeyValueEntry[] = [];
-    let bytes = 0;
-    const step = (): void =>
-      iterator.next((error, key, value) => {
-        if (error) return fail(new QuiverError('storage_failed', 'the store failed to read', { cause: error }));
-        if (key === undefined) return done(page);
-        page.push({ key, value: value ?? Buffer.alloc(0) });
-        bytes += key.length + (value?.length ?? 0);
-        if (page.length >= pageSize || bytes >= PAGE_BYTES) return done(page);
-        step();
-      });
-    step();
+function damaged(cause: unknown, folder?: string): QuiverError {
+  return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
+}
+
+function entriesOf({ bytes, lengths }: { bytes: ArrayBuffer; lengths: Uint32Array }): KeyValueEntry[] {
+  const entries: KeyValueEntry[] = [];
+  for (let i = 0, at = 0; i < lengths.length; i += 2) {
+    const valueAt = at + lengths[i];
+    entries.push({ key: Buffer.from(bytes, at, lengths[i]), value: Buffer.from(bytes, valueAt, lengths[i + 1]) });
+    at = valueAt + lengths[i + 1];
+  }
+  return entries;
+}
+
+/** Waits so many milliseconds, none for what is not positive, or until `stop` is raised. */
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  if (ms <= 0 || stop.aborted) return Promise.resolve();
+  return new Promise((wake) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', done);
+      wake();
+    };
+    const timer = setTimeout(done, ms);
+    timer.unref();
+    stop.addEventListener('abort', done);
   });
 }

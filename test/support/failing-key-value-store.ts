@@ -49,6 +49,10 @@ export class FailingKeyValueStore implements KeyValueStore {
     return this.store.sizeBytes();
   }
 
+  verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {
+    return this.store.verify(options);
+  }
+
   memory(): StoreMemory {
     return this.store.memory();
   }

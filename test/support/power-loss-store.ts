@@ -50,6 +50,8 @@ export class PowerLossStore implements KeyValueStore {
     return 0;
   }
 
+  async verify(): Promise<void> {}
+
   memory(): StoreMemory {
     return NO_MEMORY;
   }

@@ -50,13 +50,21 @@ describe('the house', () => {
     ['express', (path: string) => path.startsWith('coordinator/http/')],
     ['swagger-ui-express', (path: string) => path.startsWith('coordinator/http/')],
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
-    ['rocksdb', (path: string) => path === 'shared/kv/rocks-key-value-store.ts'],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
     ['etcd3', (path: string) => path.startsWith('shared/cluster-store/etcd-')],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);
+    expect(importers.length).toBeGreaterThan(0);
+    expect(importers.filter((path) => !isOwner(path))).toEqual([]);
+  });
+
+  test.each([
+    ['shared/kv/store-binding', (path: string) => path.startsWith('shared/kv/')],
+    ['node/vector/native-binding', (path: string) => path.startsWith('node/vector/') || path === 'node/index-factories.ts'],
+  ])('the addon behind %s has one owner', (binding, isOwner) => {
+    const importers = importersOf((imported) => imported === binding);
     expect(importers.length).toBeGreaterThan(0);
     expect(importers.filter((path) => !isOwner(path))).toEqual([]);
   });

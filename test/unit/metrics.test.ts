@@ -230,7 +230,7 @@ describe('the metrics of replicas', () => {
     collectionUid: 'u1', shard: 2, leads: true, epoch: 3, lastSequence: 50, appliedSequence: 49, pendingWrites: 1, lagMax: 6,
     data: {
       status: STATUS,
-      memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, blockCacheBytes: 60, tableReaderBytes: 70 } },
+      memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },
       checkpoint: { atMs: 1_700_000_000_500, unsavedChanges: 12 },
     },
   };
@@ -248,7 +248,7 @@ describe('the metrics of replicas', () => {
       `quiver_replica_lag_operations${labels} 6`,
       `quiver_replica_last_sequence${labels} 50`,
       `quiver_replica_leads${labels} 1`,
-      ...['directory"} 20', 'filter_index"} 30', 'keyword_index"} 40', 'rocksdb_block_cache"} 60', 'rocksdb_memtables"} 50', 'rocksdb_table_readers"} 70', 'vector_index"} 10'].map(
+      ...['directory"} 20', 'filter_index"} 30', 'keyword_index"} 40', 'rocksdb_memtables"} 50', 'rocksdb_table_readers"} 70', 'vector_index"} 10'].map(
         (end) => `quiver_replica_memory_bytes{collection_uid="u1",shard="2",part="${end}`,
       ),
       `quiver_replica_pending_writes${labels} 1`,

@@ -31,6 +31,10 @@ class Arguments {
   };
   Span<float> floats(size_t i) const { return span<float>(at(i), napi_float32_array); }
   Span<uint32_t> words(size_t i) const { return span<uint32_t>(at(i), napi_uint32_array); }
+  /// The bytes of a Uint8Array or Buffer.
+  Span<char> bytes(size_t i) const { return bytes_of(at(i)); }
+  Span<char> bytes_of(napi_value value) const { return span<char>(value, napi_uint8_array); }
+  bool flag(size_t i) const;
 
   /// Members of an object argument.
   napi_value member(size_t i, const char* name) const;
@@ -50,6 +54,9 @@ class Arguments {
   napi_value self_ = nullptr;
   napi_value undefined_ = nullptr;
 };
+
+/// The elements of an array argument, each of which is the caller's to check. Throws std::invalid_argument.
+std::vector<napi_value> elements_of(napi_env env, napi_value array);
 
 /// A new typed array of `count` values; `data` is where they go. Throws std::bad_alloc.
 napi_value new_array(napi_env env, napi_typedarray_type type, size_t count, size_t bytes_per_value, void** data);

@@ -17,14 +17,12 @@ struct Failure {
   std::string message;
 };
 
-/// CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL.
+/// A CodedError's code, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL.
 Failure current_failure() {
   try {
     throw;
-  } catch (const ClosedError& error) {
-    return {"CLOSED", error.what()};
-  } catch (const StorageError& error) {
-    return {"STORAGE_FAILED", error.what()};
+  } catch (const CodedError& error) {
+    return {error.code, error.what()};
   } catch (const std::invalid_argument& error) {
     return {"INVALID_ARGUMENT", error.what()};
   } catch (const std::bad_alloc&) {
@@ -133,7 +131,7 @@ napi_value start_on_pool(napi_env env, std::unique_ptr<Task> task) {
   running->task = std::move(task);
   napi_value promise;
   if (napi_create_promise(env, &running->deferred, &promise) != napi_ok) return nullptr;
-  if (napi_create_async_work(env, nullptr, string_value(env, "quiver.search"), run_on_pool, pool_run_ended,
+  if (napi_create_async_work(env, nullptr, string_value(env, "quiver.task"), run_on_pool, pool_run_ended,
                              running.get(), &running->work) != napi_ok) {
     return nullptr;
   }

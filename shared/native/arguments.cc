@@ -64,13 +64,35 @@ Arguments::Span<T> Arguments::span(napi_value value, napi_typedarray_type wanted
   void* data;
   if (napi_is_typedarray(env_, value, &is_typed_array) != napi_ok || !is_typed_array ||
       napi_get_typedarray_info(env_, value, &type, &length, &data, nullptr, nullptr) != napi_ok || type != wanted) {
-    throw std::invalid_argument(wanted == napi_float32_array ? "expected a Float32Array" : "expected a Uint32Array");
+    throw std::invalid_argument(wanted == napi_float32_array  ? "expected a Float32Array"
+                                : wanted == napi_uint32_array ? "expected a Uint32Array"
+                                                              : "expected a Uint8Array");
   }
   return {static_cast<const T*>(data), data == nullptr ? 0 : length};
 }
 
 template Arguments::Span<float> Arguments::span(napi_value, napi_typedarray_type) const;
 template Arguments::Span<uint32_t> Arguments::span(napi_value, napi_typedarray_type) const;
+template Arguments::Span<char> Arguments::span(napi_value, napi_typedarray_type) const;
+
+bool Arguments::flag(size_t i) const {
+  bool value;
+  if (napi_get_value_bool(env_, at(i), &value) != napi_ok) throw std::invalid_argument("expected a boolean");
+  return value;
+}
+
+std::vector<napi_value> elements_of(napi_env env, napi_value array) {
+  bool is_array = false;
+  uint32_t length = 0;
+  if (napi_is_array(env, array, &is_array) != napi_ok || !is_array || napi_get_array_length(env, array, &length) != napi_ok) {
+    throw std::invalid_argument("expected an array");
+  }
+  std::vector<napi_value> elements(length);
+  for (uint32_t i = 0; i < length; i++) {
+    if (napi_get_element(env, array, i, &elements[i]) != napi_ok) throw std::invalid_argument("an element cannot be read");
+  }
+  return elements;
+}
 
 napi_value new_array(napi_env env, napi_typedarray_type type, size_t count, size_t bytes_per_value, void** data) {
   napi_value buffer, array;

@@ -1,0 +1,260 @@
+#include "database.h"
+
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
+
+#include <utility>
+
+namespace quiver {
+
+namespace {
+
+/// Large enough that a bulk load makes few small files, small enough to have several databases open.
+constexpr size_t kWriteBufferBytes = 32u << 20;
+/// Memory comes from the system in pieces of this size: what an idle database costs.
+constexpr size_t kArenaBlockBytes = 64u << 10;
+constexpr size_t kFileBytes = 64u << 20;
+/// Open table files of one database: 100 of 64 MiB are seldom all in use, and descriptors are for connections too.
+constexpr int kOpenFilesMax = 100;
+constexpr int kFilterBitsPerKey = 10;
+/// Read ahead of a run over many keys, and of a check of a whole table.
+constexpr size_t kReadAheadBytes = 256u << 10;
+constexpr const char* kMarkName = "/SYNCED";
+
+rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.paranoid_checks = true;
+  // A record that a crash cut short is the end; what else is amiss, refuse_lost_changes tells.
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
+  options.track_and_verify_wals_in_manifest = true;
+  options.write_buffer_manager = budget.write_buffers;
+  options.write_buffer_size = kWriteBufferBytes;
+  options.arena_block_size = kArenaBlockBytes;
+  options.target_file_size_base = kFileBytes;
+  options.max_open_files = kOpenFilesMax;
+  options.compression = rocksdb::kSnappyCompression;
+  options.info_log = log;
+  // Threads and memory for statistics that nobody reads.
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = budget.cache;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kFilterBitsPerKey));
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+bool is_corruption(const rocksdb::Status& status) {
+  return status.IsCorruption() || (status.IsIOError() && status.subcode() == rocksdb::Status::kPathNotFound);
+}
+
+}  // namespace
+
+void require(const rocksdb::Status& status) {
+  if (status.ok()) return;
+  if (is_corruption(status)) throw DamagedError(status.ToString());
+  throw StorageError(status.ToString());
+}
+
+Budget::Budget(size_t cache_bytes, size_t write_buffer_bytes)
+    : cache(rocksdb::NewLRUCache(cache_bytes)),
+      write_buffers(std::make_shared<rocksdb::WriteBufferManager>(write_buffer_bytes)) {}
+
+Database::Database(std::string folder, std::shared_ptr<const Budget> budget)
+    : folder_(std::move(folder)), budget_(std::move(budget)) {}
+
+Database::~Database() {
+  try {
+    close();
+  } catch (const std::exception&) {
+    // Nobody is left to be told; what was synced is synced.
+  }
+}
+
+std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_ptr<const Budget> budget) {
+  std::shared_ptr<Database> database(new Database(folder, std::move(budget)));
+  const rocksdb::Options options = options_for(*database->budget_, database->log_);
+  rocksdb::Env& env = *options.env;
+  require(env.CreateDirIfMissing(folder));
+  // Looking the log over must not meet somebody who writes to it.
+  rocksdb::FileLock* lock = nullptr;
+  if (!env.LockFile(folder + "/LOCK", &lock).ok()) throw InUseError(folder + " is in use");
+  uint64_t synced = 0;
+  try {
+    synced = SyncedMark::read(folder + kMarkName);
+    if (synced > 0) database->refuse_lost_changes(options, synced);
+  } catch (...) {
+    env.UnlockFile(lock);
+    throw;
+  }
+  require(env.UnlockFile(lock));
+  rocksdb::DB* db = nullptr;
+  require(rocksdb::DB::Open(options, folder, &db));
+  database->db_.reset(db);
+  database->mark_.open(folder + kMarkName, synced);
+  return database;
+}
+
+/**
+ * Throws DamagedError if the database lacks a change up to `synced`. It reads what is there without changing it: opening
+ * for writing would keep what is found and drop the rest of a damaged log for good.
+ */
+void Database::refuse_lost_changes(const rocksdb::Options& options, uint64_t synced) {
+  rocksdb::DB* opened = nullptr;
+  const rocksdb::Status status = rocksdb::DB::OpenForReadOnly(options, folder_, &opened);
+  const std::unique_ptr<rocksdb::DB> found(opened);
+  const std::string losses = log_->losses();
+  if (!status.ok()) {
+    if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
+    // No database yet, or none any more: a marked one has lost its CURRENT file.
+    throw DamagedError("a database that once held " + std::to_string(synced) + " changes cannot be read: " + status.ToString());
+  }
+  const uint64_t last = found->GetLatestSequenceNumber();
+  if (last >= synced) return;
+  throw DamagedError("the log ends at change " + std::to_string(last) + ", and " + std::to_string(synced) +
+                     " were on stable storage" + (losses.empty() ? "" : ": " + losses));
+}
+
+Database::Held Database::hold() {
+  std::shared_lock<std::shared_mutex> lock(open_mutex_);
+  if (db_ == nullptr) throw ClosedError();
+  return {std::move(lock), *db_};
+}
+
+void Database::write(rocksdb::WriteBatch& batch, bool sync) {
+  const Held held = hold();
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  // All that came before the batch is in the log when the batch is, and its sync covers both. Changes of others that
+  // come between make the number lower than it could be, never higher.
+  const uint64_t before = held.db.GetLatestSequenceNumber();
+  require(held.db.Write(options, &batch));
+  if (sync) mark_.raise(before + batch.Count());
+}
+
+void Database::remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to) {
+  const Held held = hold();
+  require(held.db.DeleteRange(rocksdb::WriteOptions(), held.db.DefaultColumnFamily(), from, to));
+}
+
+void Database::read(const std::vector<rocksdb::Slice>& keys, std::vector<rocksdb::PinnableSlice>& values, std::vector<bool>& found) {
+  const Held held = hold();
+  values.resize(keys.size());
+  found.assign(keys.size(), false);
+  std::vector<rocksdb::Status> statuses(keys.size());
+  held.db.MultiGet(rocksdb::ReadOptions(), held.db.DefaultColumnFamily(), keys.size(), keys.data(), values.data(), statuses.data());
+  for (size_t i = 0; i < keys.size(); i++) {
+    if (statuses[i].IsNotFound()) continue;
+    require(statuses[i]);
+    found[i] = true;
+  }
+}
+
+uint64_t Database::size_bytes() {
+  const Held held = hold();
+  const std::string first(1, '\0'), last(32, '\xff');
+  const rocksdb::Range range(first, last);
+  uint64_t size = 0;
+  require(held.db.GetApproximateSizes(rocksdb::SizeApproximationOptions(), held.db.DefaultColumnFamily(), &range, 1, &size));
+  return size;
+}
+
+uint64_t Database::property(const std::string& name) {
+  const Held held = hold();
+  uint64_t value = 0;
+  return held.db.GetIntProperty(name, &value) ? value : 0;
+}
+
+std::vector<std::string> Database::tables() {
+  const Held held = hold();
+  std::vector<rocksdb::LiveFileMetaData> files;
+  held.db.GetLiveFilesMetaData(&files);
+  std::vector<std::string> names;
+  for (const rocksdb::LiveFileMetaData& file : files) names.push_back(file.name);
+  return names;
+}
+
+void Database::verify_table(const std::string& name) {
+  const Held held = hold();
+  rocksdb::Options options = held.db.GetOptions();
+  options.info_log = log_;
+  rocksdb::SstFileReader reader(options);
+  rocksdb::Status status = reader.Open(folder_ + name);
+  if (status.ok()) {
+    rocksdb::ReadOptions reading;
+    reading.readahead_size = kReadAheadBytes;
+    reading.fill_cache = false;
+    status = reader.VerifyChecksum(reading);
+  }
+  // Compacted away since its name was asked for.
+  if (!status.ok() && options.env->FileExists(folder_ + name).IsNotFound()) return;
+  require(status);
+}
+
+void Database::close() {
+  std::unique_lock<std::shared_mutex> lock(open_mutex_);
+  if (db_ == nullptr) return;
+  {
+    std::lock_guard<std::mutex> cursors_lock(cursors_mutex_);
+    for (Cursor* cursor : cursors_) cursor->free_iterator();
+  }
+  const rocksdb::Status status = db_->Close();
+  db_.reset();
+  mark_.close();
+  require(status);
+}
+
+Cursor::Cursor(std::shared_ptr<Database> database, Range range)
+    : database_(std::move(database)), range_(std::move(range)), upper_(range_.to), lower_(range_.from) {
+  const Database::Held held = database_->hold();
+  rocksdb::ReadOptions options;
+  options.iterate_lower_bound = &lower_;
+  options.iterate_upper_bound = &upper_;
+  // A run over everything must not push what single reads need out of the cache.
+  options.fill_cache = false;
+  options.readahead_size = kReadAheadBytes;
+  iterator_.reset(held.db.NewIterator(options));
+  std::lock_guard<std::mutex> lock(database_->cursors_mutex_);
+  database_->cursors_.insert(this);
+}
+
+Cursor::~Cursor() { free(); }
+
+Cursor::Page Cursor::next(size_t count, size_t bytes) {
+  // Held open for as long as the iterator is used.
+  const Database::Held held = database_->hold();
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (iterator_ == nullptr) throw ClosedError();
+  if (!is_placed_) {
+    range_.reverse ? iterator_->SeekToLast() : iterator_->SeekToFirst();
+    is_placed_ = true;
+  }
+  Page page;
+  size_t taken = 0;
+  while (iterator_->Valid() && taken < count && page.bytes.size() < bytes) {
+    const rocksdb::Slice key = iterator_->key();
+    const rocksdb::Slice value = range_.values ? iterator_->value() : rocksdb::Slice();
+    page.bytes.append(key.data(), key.size()).append(value.data(), value.size());
+    page.lengths.push_back(uint32_t(key.size()));
+    page.lengths.push_back(uint32_t(value.size()));
+    taken++;
+    range_.reverse ? iterator_->Prev() : iterator_->Next();
+  }
+  require(iterator_->status());
+  page.ended = !iterator_->Valid();
+  return page;
+}
+
+void Cursor::free() {
+  std::lock_guard<std::mutex> lock(database_->cursors_mutex_);
+  if (database_->cursors_.erase(this) > 0) free_iterator();
+}
+
+void Cursor::free_iterator() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  iterator_.reset();
+}
+
+}  // namespace quiver

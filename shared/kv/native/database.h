@@ -1,0 +1,133 @@
+#pragma once
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "errors.h"
+#include "info_log.h"
+#include "synced_mark.h"
+
+namespace quiver {
+
+/// What is on the disk is not what was written; the message says where.
+struct DamagedError : CodedError {
+  explicit DamagedError(const std::string& message) : CodedError("DAMAGED", message) {}
+};
+
+/// Another process, or this one, has the folder open.
+struct InUseError : CodedError {
+  explicit InUseError(const std::string& message) : CodedError("IN_USE", message) {}
+};
+
+/// Throws DamagedError or StorageError unless `status` is fine.
+void require(const rocksdb::Status& status);
+
+/// Memory that databases share: what is read from files, and writes that are in no file yet. Safe for all threads.
+struct Budget {
+  Budget(size_t cache_bytes, size_t write_buffer_bytes);
+
+  const std::shared_ptr<rocksdb::Cache> cache;
+  const std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
+};
+
+class Cursor;
+
+/**
+ * A RocksDB database in a folder, with a mark of what was synced (SyncedMark). Every call may come from any thread and
+ * overlap any other; after `close` each throws ClosedError.
+ */
+class Database : public std::enable_shared_from_this<Database> {
+ public:
+  /**
+   * Opens the database in `folder`, or makes one. A log that ends in half a record is cut there, since that record was
+   * acknowledged to nobody; a log that lacks anything that was synced is left as it is.
+   * Throws InUseError, DamagedError, StorageError.
+   */
+  static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget);
+  ~Database();
+
+  /// Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.
+  void write(rocksdb::WriteBatch& batch, bool sync);
+  /// Removes every key from `from` up to `to` (not itself). Throws StorageError.
+  void remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to);
+  /// Values in the order of `keys`; `found[i]` says whether there is one. Throws DamagedError, StorageError.
+  void read(const std::vector<rocksdb::Slice>& keys, std::vector<rocksdb::PinnableSlice>& values, std::vector<bool>& found);
+  /// Approximate bytes of all files that hold keys.
+  uint64_t size_bytes();
+  /// A number that RocksDB keeps about itself; 0 if it does not know the name.
+  uint64_t property(const std::string& name);
+
+  /// Paths of the table files in use, without the folder.
+  std::vector<std::string> tables();
+  /// Compares every block of a table with its checksum; a table that is gone meanwhile is fine. Throws DamagedError, StorageError.
+  void verify_table(const std::string& name);
+
+  /// Frees every cursor and closes; waits for calls that run. Idempotent. Throws StorageError.
+  void close();
+
+ private:
+  friend class Cursor;
+  Database(std::string folder, std::shared_ptr<const Budget> budget);
+
+  /// The open database, held open while the lock lives. Throws ClosedError.
+  struct Held {
+    std::shared_lock<std::shared_mutex> lock;
+    rocksdb::DB& db;
+  };
+  Held hold();
+
+  void refuse_lost_changes(const rocksdb::Options& options, uint64_t synced);
+
+  const std::string folder_;
+  const std::shared_ptr<const Budget> budget_;
+  const std::shared_ptr<InfoLog> log_ = std::make_shared<InfoLog>();
+  SyncedMark mark_;
+
+  std::shared_mutex open_mutex_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::mutex cursors_mutex_;
+  std::set<Cursor*> cursors_;
+};
+
+/// A run over the keys of a range, of the state when it was made. One call at a time; `free` may come from any thread.
+class Cursor {
+ public:
+  struct Range {
+    std::string from, to;
+    bool reverse, values;
+  };
+  /// Throws ClosedError.
+  Cursor(std::shared_ptr<Database> database, Range range);
+  ~Cursor();
+
+  /// Entries one behind the other: key, value; `lengths` has both for each. `ended`: there are no more.
+  struct Page {
+    std::string bytes;
+    std::vector<uint32_t> lengths;
+    bool ended = false;
+  };
+  /// The next entries, at most `count`, cut when `bytes` are reached. Throws ClosedError, DamagedError, StorageError.
+  Page next(size_t count, size_t bytes);
+  void free();
+
+ private:
+  friend class Database;
+  void free_iterator();
+
+  const std::shared_ptr<Database> database_;
+  const Range range_;
+  const rocksdb::Slice upper_, lower_;
+  std::mutex mutex_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  bool is_placed_ = false;
+};
+
+}  // namespace quiver

@@ -1,0 +1,10 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The folder of package.json at or above `folder`: the sources and what is compiled to dist lie at different depths. */
+export function packageRoot(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, 'package.json'))) return at;
+    if (at === dirname(at)) throw new Error(`no package.json above ${folder}`);
+  }
+}
