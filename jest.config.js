@@ -5,6 +5,7 @@ module.exports = {
   testPathIgnorePatterns: ['/node_modules/', '/dist'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
+  setupFiles: ['<rootDir>/test/support/fixed-seeds.ts'],
   testTimeout: 180_000,
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/scripts/closing-line-reporter.cjs'],

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { addReplicaMetrics } from '../node/metrics/replica-metrics';
+import { addReplicaMetrics, addStoreMetrics } from '../node/metrics/replica-metrics';
 import { LocalShardClient } from '../node/shard/local-shard-client';
 import { indexFactories } from '../node/index-factories';
 import { ShardHost } from '../node/shard/shard-host';
 import { KeyValueClusterStore } from '../shared/cluster-store/key-value-cluster-store';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
+import { StoreBudget } from '../shared/kv/store-budget';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from '../shared/metrics/disk-metrics';
@@ -43,11 +44,13 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID(), coordinatorId: COORDINATOR_ID, metrics });
   await api.openOperationsPort();
 
-  const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster')) });
+  const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
+  addStoreMetrics(metrics, stores);
+  const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster'), stores) });
   endings.defer(() => clusterStore.close());
   const host = await ShardHost.start(join(config.dataDir, 'node'), {
     factories: indexFactories,
-    openStore: (folder) => RocksKeyValueStore.open(folder),
+    openStore: (folder) => RocksKeyValueStore.open(folder, stores),
     recallTarget: config.recallTarget,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),

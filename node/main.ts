@@ -10,6 +10,7 @@ import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
 import { RocksKeyValueStore } from '../shared/kv/rocks-key-value-store';
+import { StoreBudget } from '../shared/kv/store-budget';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from '../shared/metrics/disk-metrics';
@@ -31,10 +32,11 @@ import { readStoreId } from './cluster/node-identity';
 import { ReplicaFailures } from './cluster/replica-failures';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
-import { retireStore } from './cluster/retired-store';
+import { ShardStores } from './cluster/shard-stores';
+import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
 import { addCopyMetrics, NodeMetrics } from './metrics/node-metrics';
-import { addReplicaMetrics } from './metrics/replica-metrics';
+import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
 import { removeReplica } from './replication/shard-copy';
@@ -54,8 +56,6 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 const DRAIN_MS = 5_000;
 /** Between two looks at how much room the disk has. */
 const LOOK_AT_DISK_MS = 10_000;
-/** The exit code of a process whose disk failed (EX_IOERR). */
-const STORAGE_FAILURE_CODE = 74;
 
 type NodeConfig = Config & ClusterConfig;
 
@@ -101,9 +101,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const changes = new AssignmentChanges({ store });
   const copies = new SnapshotSender({ channels, bytesPerSecond: config.copyBytesPerSecond });
   addCopyMetrics(metrics, copies.counts);
+  const storeBudget = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
+  addStoreMetrics(metrics, storeBudget);
   const shardOptions: ShardOptions = {
     factories: indexFactories,
-    openStore: (path) => RocksKeyValueStore.open(path),
+    openStore: (path) => RocksKeyValueStore.open(path, storeBudget),
     recallTarget: config.recallTarget,
     buildThreads: config.indexThreads,
     logger: log,
@@ -111,24 +113,22 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const budget = new WriteBudget(WAITING_BYTES_MAX);
   const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
 
-  /** What this store says it holds can't be believed any more: the next start begins with an empty one. */
-  const retire = (): void => void retireStore(folder).finally(() => process.exit(STORAGE_FAILURE_CODE));
+  const stores = await ShardStores.load(folder, storeId);
+  let register = (): void => undefined;
 
   const failures = new ReplicaFailures({ store, nodeId, ttlSeconds: SESSION_SECONDS, log });
   endings.defer(() => failures.close());
-  const agent: NodeAgent = new NodeAgent({
-    tellFailures: (paths) => failures.tell(paths),
+  const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
-    store,
-    folder,
-    clock,
+    stores,
+    onRenewed: () => register(),
     log,
-    openReplica: (spec, epoch) =>
+    open: (spec, epoch, shardStore) =>
       ReplicatedShard.open({
         folder: pathOf(spec),
         spec,
         epoch,
-        self: { node: nodeId, store: storeId },
+        self: { node: nodeId, store: shardStore },
         changeIdPrefix: randomUUID(),
         shardOptions,
         budget,
@@ -149,18 +149,26 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
               copy.release();
             }
           },
-          onFailed: (error, kind) => {
-            log.error({ error, kind, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
-            if (kind === 'storage') agent.failed(spec);
-            else retire();
+          onFailed: (error) => {
+            log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
+            if (isDamage(error)) opening.condemn(spec);
+            agent.failed(spec);
           },
         }),
-        onLossy: (error) => {
-          log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica has lost what it acknowledged');
-          retire();
-        },
       }),
-    removeReplica: (id) => removeReplica(pathOf(id)),
+  });
+  const agent: NodeAgent = new NodeAgent({
+    tellFailures: (paths) => failures.tell(paths),
+    nodeId,
+    store,
+    folder,
+    clock,
+    log,
+    openReplica: (spec, assignment) => opening.open(spec, assignment),
+    removeReplica: async (id) => {
+      await removeReplica(pathOf(id));
+      await stores.forget(id);
+    },
   });
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());
@@ -196,6 +204,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     id: nodeId,
     address: memberAddress(config, rpcPort),
     store: storeId,
+    stores: stores.ownStores(),
     incarnation: randomUUID(),
     zone: config.zone,
     pid: process.pid,
@@ -205,6 +214,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
+  register = () => {
+    member.stores = stores.ownStores();
+    registration.update(JSON.stringify(member));
+  };
   const lookAtDisk = setInterval(async () => {
     const now = await diskSpaceOf(folder);
     if (!isNotable(member, now)) return;

@@ -1,4 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { storeOf } from '../../shared/cluster/members';
 import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
 import type { ShardId } from '../../shared/shard/shard-client';
@@ -79,7 +80,7 @@ export class MapShardRoutes implements ShardRoutes {
     if (assignment === undefined || assignment.primary === null) return null;
     // One whose session was lost by mistake still serves; whether it may, it decides itself.
     const member = this.map.lastSeenNode(assignment.primary.node);
-    if (member === null || member.store !== assignment.primary.store) return null;
+    if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     return { node: member.id, address: member.address, epoch: assignment.epoch };
   }
 }

@@ -1,3 +1,4 @@
+import { storeOf } from '../../shared/cluster/members';
 import { decidePromotion } from '../../shared/cluster/promotion';
 import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { loadOf } from './placement';
@@ -10,10 +11,18 @@ export function planFailovers(picture: ClusterPicture): PlannedChange[] {
     picture.assignments.map(({ assignment }) => assignment),
   );
   const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));
+  // Nearly always none: most shards are decided on the same candidates.
+  const otherStores = load.flatMap(({ member }) => (member.stores === undefined ? [] : [member]));
   const changes: PlannedChange[] = [];
   for (const found of picture.assignments) {
-    const failing = picture.failing.get(assignmentPath(found.assignment.spec));
-    const able = failing === undefined ? candidates : new Map([...candidates].filter(([id]) => !failing.has(id)));
+    const { spec } = found.assignment;
+    const failing = picture.failing.get(assignmentPath(spec));
+    const others = otherStores.filter((member) => storeOf(member, spec) !== member.store);
+    let able = candidates;
+    if (failing !== undefined || others.length > 0) {
+      able = new Map([...candidates].filter(([id]) => failing?.has(id) !== true));
+      for (const member of others) if (able.has(member.id)) able.set(member.id, { ...able.get(member.id)!, store: storeOf(member, spec) });
+    }
     const promotion = decidePromotion(found.assignment, able);
     if (promotion === null) continue;
     // The next one of many shards of a dead node goes elsewhere.

@@ -1,3 +1,4 @@
+import { storeOf } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { shardSettings } from '../collections/collection-record';
 import { chooseReplicas, loadOf } from './placement';
@@ -17,7 +18,7 @@ export function planNewShards(picture: ClusterPicture): PlannedChange[] {
       if (assigned.has(path)) continue;
       const members = chooseReplicas(nodes, record.replicas);
       if (members.length < record.minInSync) continue;
-      const inSync = members.map(({ id, store }) => ({ node: id, store }));
+      const inSync = members.map((member) => ({ node: member.id, store: storeOf(member, { collectionUid: record.uid, shard }) }));
       const assignment: ShardAssignment = {
         spec: { collectionUid: record.uid, shard, ...shardSettings(record) },
         minInSync: record.minInSync,

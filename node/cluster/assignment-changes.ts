@@ -1,4 +1,4 @@
-import { NODES_PREFIX, memberFromEntry, type NodeMember } from '../../shared/cluster/members';
+import { NODES_PREFIX, memberFromEntry, type NodeMember, storeOf } from '../../shared/cluster/members';
 import { assignmentFromEntry, assignmentPath, assignmentToValue, type Replica, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
 import type { ChangeResult } from '../replication/replica';
@@ -20,7 +20,7 @@ export class AssignmentChanges {
     const guards: Guard[] = [{ key, revision: change.expectedRevision }];
     for (const { node, store } of change.requires) {
       const entry = await this.store.get(NODES_PREFIX + node);
-      if (entry === null || memberFromEntry<NodeMember>(entry).store !== store) return this.refused(key);
+      if (entry === null || storeOf(memberFromEntry<NodeMember>(entry), change.assignment.spec) !== store) return this.refused(key);
       guards.push({ key: entry.key, revision: entry.revision });
     }
     const value = assignmentToValue(change.assignment);

@@ -44,8 +44,8 @@ export interface NodeAgentOptions {
   store: ClusterStore;
   /** Where the shards are: `shards/<collection uid>/<shard>` under it. */
   folder: string;
-  /** `epoch`: that of the assignment by which it is opened. */
-  openReplica: (spec: ShardSpec, epoch: number) => Promise<HostedReplica>;
+  /** `assignment`: that by which it is opened. */
+  openReplica: (spec: ShardSpec, assignment: ShardAssignment | null) => Promise<HostedReplica>;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
@@ -208,7 +208,7 @@ export class NodeAgent implements ReplicationReceiver {
 
   private open(place: Place): void {
     const assigned = this.assignments.get(assignmentPath(place.spec));
-    place.opening = this.options.openReplica(place.spec, assigned?.value.epoch ?? 0).then(
+    place.opening = this.options.openReplica(place.spec, assigned?.value ?? null).then(
       async (hosted) => {
         place.opening = null;
         if (place.leaving || this.closed) return hosted.close('closed');

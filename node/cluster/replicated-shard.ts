@@ -33,8 +33,6 @@ export interface ReplicatedShardOptions {
   clock: Clock;
   log: Logger;
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
-  /** The store has lost what it acknowledged; the replica is not opened. */
-  onLossy: (error: Error) => void;
 }
 
 /** What is open of a replica's data: the store, and the shard and the log in it. */
@@ -69,19 +67,15 @@ export class ReplicatedShard implements HostedReplica {
     });
   }
 
-  /** Opens the replica, making it when it does not exist. Errors: storage_failed. */
+  /** Opens the replica, making it when it does not exist. Errors: storage_failed; storage_damaged when it holds less than it acknowledged. */
   static async open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
     await makeStableFolder(dirname(options.folder));
     await settleCopy(options.folder);
     let hosted: ReplicatedShard | null = null;
-    const data = await openData(options, (error) => hosted?.fail(error));
+    const data = await openData(options, (error) => hosted?.fail(error), (error) => hosted?.noteDamage(error));
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
-      if (lossy !== undefined) {
-        const error = new QuiverError('storage_failed', `the store has lost what it held: ${lossy}`);
-        options.onLossy(error);
-        throw error;
-      }
+      if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
       if (isNew) await data.storage.append({ promisedEpoch: options.epoch });
       hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
@@ -140,22 +134,29 @@ export class ReplicatedShard implements HostedReplica {
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (reached: { sequence: number }): boolean => this.replica.mayInstall(epoch, reached.sequence);
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
-      this.data = await openData(this.options, (error) => this.fail(error));
+      this.data = await openData(this.options, (error) => this.fail(error), (error) => this.noteDamage(error));
       return this.data.storage;
     });
     return position;
   }
 
+  /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */
+  private noteDamage(error: Error): void {
+    const { spec, self, log } = this.options;
+    if (this.replica.assignment?.inSync.some(({ node }) => node !== self.node) === true) this.fail(error);
+    else log.error({ error, ...spec }, 'stored data of a shard are damaged and no other replica is in sync; what is not damaged is served');
+  }
+
   private fail(error: Error): void {
-    this.options.surroundings(this).onFailed(error, 'storage');
+    this.options.surroundings(this).onFailed(error);
   }
 }
 
-async function openData(options: ReplicatedShardOptions, onFailed: (error: Error) => void): Promise<OpenData> {
+async function openData(options: ReplicatedShardOptions, onFailed: (error: Error) => void, onDamaged: (error: Error) => void): Promise<OpenData> {
   const { folder, spec, shardOptions, budget } = options;
   const store = await shardOptions.openStore(join(folder, 'records'));
   try {
-    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged: onFailed, onWriteFailed: onFailed });
+    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {

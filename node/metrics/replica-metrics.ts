@@ -1,3 +1,4 @@
+import type { StoreBudget } from '../../shared/kv/store-budget';
 import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import { type GaugeColumn, GaugeTable } from '../../shared/metrics/gauge-table';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
@@ -54,6 +55,12 @@ export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promis
       totals.show(all === null ? [] : [{ labels: {}, entry: all }]);
     },
   });
+}
+
+/** Adds what all stores of the process hold in memory together; each replica's own part is among its gauges. */
+export function addStoreMetrics(metrics: ProcessMetrics, budget: StoreBudget): void {
+  metrics.gauge('quiver_store_cache_bytes', 'Memory with pieces of record files, of all stores', () => budget.memory().cacheBytes);
+  metrics.gauge('quiver_store_write_buffer_bytes', 'Memory with records that are in a log and not yet in a file, of all stores', () => budget.memory().writeBufferBytes);
 }
 
 function byName(one: ReplicaObservation, other: ReplicaObservation): number {

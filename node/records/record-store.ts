@@ -38,7 +38,7 @@ const RECORDS_PER_READ = 256;
 
 /**
  * The truth of a shard: its items, their insertion order and the journal, over a KeyValueStore.
- * Errors: storage_failed when the store fails or holds what this class did not write.
+ * Errors: storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
  */
 export class RecordStore {
   constructor(private readonly store: KeyValueStore) {}
@@ -66,7 +66,7 @@ export class RecordStore {
   async readItems(recnos: number[]): Promise<ItemRecord[]> {
     const items = await this.readAs(recnos, recordFromBytes);
     return items.map((item, i) => {
-      if (item === undefined) throw new QuiverError('storage_failed', `record ${recnos[i]} is missing`);
+      if (item === undefined) throw new QuiverError('storage_damaged', `record ${recnos[i]} is missing`);
       return item;
     });
   }
@@ -124,6 +124,11 @@ export class RecordStore {
     return this.store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }], { sync: true });
   }
 
+  /** See KeyValueStore.verify. */
+  verify(options: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {
+    return this.store.verify(options);
+  }
+
   memory(): StoreMemory {
     return this.store.memory();
   }
@@ -150,6 +155,6 @@ function decoded<Part>(bytes: Buffer, decode: (bytes: Buffer) => Part): Part {
   try {
     return decode(bytes);
   } catch (error) {
-    throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+    throw new QuiverError('storage_damaged', 'a stored record is damaged', { cause: error });
   }
 }

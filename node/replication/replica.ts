@@ -41,8 +41,11 @@ export interface ReplicaSurroundings {
   changeAssignment(change: Extract<ReplicaEffect, { type: 'change' }>): Promise<ChangeResult>;
   /** Copies the shard to the node; resolves when it is there. */
   sendSnapshot(to: string): Promise<void>;
-  /** The storage has failed or holds less than it once acknowledged: the replica must not go on as it is. */
-  onFailed(error: Error, kind: 'storage' | 'lossy'): void;
+  /**
+   * The storage has failed (storage_failed), or holds less than it once acknowledged or other things than were written
+   * (storage_damaged): the replica must not go on as it is.
+   */
+  onFailed(error: Error): void;
 }
 
 /**
@@ -269,7 +272,7 @@ export class Replica {
           });
         return;
       case 'lossy':
-        this.surroundings.onFailed(new Error(`the store ends at ${effect.last} and once acknowledged ${effect.recorded}`), 'lossy');
+        this.surroundings.onFailed(new QuiverError('storage_damaged', `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`));
         return;
       case 'role':
         this.log.info({ ...this.id, role: effect.role, epoch: effect.epoch }, 'replica changed its role');
@@ -339,7 +342,7 @@ export class Replica {
   private fail(error: Error): void {
     if (this.closed) return;
     this.close();
-    this.surroundings.onFailed(error, 'storage');
+    this.surroundings.onFailed(error);
   }
 
   /** Waits until the protocol says yes. Errors: misrouted, unavailable. */

@@ -1,3 +1,4 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import type { Analyser } from '../../shared/text/analyser';
 import { keywordText } from '../../shared/text/keyword-text';
@@ -108,13 +109,19 @@ async function usableManifest({ folder, records, logger }: RecoveryParts): Promi
   return { manifest: null, journal: { ...whole, touched: new Map() } };
 }
 
-/** The journal after `operation`; null when it does not hold that operation itself, so that the records are older. */
+/**
+ * The journal after `operation`; null when it does not hold that operation itself, so that the records are older.
+ * Errors: storage_damaged for a gap in it.
+ */
 async function readJournal(records: RecordStore, operation: number): Promise<Journal | null> {
   const journal: Journal = { touched: new Map(), lastOperation: 0, lastRecno: 0 };
   let isFirst = true;
   // From the entry of `operation` itself, which trimming keeps.
   for await (const page of records.journal(operation)) {
     for (const { operation: number, entry } of page) {
+      if (journal.lastOperation > 0 && number !== journal.lastOperation + 1) {
+        throw new QuiverError('storage_damaged', `the journal of the records goes on at ${number} after ${journal.lastOperation}`);
+      }
       journal.lastOperation = number;
       if (isFirst && operation > 0) {
         if (number !== operation) return null;

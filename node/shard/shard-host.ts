@@ -171,6 +171,7 @@ export class ShardHost {
         this.options.logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
         this.awaitDisk(name, hosted, REOPEN_DELAY_MS);
       },
+      onDamaged: (error) => this.options.logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
     });
     hosted.openedAtMs = performance.now();
     hosted.open = shard;

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { analyserFor } from '../../shared/text/analyser-for';
@@ -17,6 +17,9 @@ import { ShardWriter } from './shard-writer';
 import { makeStableFolder, syncFolder } from './stable-folder';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
+/** Slow enough that nobody who reads or writes notices: a gigabyte takes a quarter of a minute. */
+const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
+
 /** The paths on which a shard is read. */
 export interface ShardReader {
   search: ShardSearch;
@@ -30,6 +33,8 @@ export interface ShardSurroundings {
   onDiverged: (error: Error) => void;
   /** The shard's disk failed; it reads, and has to be closed and opened anew to write again. */
   onWriteFailed: (error: Error) => void;
+  /** Something on the disk is not what was written: told once, whether a read met it or the check of all records. */
+  onDamaged: (error: Error) => void;
 }
 
 /**
@@ -45,12 +50,14 @@ export class Shard {
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
   private diverged = false;
+  private damaged = false;
+  private readonly verifying = new AbortController();
   private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
 
   private constructor(
     readonly spec: ShardSpec,
     private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard },
-    surroundings: ShardSurroundings,
+    private readonly surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
     const { indexes, counters } = recovered;
@@ -110,7 +117,9 @@ export class Shard {
         },
       });
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
-      return new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      const shard = new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      void shard.verify();
+      return shard;
     } catch (error) {
       await recovered?.indexes.vectors.close();
       await records.close();
@@ -204,8 +213,27 @@ export class Shard {
     return this.closing.done;
   }
 
+  /** Looks at every file of the records once, in the background: damage is found before somebody needs what it hit. */
+  private async verify(): Promise<void> {
+    const { records, folder, options } = this.parts;
+    try {
+      await records.verify({ bytesPerSecond: VERIFY_BYTES_PER_SECOND, stop: this.verifying.signal });
+    } catch (error) {
+      if (this.closing !== null) return;
+      options.logger.error({ error, folder }, 'the check of the records failed');
+      this.noteDamage(error);
+    }
+  }
+
+  private noteDamage(error: unknown): void {
+    if (this.damaged || !isQuiverError(error) || error.kind !== 'storage_damaged') return;
+    this.damaged = true;
+    this.surroundings.onDamaged(error);
+  }
+
   private async finish(reason: ClosingReason): Promise<void> {
     const { records, folder, options, recovered } = this.parts;
+    this.verifying.abort();
     if (reason !== 'closed') this.queue.abandon(() => this.closedError(reason));
     await this.queue.settled();
     await this.checkpointer.stop();
@@ -229,6 +257,7 @@ export class Shard {
     try {
       result = await call();
     } catch (error) {
+      this.noteDamage(error);
       if (!isAboutWrite(error)) this.checkOpen();
       throw error;
     }

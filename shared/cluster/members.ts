@@ -1,3 +1,5 @@
+import type { ShardId } from '../shard/shard-client';
+
 /** Storage nodes, each entry living as long as the node's session. */
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators, each entry living as long as the coordinator's session. */
@@ -24,6 +26,8 @@ export interface NodeMember {
   address: string;
   /** The data folder's own random id: a node that comes back with another one has lost its data. */
   store: string;
+  /** By shardKey, the ids of shards whose data were lost or damaged there and begun anew: other stores than the node's. */
+  stores?: Record<string, string>;
   /** Another one at each start. */
   incarnation: string;
   zone: string;
@@ -50,6 +54,16 @@ export interface CoordinatorMember {
 /** A node that drains gives its shards away and gets no new ones. */
 export interface NodeIntent {
   draining: boolean;
+}
+
+/** How an entry of a node names a shard. */
+export function shardKey({ collectionUid, shard }: ShardId): string {
+  return `${collectionUid}/${shard}`;
+}
+
+/** The store that holds a shard's data on a node, if it holds any. */
+export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardId): string {
+  return member.stores?.[shardKey(id)] ?? member.store;
 }
 
 /** The value of an entry of this page, as the process that registered it wrote it. Errors: SyntaxError. */

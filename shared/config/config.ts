@@ -37,6 +37,9 @@ export interface Config {
   defaultReplicas: number;
   /** Native threads that build graphs in the background. */
   indexThreads: number;
+  /** Shared by all stores of the process. */
+  storeCacheBytes: number;
+  storeWriteBufferBytes: number;
   logLevel: string;
   /** Longest a client call may take inside, in milliseconds. */
   requestTimeoutMs: number;

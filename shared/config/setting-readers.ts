@@ -16,6 +16,8 @@ const OTHERWISE: Partial<Record<Field, readonly Role[]>> = {
   shutdownTimeoutMs: ROLES,
   recallTarget: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],
+  storeCacheBytes: ['embedded', 'node'],
+  storeWriteBufferBytes: ['embedded', 'node'],
   zone: ['node'],
   copyBytesPerSecond: ['node'],
 };

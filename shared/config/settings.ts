@@ -133,6 +133,14 @@ export const SETTINGS = {
     name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,
     meaning: 'Native threads that build indexes in the background',
   },
+  storeCacheBytes: {
+    name: 'STORE_CACHE_BYTES', kind: 'integer', fallback: 134_217_728, minimum: 0, maximum: 1_099_511_627_776,
+    meaning: 'Memory for pieces of record files that are read again, of all shards of the process together',
+  },
+  storeWriteBufferBytes: {
+    name: 'STORE_WRITE_BUFFER_BYTES', kind: 'integer', fallback: 268_435_456, minimum: 1_048_576, maximum: 1_099_511_627_776,
+    meaning: 'Memory for records that are in a log and not yet in a file, of all shards of the process together, about',
+  },
   logLevel: {
     name: 'LOG_LEVEL', kind: 'choice', fallback: 'info',
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],

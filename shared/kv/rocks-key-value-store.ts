@@ -3,8 +3,11 @@ import { QuiverError } from '../errors/quiver-error';
 import { diskTakesWrites } from './disk-room';
 import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
-import { ABSENT, type DatabaseHandle, storeBinding } from './store-binding';
+import { ABSENT, type DatabaseHandle, type Page, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
+
+/** Keys looked up in memory before a thread of the pool is asked: some microseconds each, where the way to a thread costs more than all. */
+const READ_AT_ONCE_MAX = 32;
 
 /**
  * A KeyValueStore on RocksDB, by an addon of our own (shared/kv/native; docs/decisions/0001-storage-binding.md says why).
@@ -54,7 +57,10 @@ export class RocksKeyValueStore implements KeyValueStore {
 
   async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
     if (keys.length === 0) return [];
-    const { bytes, lengths } = await this.call('read', (database) => this.binding.read(database, keys));
+    const { bytes, lengths } = await this.call('read', async (database) => {
+      const cached = keys.length <= READ_AT_ONCE_MAX ? this.binding.readCached(database, keys) : null;
+      return cached ?? this.binding.read(database, keys);
+    });
     const values: (Buffer | undefined)[] = [];
     let at = 0;
     for (const length of lengths) {
@@ -78,16 +84,22 @@ export class RocksKeyValueStore implements KeyValueStore {
     const database = this.enter();
     try {
       const cursor = this.binding.newCursor(database, range.from, range.to, range.reverse ?? false, range.values ?? true);
+      const next = (): Promise<Page> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
+      // The page after the one that is being used is read meanwhile.
+      let reading: Promise<Page> | null = next();
       try {
-        for (let ended = false; !ended && left > 0; ) {
-          const page = await this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES).catch((error: unknown) => {
+        while (reading !== null) {
+          const page: Page = await reading.catch((error: unknown) => {
             throw failed('read', error);
           });
-          ({ ended } = page);
           left -= page.lengths.length / 2;
+          reading = page.ended || left <= 0 ? null : next();
+          // Looked at when its turn comes.
+          reading?.catch(() => undefined);
           if (page.lengths.length > 0) yield entriesOf(page);
         }
       } finally {
+        await reading?.catch(() => undefined);
         await this.binding.free(cursor);
       }
     } finally {
@@ -225,7 +237,7 @@ function damaged(cause: unknown, folder?: string): QuiverError {
   return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
 }
 
-function entriesOf({ bytes, lengths }: { bytes: ArrayBuffer; lengths: Uint32Array }): KeyValueEntry[] {
+function entriesOf({ bytes, lengths }: Page): KeyValueEntry[] {
   const entries: KeyValueEntry[] = [];
   for (let i = 0, at = 0; i < lengths.length; i += 2) {
     const valueAt = at + lengths[i];

@@ -20,6 +20,13 @@ export interface CursorHandle {
   readonly [kind]: 'cursor';
 }
 
+/** Entries one behind the other, each key then value, with the lengths of both. `ended`: there are no more. */
+export interface Page {
+  bytes: ArrayBuffer;
+  lengths: Uint32Array;
+  ended: boolean;
+}
+
 /**
  * RocksDB as the addon has it (shared/kv/native/addon.cc): the same names, argument order and meaning. What answers with
  * a promise runs on libuv's pool. Failures are Errors with `code` IN_USE, DAMAGED (what is on the disk is not what was
@@ -37,6 +44,8 @@ export interface StoreBinding {
   removeRange(database: DatabaseHandle, from: Uint8Array, to: Uint8Array): Promise<void>;
   /** Values one behind the other, with the length of each; ABSENT for a key without one. */
   read(database: DatabaseHandle, keys: Uint8Array[]): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array }>;
+  /** The same at once, from memory alone; null when a file would have to be read. */
+  readCached(database: DatabaseHandle, keys: Uint8Array[]): { bytes: ArrayBuffer; lengths: Uint32Array } | null;
   sizeBytes(database: DatabaseHandle): Promise<number>;
   /** A number that RocksDB keeps about itself; 0 if it does not know the name. */
   property(database: DatabaseHandle, name: string): number;
@@ -46,8 +55,8 @@ export interface StoreBinding {
   verifyTable(database: DatabaseHandle, name: string): Promise<void>;
   /** Of the state at the time of the call. */
   newCursor(database: DatabaseHandle, from: Uint8Array, to: Uint8Array, reverse: boolean, values: boolean): CursorHandle;
-  /** Entries one behind the other, each key then value, with the lengths of both; cut at `bytes`. `ended`: there are no more. */
-  next(cursor: CursorHandle, count: number, bytes: number): Promise<{ bytes: ArrayBuffer; lengths: Uint32Array; ended: boolean }>;
+  /** The next entries, cut at `bytes`. */
+  next(cursor: CursorHandle, count: number, bytes: number): Promise<Page>;
   free(cursor: CursorHandle): Promise<void>;
 }
 

@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 /** A small seeded generator (mulberry32): the same seed gives the same run everywhere. Answers numbers in [0, 1). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
@@ -9,9 +11,13 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** The seed of this run: SEED from the environment, else a new one; printed so that a failure can be repeated. */
+/**
+ * The seed of this run: SEED from the environment, a new one for SEED=random, else the same at every run, of the title;
+ * printed so that a failure can be repeated.
+ */
 export function runSeed(title: string): number {
-  const seed = process.env.SEED === undefined ? Math.floor(Math.random() * 0xffffffff) : Number(process.env.SEED);
+  const { SEED } = process.env;
+  const seed = SEED === 'random' ? Math.floor(Math.random() * 0xffffffff) : SEED === undefined ? crc32(title) : Number(SEED);
   console.log(`${title}: SEED=${seed}`);
   return seed;
 }

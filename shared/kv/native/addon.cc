@@ -174,48 +174,64 @@ class RemoveRangeTask final : public DatabaseTask {
   std::string from_, to_;
 };
 
-/// Length of a key without a value.
+/// The length that stands for a key without a value.
 constexpr uint32_t kAbsent = UINT32_MAX;
 
-class ReadTask final : public DatabaseTask {
+/// Keys of a call, copied.
+class Keys {
  public:
-  ReadTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {
-    const std::vector<napi_value> elements = elements_of(env, arguments.at(1));
+  Keys(napi_env env, const Arguments& arguments, size_t argument) {
+    const std::vector<napi_value> elements = elements_of(env, arguments.at(argument));
     std::vector<size_t> ends;
     ends.reserve(elements.size());
     for (const napi_value element : elements) {
       const auto key = arguments.bytes_of(element);
-      key_bytes_.append(key.data, key.size);
-      ends.push_back(key_bytes_.size());
+      bytes_.append(key.data, key.size);
+      ends.push_back(bytes_.size());
     }
     size_t from = 0;
-    keys_.reserve(ends.size());
+    slices_.reserve(ends.size());
     for (const size_t end : ends) {
-      keys_.emplace_back(key_bytes_.data() + from, end - from);
+      slices_.emplace_back(bytes_.data() + from, end - from);
       from = end;
     }
   }
+  Keys(const Keys&) = delete;
+  const std::vector<rocksdb::Slice>& slices() const { return slices_; }
+
+ private:
+  std::string bytes_;
+  std::vector<rocksdb::Slice> slices_;
+};
+
+/// Lays values one behind the other.
+void pack(const Database::Values& from, Bytes& bytes, std::vector<uint32_t>& lengths) {
+  size_t size = 0;
+  lengths.reserve(from.values.size());
+  for (size_t i = 0; i < from.values.size(); i++) {
+    lengths.push_back(from.found[i] ? uint32_t(from.values[i].size()) : kAbsent);
+    if (from.found[i]) size += from.values[i].size();
+  }
+  char* to = bytes.reserve(size);
+  for (size_t i = 0; i < from.values.size(); i++) {
+    if (!from.found[i]) continue;
+    std::memcpy(to, from.values[i].data(), from.values[i].size());
+    to += from.values[i].size();
+  }
+}
+
+class ReadTask final : public DatabaseTask {
+ public:
+  ReadTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), keys_(env, arguments, 1) {}
   void run() override {
-    std::vector<rocksdb::PinnableSlice> values;
-    std::vector<bool> found;
-    database_->read(keys_, values, found);
-    size_t size = 0;
-    for (size_t i = 0; i < values.size(); i++) {
-      lengths_.push_back(found[i] ? uint32_t(values[i].size()) : kAbsent);
-      if (found[i]) size += values[i].size();
-    }
-    char* to = bytes_.reserve(size);
-    for (size_t i = 0; i < values.size(); i++) {
-      if (!found[i]) continue;
-      std::memcpy(to, values[i].data(), values[i].size());
-      to += values[i].size();
-    }
+    Database::Values values;
+    database_->read(keys_.slices(), values);
+    pack(values, bytes_, lengths_);
   }
   napi_value finish(napi_env env) override { return bytes_and_lengths(env, bytes_, lengths_); }
 
  private:
-  std::string key_bytes_;
-  std::vector<rocksdb::Slice> keys_;
+  const Keys keys_;
   Bytes bytes_;
   std::vector<uint32_t> lengths_;
 };
@@ -313,6 +329,20 @@ napi_value property(napi_env env, const Arguments& arguments) {
   return number(env, double(handled<Database>(env, arguments.at(0))->property(arguments.text(1))));
 }
 
+napi_value read_cached(napi_env env, const Arguments& arguments) {
+  const Keys keys(env, arguments, 1);
+  Database::Values values;
+  if (!handled<Database>(env, arguments.at(0))->read_cached(keys.slices(), values)) {
+    napi_value null = nullptr;
+    napi_get_null(env, &null);
+    return null;
+  }
+  Bytes bytes;
+  std::vector<uint32_t> lengths;
+  pack(values, bytes, lengths);
+  return bytes_and_lengths(env, bytes, lengths);
+}
+
 napi_value new_cursor(napi_env env, const Arguments& arguments) {
   const auto from = arguments.bytes(1), to = arguments.bytes(2);
   Cursor::Range range{{from.data, from.size}, {to.data, to.size}, arguments.flag(3), arguments.flag(4)};
@@ -343,6 +373,7 @@ NAPI_MODULE_INIT() {
       function<pooled<WriteTask>>("write"),
       function<pooled<RemoveRangeTask>>("removeRange"),
       function<pooled<ReadTask>>("read"),
+      function<read_cached>("readCached"),
       function<pooled<SizeTask>>("sizeBytes"),
       function<property>("property"),
       function<pooled<TablesTask>>("tables"),

@@ -139,17 +139,27 @@ void Database::remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to
   require(held.db.DeleteRange(rocksdb::WriteOptions(), held.db.DefaultColumnFamily(), from, to));
 }
 
-void Database::read(const std::vector<rocksdb::Slice>& keys, std::vector<rocksdb::PinnableSlice>& values, std::vector<bool>& found) {
+bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, Values& values) {
   const Held held = hold();
-  values.resize(keys.size());
-  found.assign(keys.size(), false);
+  rocksdb::ReadOptions options;
+  options.read_tier = tier;
+  values.values.resize(keys.size());
+  values.found.assign(keys.size(), false);
   std::vector<rocksdb::Status> statuses(keys.size());
-  held.db.MultiGet(rocksdb::ReadOptions(), held.db.DefaultColumnFamily(), keys.size(), keys.data(), values.data(), statuses.data());
+  held.db.MultiGet(options, held.db.DefaultColumnFamily(), keys.size(), keys.data(), values.values.data(), statuses.data());
   for (size_t i = 0; i < keys.size(); i++) {
     if (statuses[i].IsNotFound()) continue;
+    if (statuses[i].IsIncomplete()) return false;
     require(statuses[i]);
-    found[i] = true;
+    values.found[i] = true;
   }
+  return true;
+}
+
+void Database::read(const std::vector<rocksdb::Slice>& keys, Values& values) { read_from(rocksdb::kReadAllTier, keys, values); }
+
+bool Database::read_cached(const std::vector<rocksdb::Slice>& keys, Values& values) {
+  return read_from(rocksdb::kBlockCacheTier, keys, values);
 }
 
 uint64_t Database::size_bytes() {

@@ -58,8 +58,15 @@ class Database : public std::enable_shared_from_this<Database> {
   void write(rocksdb::WriteBatch& batch, bool sync);
   /// Removes every key from `from` up to `to` (not itself). Throws StorageError.
   void remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to);
-  /// Values in the order of `keys`; `found[i]` says whether there is one. Throws DamagedError, StorageError.
-  void read(const std::vector<rocksdb::Slice>& keys, std::vector<rocksdb::PinnableSlice>& values, std::vector<bool>& found);
+  struct Values {
+    std::vector<rocksdb::PinnableSlice> values;
+    /// Whether there is a value, for each key.
+    std::vector<bool> found;
+  };
+  /// Values in the order of `keys`. Throws DamagedError, StorageError.
+  void read(const std::vector<rocksdb::Slice>& keys, Values& values);
+  /// The same from memory alone; false, and `values` of no use, when a file would have to be read.
+  bool read_cached(const std::vector<rocksdb::Slice>& keys, Values& values);
   /// Approximate bytes of all files that hold keys.
   uint64_t size_bytes();
   /// A number that RocksDB keeps about itself; 0 if it does not know the name.
@@ -84,6 +91,8 @@ class Database : public std::enable_shared_from_this<Database> {
   };
   Held hold();
 
+  /// False when a key would need more than `tier` allows.
+  bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, Values& values);
   void refuse_lost_changes(const rocksdb::Options& options, uint64_t synced);
 
   const std::string folder_;

@@ -1,0 +1,76 @@
+import { shardKey } from '../../shared/cluster/members';
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import type { ReplicatedShard } from './replicated-shard';
+import type { ShardStores } from './shard-stores';
+
+export interface ReplicaOpeningOptions {
+  nodeId: string;
+  stores: ShardStores;
+  /** `store`: the id of the store that the data are. */
+  open: (spec: ShardSpec, epoch: number, store: string) => Promise<ReplicatedShard>;
+  /** A shard's store has another id than before: others have to be told. */
+  onRenewed: () => void;
+  log: Logger;
+}
+
+/**
+ * Opens replicas, and begins one anew, empty and as another store, when its data are gone or can't be believed: the
+ * shard's primary then takes it for a new replica and sends a copy. That is done only while another replica is in sync;
+ * the last one stays as it is and closed, for an operator to look at.
+ */
+export class ReplicaOpening {
+  /** Shards whose data turned out to be damaged while they were open. */
+  private readonly condemned = new Set<string>();
+
+  constructor(private readonly options: ReplicaOpeningOptions) {}
+
+  /** `assignment`: as last known, null when it is not. Errors: storage_failed, storage_damaged. */
+  async open(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
+    const { stores } = this.options;
+    const store = stores.idOf(spec);
+    const wasHeld = assignment !== null && assignment.epoch > 1 && [...assignment.inSync, ...assignment.eligible].some((one) => one.node === this.options.nodeId && one.store === store);
+    if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
+    else if (this.condemned.has(shardKey(spec)) && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
+    try {
+      return await this.attempt(spec, assignment);
+    } catch (error) {
+      if (!isDamage(error) || !this.isHeldElsewhere(assignment)) throw error;
+      this.options.log.error({ error, ...spec }, 'the data of a replica are damaged');
+      await this.renew(spec, assignment, 'the data of a replica are damaged');
+      return this.attempt(spec, assignment);
+    }
+  }
+
+  /** The data of a shard, open until now, can't be believed any more: its next opening begins anew. */
+  condemn(id: ShardId): void {
+    this.condemned.add(shardKey(id));
+  }
+
+  /** Whether another replica has every acknowledged write. */
+  isHeldElsewhere(assignment: ShardAssignment | null): boolean {
+    return assignment?.inSync.some(({ node }) => node !== this.options.nodeId) ?? false;
+  }
+
+  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
+    const { open, stores } = this.options;
+    const opened = await open(spec, assignment?.epoch ?? 0, stores.idOf(spec));
+    await stores.opened(spec);
+    return opened;
+  }
+
+  private async renew(spec: ShardSpec, assignment: ShardAssignment | null, why: string): Promise<void> {
+    const { stores, onRenewed, log } = this.options;
+    await stores.renew(spec);
+    this.condemned.delete(shardKey(spec));
+    onRenewed();
+    const then = this.isHeldElsewhere(assignment) ? 'a copy is fetched' : 'no other replica holds them';
+    log.error({ ...spec, store: stores.idOf(spec) }, `${why}; it begins anew as another store, and ${then}`);
+  }
+}
+
+export function isDamage(error: unknown): boolean {
+  return isQuiverError(error) && error.kind === 'storage_damaged';
+}
