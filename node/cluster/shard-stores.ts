@@ -53,7 +53,7 @@ export class ShardStores {
     if (!wasHeld && !this.ids.has(shardKey(id))) return false;
     // A copy that was being installed when the process ended has put the data aside; opening puts them back.
     const places = [this.pathOf(id), `${this.pathOf(id)}.outgoing`];
-    const found = await Promise.all(places.map((place) => access(join(place, 'records')).then(() => true, () => false)));
+    const found = await Promise.all(places.map((place) => isThere(join(place, 'records'))));
     return !found.includes(true);
   }
 
@@ -69,10 +69,10 @@ export class ShardStores {
   async renew(id: ShardId): Promise<void> {
     const data = this.pathOf(id);
     await makeStableFolder(dirname(data));
-    await rm(retiredFolder(data), { recursive: true, force: true });
-    await rename(data, retiredFolder(data)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
+    if (await isThere(data)) {
+      await rm(retiredFolder(data), { recursive: true, force: true });
+      await rename(data, retiredFolder(data));
+    }
     await syncFolder(dirname(data));
     // Last: after a crash before it the data are missing beside the old id, and this is done again.
     await this.note(id, randomUUID());
@@ -105,6 +105,10 @@ export class ShardStores {
   private pathOf({ collectionUid, shard }: ShardId): string {
     return join(this.folder, 'shards', collectionUid, String(shard));
   }
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(() => true, () => false);
 }
 
 function retiredFolder(data: string): string {

@@ -8,7 +8,7 @@ export interface StoreBudgetSizes {
 }
 
 /** What a store on its own may take: a test's, or a tool's. */
-const ALONE: StoreBudgetSizes = { cacheBytes: 8 * 1024 * 1024, writeBufferBytes: 64 * 1024 * 1024 };
+const ALONE: StoreBudgetSizes = { cacheBytes: 32 * 1024 * 1024, writeBufferBytes: 64 * 1024 * 1024 };
 
 /** Memory that all stores of a process share, so that many of them cost no more than one. */
 export class StoreBudget {

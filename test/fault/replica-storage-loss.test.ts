@@ -30,6 +30,8 @@ async function append(from: number, to: number): Promise<void> {
 
 async function reopenAfter(damage: () => void | Promise<void>): Promise<string | undefined> {
   await replica.close('crashed');
+  // The store's own mark would tell of most of it first (test/fault/store-damage); here it is as if that were lost, too.
+  rmSync(join(folder, 'records', 'SYNCED'));
   await damage();
   await replica.open();
   return replica.storage.state.lossy;

@@ -1,6 +1,5 @@
 import { decidePromotion } from '../../shared/cluster/promotion';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
-import type { QuiverError } from '../../shared/errors/quiver-error';
 import { silentLogger } from '../../shared/logs/logger';
 import { systemClock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
@@ -60,7 +59,7 @@ class Group {
           this.copies.push(`${node} to ${to}`);
           return new Promise(() => undefined);
         },
-        onFailed: (error) => void this.failures.push(`${node}: ${(error as QuiverError).kind}`),
+        onFailed: (error) => void this.failures.push(`${node}: ${error.message}`),
       },
     });
     this.replicas.set(node, replica);
@@ -202,7 +201,7 @@ test('a storage that fails takes the replica out and its writes are unknown, not
   await group.write('one');
   (group.storages.get('a') as MemoryReplicaStorage).failure = new Error('disk');
   await expect(group.write('two')).rejects.toMatchObject({ kind: 'commit_unknown' });
-  expect(group.failures).toEqual(['a: storage_failed']);
+  expect(group.failures).toEqual(['a: disk']);
 });
 
 test('a copy that is on its way to a node is not begun again by a new epoch', async () => {

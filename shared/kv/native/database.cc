@@ -1,6 +1,5 @@
 #include "database.h"
 
-#include <rocksdb/filter_policy.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
 
@@ -17,7 +16,6 @@ constexpr size_t kArenaBlockBytes = 64u << 10;
 constexpr size_t kFileBytes = 64u << 20;
 /// Open table files of one database: 100 of 64 MiB are seldom all in use, and descriptors are for connections too.
 constexpr int kOpenFilesMax = 100;
-constexpr int kFilterBitsPerKey = 10;
 /// Read ahead of a run over many keys, and of a check of a whole table.
 constexpr size_t kReadAheadBytes = 256u << 10;
 constexpr const char* kMarkName = "/SYNCED";
@@ -35,13 +33,15 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   options.target_file_size_base = kFileBytes;
   options.max_open_files = kOpenFilesMax;
   options.compression = rocksdb::kSnappyCompression;
+  // A log would take the room of a whole write buffer on the disk from its first record on, for each database.
+  options.allow_fallocate = false;
   options.info_log = log;
   // Threads and memory for statistics that nobody reads.
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
+  // No filters: what is asked for by its key is there, nearly always, and a filter only adds a look-up.
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = budget.cache;
-  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kFilterBitsPerKey));
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return options;
 }
