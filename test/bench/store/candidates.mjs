@@ -3,17 +3,17 @@ import { fileURLToPath } from 'node:url';
 
 const OWN_DIST = fileURLToPath(new URL('../../../dist', import.meta.url));
 
-/** Today's binding: what all ratios are to. */
-export const BASELINE = 'rocksdb';
+/** The binding that the product began with: its folders are what the others have to open. */
+const FORMER = 'rocksdb';
 
 /**
  * Every store by name: the file of its adapter and what that is opened with. `replays` names whose log it is given to
- * replay: RocksDB's bindings that of today's binding, as in an upgrade.
+ * replay: RocksDB's bindings that of the former one, as in an upgrade.
  */
 const PEERS = {
-  rocksdb: { adapter: 'rocksdb-5', replays: BASELINE },
-  nxtedition: { adapter: 'nxtedition', replays: BASELINE },
-  'rocksdb-native': { adapter: 'rocksdb-native', replays: BASELINE },
+  rocksdb: { adapter: 'rocksdb-5', replays: FORMER },
+  nxtedition: { adapter: 'nxtedition', replays: FORMER },
+  'rocksdb-native': { adapter: 'rocksdb-native', replays: FORMER },
   'classic-level': { adapter: 'classic-level', replays: 'classic-level' },
   lmdb: { adapter: 'lmdb', replays: null },
 };
@@ -26,7 +26,7 @@ export function candidatesFrom(names) {
   return names.map((word) => {
     const [name, checkout] = word.split('=');
     if (checkout !== undefined || name === 'quiver') {
-      return { name, adapter: 'quiver', replays: BASELINE, options: { dist: checkout === undefined ? OWN_DIST : resolve(checkout, 'dist') } };
+      return { name, adapter: 'quiver', replays: FORMER, options: { dist: checkout === undefined ? OWN_DIST : resolve(checkout, 'dist') } };
     }
     if (!(name in PEERS)) throw new Error(`no store ${name}: there are ${Object.keys(PEERS).join(', ')}, quiver and NAME=CHECKOUT`);
     return { name, options: {}, ...PEERS[name] };

@@ -30,22 +30,36 @@ export async function prepare({ open, folder, rows }) {
   return { loadMs };
 }
 
-/** Synced batches: each of `writers` writes its next one when its last is durable. `loopBusy` is the share of the time that JavaScript's thread was held. */
-export async function writes({ writers, batch, bytes, ms }) {
-  let batches = 0;
-  const before = performance.eventLoopUtilization();
+/**
+ * What `work`, which answers how many operations it did, came to: operations a second, the share of the time that
+ * JavaScript's thread was held, and the processor time of one operation over all threads of the process, which other load
+ * on the machine changes little.
+ */
+async function timed(work) {
+  const loop = performance.eventLoopUtilization();
+  const processor = process.cpuUsage();
   const startedAt = performance.now();
-  const writer = async () => {
-    while (performance.now() - startedAt < ms) {
-      const first = nextRow;
-      nextRow = (nextRow + batch) % WRITTEN_ROWS;
-      await writing.write(recordsFrom(first, batch, bytes));
-      batches += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: writers }, writer));
+  const count = await work(startedAt);
   const seconds = (performance.now() - startedAt) / 1000;
-  return { perSecond: batches / seconds, loopBusy: performance.eventLoopUtilization(before).utilization };
+  const { user, system } = process.cpuUsage(processor);
+  return { perSecond: count / seconds, loopBusy: performance.eventLoopUtilization(loop).utilization, processorUs: (user + system) / count };
+}
+
+/** Synced batches: each of `writers` writes its next one when its last is durable. */
+export function writes({ writers, batch, bytes, ms }) {
+  return timed(async (startedAt) => {
+    let batches = 0;
+    const writer = async () => {
+      while (performance.now() - startedAt < ms) {
+        const first = nextRow;
+        nextRow = (nextRow + batch) % WRITTEN_ROWS;
+        await writing.write(recordsFrom(first, batch, bytes));
+        batches += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: writers }, writer));
+    return batches;
+  });
 }
 
 /** Calls of `keys` random keys each, by `callers` at once. The first call's values are compared with what was written. */
@@ -56,30 +70,28 @@ export async function reads({ keys, callers, ms }) {
   const found = await reading.getMany(checked.map(keyOf));
   const wrong = checked.map((row, i) => differenceOf(row, found[i])).find((difference) => difference !== null);
   if (wrong !== undefined) throw new Error(wrong);
-  let calls = 0;
-  const before = performance.eventLoopUtilization();
-  const startedAt = performance.now();
-  const caller = async () => {
-    while (performance.now() - startedAt < ms) {
-      await reading.getMany(pick().map(keyOf));
-      calls += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: callers }, caller));
-  const seconds = (performance.now() - startedAt) / 1000;
-  return { perSecond: calls / seconds, loopBusy: performance.eventLoopUtilization(before).utilization };
+  return timed(async (startedAt) => {
+    let calls = 0;
+    const caller = async () => {
+      while (performance.now() - startedAt < ms) {
+        await reading.getMany(pick().map(keyOf));
+        calls += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: callers }, caller));
+    return calls;
+  });
 }
 
 /** Everything, with its values, in order. */
 export async function iterate() {
-  const before = performance.eventLoopUtilization();
-  const startedAt = performance.now();
-  let count = 0;
-  for await (const page of reading.scan()) {
-    if (rowOf(page[0].key) !== count) throw new Error(`record ${rowOf(page[0].key)} where ${count} was due`);
-    count += page.length;
-  }
-  if (count !== rowCount) throw new Error(`${count} of ${rowCount} records`);
-  const seconds = (performance.now() - startedAt) / 1000;
-  return { perSecond: count / seconds, loopBusy: performance.eventLoopUtilization(before).utilization };
+  return timed(async () => {
+    let count = 0;
+    for await (const page of reading.scan()) {
+      if (rowOf(page[0].key) !== count) throw new Error(`record ${rowOf(page[0].key)} where ${count} was due`);
+      count += page.length;
+    }
+    if (count !== rowCount) throw new Error(`${count} of ${rowCount} records`);
+    return count;
+  });
 }

@@ -15,4 +15,6 @@ process.on('message', async ({ command, words }) => {
     process.send({ error: error.cause === undefined ? error.message : `${error.message} (${error.cause.message ?? error.cause})` });
   }
 });
+// A benchmark that was stopped leaves no process behind.
+process.on('disconnect', () => process.exit());
 process.send({ result: 'ready' });

@@ -1,4 +1,3 @@
-import { BASELINE } from './candidates.mjs';
 import { SPEEDS } from './turns.mjs';
 
 const MIB = 1024 * 1024;
@@ -12,26 +11,30 @@ export function spreadOf(figures) {
   return { middle, least: sorted[0], most: sorted.at(-1) };
 }
 
-/** Speeds as a table: the median, then the ratio to the baseline in the same round, and how far it went. */
+/** Speeds as tables: the median, then the ratio to the first store that works, in the same round, and how far that went. */
 export function formatSpeeds(speeds) {
-  const baseline = speeds.find(({ name, failed }) => name === BASELINE && failed === null);
-  const cell = (run, measure) => {
-    const own = run.figures[measure]?.map(({ perSecond }) => perSecond);
+  const baseline = speeds.find(({ failed }) => failed === null);
+  const cell = (run, measure, pick) => {
+    const own = run.figures[measure]?.map(pick);
     if (own === undefined) return run.failed ?? '';
     const shown = grouped(spreadOf(own).middle);
     const others = baseline?.figures[measure];
     if (others === undefined || run === baseline) return shown;
-    const { middle, least, most } = spreadOf(own.slice(0, others.length).map((figure, round) => figure / others[round].perSecond));
+    const { middle, least, most } = spreadOf(own.slice(0, others.length).map((figure, round) => figure / pick(others[round])));
     return `${shown} (${short(middle)} ×, ${short(least)}–${short(most)})`;
   };
   const busy = (run, measure) => {
     const shares = run.figures[measure]?.map(({ loopBusy }) => loopBusy);
     return shares === undefined ? '' : `${Math.round(spreadOf(shares).middle * 100)} %`;
   };
+  const whole = (show) => table(['measure', ...speeds.map(({ name }) => name)], SPEEDS.map(({ name }) => [name, ...speeds.map((run) => show(run, name))]));
   return [
-    table(['measure', ...speeds.map(({ name }) => name)], SPEEDS.map(({ name }) => [name, ...speeds.map((run) => cell(run, name))])),
-    'How much of that time JavaScript\'s thread was held:',
-    table(['measure', ...speeds.map(({ name }) => name)], SPEEDS.map(({ name }) => [name, ...speeds.map((run) => busy(run, name))])),
+    `Ratios are to ${baseline?.name ?? 'nothing'}. Operations a second:`,
+    whole((run, measure) => cell(run, measure, ({ perSecond }) => perSecond)),
+    'Processor time of one operation, µs, over all threads:',
+    whole((run, measure) => cell(run, measure, ({ processorUs }) => processorUs)),
+    'How much of the time JavaScript\'s thread was held:',
+    whole(busy),
   ].join('\n');
 }
 
@@ -42,7 +45,8 @@ export function formatStates(states, databases) {
     [`${databases} databases: memory`, (run) => middleOf(run.many, ({ bytes }) => bytes, ({ middle }) => `${Math.round(middle / MIB)} MiB`)],
     [`${databases} databases: open files`, (run) => middleOf(run.many, ({ files }) => files, ({ middle }) => grouped(middle))],
     [`${databases} databases: to open and write a batch to each`, (run) => middleOf(run.many, ({ ms }) => ms, ({ middle }) => `${(middle / 1000).toFixed(1)} s`)],
-    ['opened with 50 MB of log', (run) => middleOf(run.opened, (ms) => ms, ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`)],
+    ['opened with 50 MB of log of npm rocksdb (its own, of another engine)', (run) => middleOf(run.opened, (ms) => ms, ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`)],
+    ['opened with 25 MB of its own log', (run) => middleOf(run.openedOwn, (ms) => ms, ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`)],
     ['a bit of the log flipped', (run) => of(run.logBit, fate)],
     ['the log cut', (run) => of(run.logTail, fate)],
     ['a bit of a table flipped', (run) => of(run.tableBit, fate)],

@@ -4,17 +4,17 @@ import { StoreProcess } from './store-process.mjs';
 
 /** What is timed: the command of a candidate's process and its words. */
 export const SPEEDS = [
-  { name: 'batches/s: 1 × 200 B, 1 writer', command: 'writes', words: { writers: 1, batch: 1, bytes: 200 } },
-  { name: 'batches/s: 1 × 200 B, 32 writers', command: 'writes', words: { writers: 32, batch: 1, bytes: 200 } },
-  { name: 'batches/s: 1,000 × 3.3 KB, 1 writer', command: 'writes', words: { writers: 1, batch: 1000, bytes: 3300 } },
-  { name: 'batches/s: 1,000 × 3.3 KB, 32 writers', command: 'writes', words: { writers: 32, batch: 1000, bytes: 3300 } },
-  { name: 'get/s, 1 caller', command: 'reads', words: { keys: 1, callers: 1 } },
-  { name: 'get/s, 8 callers', command: 'reads', words: { keys: 1, callers: 8 } },
-  { name: 'get of 10/s, 1 caller', command: 'reads', words: { keys: 10, callers: 1 } },
-  { name: 'get of 10/s, 8 callers', command: 'reads', words: { keys: 10, callers: 8 } },
-  { name: 'get of 256/s, 1 caller', command: 'reads', words: { keys: 256, callers: 1 } },
-  { name: 'get of 256/s, 8 callers', command: 'reads', words: { keys: 256, callers: 8 } },
-  { name: 'iterated records/s', command: 'iterate', words: {} },
+  { name: 'batches: 1 × 200 B, 1 writer', command: 'writes', words: { writers: 1, batch: 1, bytes: 200 } },
+  { name: 'batches: 1 × 200 B, 32 writers', command: 'writes', words: { writers: 32, batch: 1, bytes: 200 } },
+  { name: 'batches: 1,000 × 3.3 KB, 1 writer', command: 'writes', words: { writers: 1, batch: 1000, bytes: 3300 } },
+  { name: 'batches: 1,000 × 3.3 KB, 32 writers', command: 'writes', words: { writers: 32, batch: 1000, bytes: 3300 } },
+  { name: 'get, 1 caller', command: 'reads', words: { keys: 1, callers: 1 } },
+  { name: 'get, 8 callers', command: 'reads', words: { keys: 1, callers: 8 } },
+  { name: 'get of 10, 1 caller', command: 'reads', words: { keys: 10, callers: 1 } },
+  { name: 'get of 10, 8 callers', command: 'reads', words: { keys: 10, callers: 8 } },
+  { name: 'get of 256, 1 caller', command: 'reads', words: { keys: 256, callers: 1 } },
+  { name: 'get of 256, 8 callers', command: 'reads', words: { keys: 256, callers: 8 } },
+  { name: 'iterated records', command: 'iterate', words: {} },
 ];
 
 /**
