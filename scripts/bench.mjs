@@ -8,11 +8,12 @@ import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
 const FOLDER = join(ROOT, 'test', 'bench');
 const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 
-/** Benchmarks with a name of their own: module and function. */
+/** Benchmarks with a name of their own: module, function, and whether they need the packages of test/bench. */
 const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
+  store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 
 await setUpOrExit();
@@ -20,7 +21,8 @@ const words = process.argv.slice(2);
 try {
   const own = BENCHES[words[0]];
   if (own !== undefined) {
-    const [module, name] = own;
+    const [module, name, needs] = own;
+    if (needs?.packages) installBenchPackages();
     await (await import(module))[name](words.slice(1));
   } else {
     await benchVectors(words);
@@ -31,7 +33,10 @@ try {
 }
 
 async function benchVectors(words) {
-  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?)$/.test(word))) installBenchPackages();
+  if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?)$/.test(word))) {
+    installBenchPackages();
+    buildHnswlib();
+  }
   const { bench } = await import('../test/bench/bench.mjs');
   await bench(words);
 }
@@ -41,11 +46,14 @@ function installBenchPackages() {
   if (isStamped(STAMP, lock)) return;
   console.log('bench: installing the packages of test/bench');
   runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], FOLDER);
-  if (!loads('hnswlib-node')) {
-    console.log('bench: building hnswlib-node');
-    runNpm(['rebuild', 'hnswlib-node', '--foreground-scripts', '--ignore-scripts=false'], FOLDER);
-  }
   writeFileSync(STAMP, lock);
+}
+
+/** The one peer that brings no binary. */
+function buildHnswlib() {
+  if (loads('hnswlib-node')) return;
+  console.log('bench: building hnswlib-node');
+  runNpm(['rebuild', 'hnswlib-node', '--foreground-scripts', '--ignore-scripts=false'], FOLDER);
 }
 
 function loads(name) {
