@@ -4,13 +4,12 @@
 #   docker build --tag quiver .
 #
 # Both base images are of one Debian release: the addons use the shared libraries of the one they are built on.
-ARG NODE_IMAGE=docker.io/library/node:20.20.2-bookworm-slim
+ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 ARG DEBIAN_IMAGE=docker.io/library/debian:bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
-# make and python3 build RocksDB from the sources in its package, where that brings no binary (arm64).
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends g++ make python3 libfaiss-dev libopenblas-dev liblapack-dev \
+    && apt-get install --yes --no-install-recommends g++ libfaiss-dev libopenblas-dev liblapack-dev librocksdb-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/quiver
 # The packages come before the sources, so that a change of the sources leaves them in the build's cache.
@@ -26,9 +25,9 @@ RUN node scripts/setup.mjs
 RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image
 
 FROM ${DEBIAN_IMAGE}
-# FAISS is inside the addon; OpenBLAS and OpenMP are what it needs besides the C++ library.
+# FAISS is inside its addon; OpenBLAS and OpenMP are what it needs besides the C++ library. The other needs RocksDB.
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates libgomp1 libopenblas0-pthread libstdc++6 tini \
+    && apt-get install --yes --no-install-recommends ca-certificates libgomp1 libopenblas0-pthread librocksdb7.8 libstdc++6 tini \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 quiver \
     && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin quiver \

@@ -12,12 +12,8 @@ const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.
 
 /** What packages bring for building and for other platforms, hundreds of megabytes. */
 function ballastOf(modules) {
-  const rocksdb = join(modules, 'rocksdb');
   const runtimes = join(modules, 'onnxruntime-node', 'bin');
   return [
-    join(rocksdb, 'deps'),
-    join(rocksdb, 'build', 'Release', 'obj.target'),
-    ...othersIn(join(rocksdb, 'prebuilds'), `${process.platform}-${process.arch}`),
     ...readdirSync(runtimes).flatMap((version) => [
       ...othersIn(join(runtimes, version), process.platform),
       ...othersIn(join(runtimes, version, process.platform), process.arch),

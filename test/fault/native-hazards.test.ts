@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nativeBinding } from '../../node/vector/native-binding';
+import { tellStory } from '../support/hazard-story';
 import { runSeed } from '../support/random';
 
 /** What may not take the process down. Each story runs in a process of its own: a crash fails the story alone. */
 
 const ADDON = join(__dirname, '../../node/native/build/vectors.node');
-const DEADLINE_MS = 40_000;
 
 /** What every story starts with: the addon, a folder, and an index of `rows` random vectors. */
 const PROLOGUE = `
@@ -41,23 +40,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs a story to its end; it has to exit with 0 by itself. */
-async function tell(story: string, flags: string[] = [], before = ''): Promise<void> {
-  const code = `${PROLOGUE}\n(async () => {${story}})().catch((error) => { console.error(error); process.exit(3); });`;
-  const child = spawn('sh', ['-c', `${before}exec "$0" "$@"`, process.execPath, ...flags, '-e', code], {
-    env: { ...process.env, FOLDER: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  child.stdout.on('data', (data: Buffer) => (output += data.toString()));
-  child.stderr.on('data', (data: Buffer) => (output += data.toString()));
-  const timer = setTimeout(() => child.kill('SIGKILL'), DEADLINE_MS);
-  const end = await new Promise<string>((resolve) => {
-    child.on('close', (code, signal) => resolve(`exit ${code ?? ''}${signal ?? ''}`));
-  });
-  clearTimeout(timer);
-  if (end !== 'exit 0') throw new Error(`${end}: ${output}`);
-}
+const tell = (story: string, flags: string[] = [], before = ''): Promise<void> => tellStory(`${PROLOGUE}\n(async () => {${story}})()`, { folder, flags, before });
 
 test('close while searches run: each is answered or fails as closed', async () => {
   await tell(`

@@ -75,13 +75,13 @@ if (missing.length > 0) {
       expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
-        './coordinator/native/build/body-scanner.node', './node/native/build/vectors.node', './package.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs',
+        './coordinator/native/build/body-scanner.node', './node/native/build/vectors.node', './package.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './shared/kv/native/build/store.node',
       ]);
-      expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|deps\/rocksdb|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
+      expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
 
     test('loads the native code of its packages, the model runtime included', () => {
-      const names = ['rocksdb', 'onnxruntime-node', '@huggingface/transformers'];
+      const names = ['onnxruntime-node', '@huggingface/transformers', './shared/kv/native/build/store.node'];
       expect(containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node')).toEqual({ code: 0, output: '' });
     });
 

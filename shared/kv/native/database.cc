@@ -18,6 +18,8 @@ constexpr size_t kFileBytes = 64u << 20;
 constexpr int kOpenFilesMax = 100;
 /// Read ahead of a run over many keys, and of a check of a whole table.
 constexpr size_t kReadAheadBytes = 256u << 10;
+/// Values of a read that are kept for the next.
+constexpr size_t kCachedKeysMax = 32;
 constexpr const char* kMarkName = "/SYNCED";
 
 rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog>& log) {
@@ -143,6 +145,8 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
   const Held held = hold();
   rocksdb::ReadOptions options;
   options.read_tier = tier;
+  // Who asks for many goes through them all and does not come back: keeping them costs as much as reading them.
+  options.fill_cache = keys.size() <= kCachedKeysMax;
   values.values.resize(keys.size());
   values.found.assign(keys.size(), false);
   std::vector<rocksdb::Status> statuses(keys.size());
