@@ -35,6 +35,9 @@ export interface Config {
   /** Defaults for new collections. */
   defaultShards: number;
   defaultReplicas: number;
+  /** Most collections, and shards of one process; 0: as many as the machine allows. */
+  collectionsMax: number;
+  shardsMax: number;
   /** Native threads that build graphs in the background. */
   indexThreads: number;
   logLevel: string;

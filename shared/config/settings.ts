@@ -129,6 +129,14 @@ export const SETTINGS = {
     name: 'DEFAULT_REPLICAS', kind: 'integer', fallback: 1, minimum: 1, maximum: 5,
     meaning: 'Replicas of a new collection that names none',
   },
+  collectionsMax: {
+    name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
+    meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000',
+  },
+  shardsMax: {
+    name: 'MAX_SHARDS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
+    meaning: 'Most shards of this process, in a cluster replicas of shards on this node; 0: by the open files that are allowed and the memory',
+  },
   indexThreads: {
     name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,
     meaning: 'Native threads that build indexes in the background',

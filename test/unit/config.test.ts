@@ -40,6 +40,8 @@ describe('configuration', () => {
       recallTarget: 0.99,
       defaultShards: 1,
       defaultReplicas: 1,
+      collectionsMax: 0,
+      shardsMax: 0,
       indexThreads: 3,
       logLevel: 'info',
       requestTimeoutMs: 60_000,
@@ -56,7 +58,7 @@ describe('configuration', () => {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
       bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
-      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
+      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
