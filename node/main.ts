@@ -65,7 +65,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const clock = systemClock;
   const nodeId = config.memberId;
   const machine = readMachineLimits();
-  const capacity = capacityOf(config, machine);
+  const capacity = capacityOf({ collectionsMax: 0, shardsMax: config.shardsMax }, machine);
   let readiness: Readiness = { ready: false, reason: 'recovering' };
   const metrics = new ProcessMetrics({
     identity: { role: 'node', member: nodeId, version: programVersion() },

@@ -50,7 +50,7 @@ export class Shard {
   private constructor(
     readonly spec: ShardSpec,
     private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard },
-    surroundings: ShardSurroundings,
+    private readonly surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
     const { indexes, counters } = recovered;
@@ -69,10 +69,7 @@ export class Shard {
       slots,
       counters,
       onChanges: (count) => this.checkpointer.noteChanges(count),
-      onDiverged: (error) => {
-        this.diverged = true;
-        surroundings.onDiverged(error);
-      },
+      onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
@@ -92,6 +89,7 @@ export class Shard {
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
+    let shard: Shard | null = null;
     try {
       await claimRecords(records, folder, spec);
       recovered = await recoverShard({
@@ -107,10 +105,13 @@ export class Shard {
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),
+          // Before the shard is there nobody has been answered; whoever asks it first meets the damage again.
+          onDamaged: (error) => shard?.diverge(error),
         },
       });
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
-      return new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      shard = new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      return shard;
     } catch (error) {
       await recovered?.indexes.vectors.close();
       await records.close();
@@ -202,6 +203,13 @@ export class Shard {
   close(reason: ClosingReason = 'closed'): Promise<void> {
     this.closing ??= { reason, done: this.finish(reason) };
     return this.closing.done;
+  }
+
+  /** Nothing is read any more that the indexes answer: the host closes the shard and opens it from its records. */
+  private diverge(error: Error): void {
+    if (this.diverged || this.closing !== null) return;
+    this.diverged = true;
+    this.surroundings.onDiverged(error);
   }
 
   private async finish(reason: ClosingReason): Promise<void> {
