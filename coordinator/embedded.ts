@@ -13,6 +13,7 @@ import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from '../shared/metrics/disk-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { capacityOf } from '../shared/process/capacity';
+import { prepareDataFolder } from '../shared/process/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
@@ -40,6 +41,7 @@ const STORAGE_THREADS = 4;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
+  prepareDataFolder(config.dataDir, log);
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);

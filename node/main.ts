@@ -17,6 +17,7 @@ import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { capacityOf } from '../shared/process/capacity';
+import { prepareDataFolder } from '../shared/process/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
@@ -64,6 +65,7 @@ type NodeConfig = Config & ClusterConfig;
 async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
   const nodeId = config.memberId;
+  prepareDataFolder(config.dataDir, log);
   const machine = readMachineLimits();
   const capacity = capacityOf({ collectionsMax: 0, shardsMax: config.shardsMax }, machine);
   let readiness: Readiness = { ready: false, reason: 'recovering' };

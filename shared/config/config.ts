@@ -97,6 +97,11 @@ function readNumber(setting: Setting & { minimum: number; maximum: number }, val
   return number;
 }
 
+/** A secret that is found by trying, or that somebody put there to have something there. */
+function isTrivial(secret: string, lengthMin: number): boolean {
+  return secret.length < lengthMin || (lengthMin > 0 && new Set(secret).size === 1);
+}
+
 /** The value of one variable; an empty one counts as unset. */
 function readSetting(setting: Setting, environment: Environment, cores: number): string | number | undefined {
   const value = environment[setting.name] || undefined;
@@ -112,6 +117,9 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
     case 'secret':
       if (value !== undefined && !HEADER_VALUE.test(value)) {
         refuse(setting, value, 'printable ASCII characters without blanks at the ends, as an HTTP header carries them');
+      }
+      if (value !== undefined && isTrivial(value, setting.lengthMin ?? 0)) {
+        refuse(setting, value, `at least ${setting.lengthMin} characters, not all the same`);
       }
       return value;
     case 'text':

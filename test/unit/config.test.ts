@@ -93,6 +93,12 @@ describe('configuration', () => {
     expect(message).not.toContain(apiKey.trim());
   });
 
+  test.each(['a', 'seven77', 'aaaaaaaa', '        x'])('a secret that is no secret is refused without showing it: %j', (secret) => {
+    expect(refusalOf({ API_KEY: secret })).toMatch(/^API_KEY is not valid: expected (at least 8 characters, not all the same|printable ASCII)/);
+    expect(() => readClusterConfig({ CLUSTER_SECRET: secret }, 'host')).toThrow(/^CLUSTER_SECRET is not valid: expected /);
+    expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
+  });
+
   test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
     expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
   });
@@ -113,7 +119,7 @@ describe('configuration of a cluster member', () => {
 
   test('lists the endpoints and takes the host name where no name is given', () => {
     expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
-    expect(readClusterConfig({ CLUSTER_SECRET: 's' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
+    expect(readClusterConfig({ CLUSTER_SECRET: 'shared by all' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
   });
 
   test.each([
