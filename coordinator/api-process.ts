@@ -168,6 +168,7 @@ export class ApiProcess {
       cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
       isOffline: config.embeddingOffline === 'true',
       hub: config.embeddingHub,
+      pin: { model: config.embeddingModel, revision: config.embeddingRevision, sha256: config.embeddingSha256 },
       threads: config.embeddingThreads,
       timeoutMs: config.requestTimeoutMs,
       clock,

@@ -27,6 +27,9 @@ export interface Config {
   /** 'true' or 'false'. */
   embeddingOffline: string;
   embeddingHub: string;
+  /** '' : none, as for the next. */
+  embeddingRevision: string;
+  embeddingSha256: string;
   embeddingThreads: number;
   /** Characters per chunk and shared between neighbours. */
   chunkSize: number;
@@ -81,6 +84,9 @@ const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
 const HOST_NAME = /^[A-Za-z0-9.-]{0,253}$/;
 const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
+/** Becomes a part of URLs. */
+const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
+const SHA256 = /^(?:[0-9a-f]{64})?$/;
 const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
 
 /** A configuration error: one clear line that names the variable; a secret's value is not in it. */
@@ -138,6 +144,8 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
+  if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
+  if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
   return config;
 }
 

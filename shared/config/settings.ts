@@ -110,6 +110,14 @@ export const SETTINGS = {
     name: 'EMBEDDING_HUB', kind: 'text', fallback: 'https://huggingface.co',
     meaning: 'Where models are fetched from: the hub or a mirror of it',
   },
+  embeddingRevision: {
+    name: 'EMBEDDING_REVISION', kind: 'text', fallback: '',
+    meaning: 'Commit, tag or branch of EMBEDDING_MODEL on the hub; empty: a commit that is known for the default model, `main` for others',
+  },
+  embeddingSha256: {
+    name: 'EMBEDDING_SHA256', kind: 'text', fallback: '',
+    meaning: "SHA-256 that the graph of EMBEDDING_MODEL (`onnx/….onnx`, then the weights beside it) must have; empty: not asked",
+  },
   embeddingThreads: {
     name: 'EMBEDDING_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
     meaning: 'Threads that embed, each with a copy of the model',

@@ -34,6 +34,8 @@ describe('configuration', () => {
       embeddingCacheDir: '',
       embeddingOffline: 'false',
       embeddingHub: 'https://huggingface.co',
+      embeddingRevision: '',
+      embeddingSha256: '',
       embeddingThreads: 3,
       chunkSize: 500,
       chunkOverlap: 50,
@@ -57,7 +59,7 @@ describe('configuration', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
       bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
-      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
+      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingRevision: 'v1.0', embeddingSha256: 'ab'.repeat(32), embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
     };
@@ -97,6 +99,10 @@ describe('configuration', () => {
     expect(refusalOf({ API_KEY: secret })).toMatch(/^API_KEY is not valid: expected (at least 8 characters, not all the same|printable ASCII)/);
     expect(() => readClusterConfig({ CLUSTER_SECRET: secret }, 'host')).toThrow(/^CLUSTER_SECRET is not valid: expected /);
     expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
+  });
+
+  test.each([['EMBEDDING_REVISION', '../main'], ['EMBEDDING_REVISION', 'a b'], ['EMBEDDING_SHA256', 'abc'], ['EMBEDDING_SHA256', 'AB'.repeat(32)]])('%s=%j is refused', (name, value) => {
+    expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}=.* is not valid: expected `));
   });
 
   test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
