@@ -13,7 +13,6 @@ import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
 import { capacityOf } from '../shared/process/capacity';
-import { prepareDataFolder } from '../shared/process/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
@@ -50,7 +49,6 @@ type CoordinatorConfig = Config & ClusterConfig;
 
 async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
-  prepareDataFolder(config.dataDir, log);
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);

@@ -19,6 +19,8 @@ import {
 
 /** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
 const ATTEMPTS_MAX = 32;
+/** Creations that wait for one another: some seconds of them; beyond, a caller had better hear "busy" than wait. */
+const CREATIONS_WAITING_MAX = 64;
 
 /**
  * The collections in the cluster store: every change is one transaction guarded by what it was decided on. Look-ups on
@@ -32,6 +34,7 @@ export class CollectionCatalog {
   private stopWatching: (() => void) | null = null;
   /** The last creation of this process: they go one after the other, so that only other processes can get in between. */
   private reserving: Promise<unknown> = Promise.resolve();
+  private reservingCount = 0;
 
   constructor(options: { store: ClusterStore }) {
     this.store = options.store;
@@ -81,10 +84,12 @@ export class CollectionCatalog {
   /**
    * Takes the name for a collection whose shards are still to be opened, if the quota has room for it. Exact among all
    * coordinators: collections are counted, and the transaction fails if another one was created since.
-   * Errors: already_exists, limit_exceeded.
+   * Errors: already_exists, limit_exceeded, overloaded.
    */
-  reserve(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
-    const reserved = this.reserving.then(() => this.reserveNext(record, quota));
+  async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
+    if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
+    this.reservingCount += 1;
+    const reserved = this.reserving.then(() => this.reserveNext(record, quota)).finally(() => (this.reservingCount -= 1));
     this.reserving = reserved.catch(() => undefined);
     return reserved;
   }

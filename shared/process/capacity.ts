@@ -22,12 +22,12 @@ export interface Capacity {
 export const FILES_PER_SHARD = 12;
 /** Memory of an empty shard is 0.7 MB; with an index's tables and a little data it is about this much. */
 const BYTES_PER_SHARD = 1024 * 1024;
-/** Of memory, what may go into shards' own weight: the rest is for what they hold, bodies and models. */
-const MEMORY_SHARE = 4;
+/** One part of memory in four may go into shards' own weight: the rest is for what they hold, bodies and models. */
+const MEMORY_PARTS = 4;
 /** Files of a process without shards and clients: about thirty of Node, the log and the cluster's store; links to members; probes and scrapers. */
 const FILES_OF_PROCESS = 128;
-/** Of all files, what connections get: enough for clients where files are short, whatever shards want. */
-const CONNECTIONS_SHARE = 3;
+/** One file in three is for connections: enough for clients where files are short, whatever shards want. */
+const CONNECTIONS_PARTS = 3;
 /** An upload has a spool file beside its connection. */
 const FILES_PER_CONNECTION = 2;
 /** Beyond this, more connections than one process can serve. */
@@ -43,9 +43,9 @@ const COLLECTIONS_MAX = 10_000;
  * neither can take the other's: a process that is full of shards still answers.
  */
 export function capacityOf(settings: { collectionsMax: number; shardsMax: number }, machine: MachineLimits): Capacity {
-  const connectionFiles = Math.min(Math.floor(machine.openFilesMax / CONNECTIONS_SHARE), CONNECTIONS_MAX * FILES_PER_CONNECTION);
+  const connectionFiles = Math.min(Math.floor(machine.openFilesMax / CONNECTIONS_PARTS), CONNECTIONS_MAX * FILES_PER_CONNECTION);
   const openShardsMax = Math.max(1, Math.floor((machine.openFilesMax - FILES_OF_PROCESS - connectionFiles) / FILES_PER_SHARD));
-  const byMemory = Math.max(1, Math.floor(machine.memoryBytes / MEMORY_SHARE / BYTES_PER_SHARD));
+  const byMemory = Math.max(1, Math.floor(machine.memoryBytes / MEMORY_PARTS / BYTES_PER_SHARD));
   const byMachine = Math.min(openShardsMax, byMemory);
   const wanted = settings.shardsMax > 0 ? settings.shardsMax : byMachine;
   const collectionsByMemory = Math.floor(machine.memoryBytes / BYTES_PER_COLLECTION);

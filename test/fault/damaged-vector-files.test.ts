@@ -1,12 +1,14 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { nativeBinding } from '../../node/vector/native-binding';
 import { tellNativeStory } from '../support/native-story';
 import { runSeed } from '../support/random';
 
 /** Files of the vector index that are not what they were. Each story runs in a process of its own: a crash fails the story. */
 
+const root = resolve(__dirname, '../..');
 let folder: string;
 
 beforeAll(() => {
@@ -119,7 +121,20 @@ describe('originals that are cut short under a loaded index', () => {
     );
   });
 
-  test('a signal that is about something else ends the process as before', async () => {
+  test('a signal about other memory goes to the handler that was there before, or ends the process', () => {
+    const program = join(folder, 'bus-error-chain');
+    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/native/mapped_files.cc'), join(root, 'node/native/errors.cc')];
+    execFileSync(process.env.CXX ?? 'g++', ['-std=c++17', '-O1', ...sources, '-o', program, '-ldl', '-pthread']);
+    const run = (story: string) => {
+      const { status, signal, stdout } = spawnSync(program, [folder, story], { encoding: 'utf8' });
+      return { status, signal, stdout };
+    };
+    expect(run('ours')).toEqual({ status: 0, signal: null, stdout: 'zeros, damaged\n' });
+    expect(run('chained')).toMatchObject({ status: 42 });
+    expect(run('default')).toMatchObject({ status: null, signal: 'SIGBUS' });
+  }, 60_000);
+
+  test('a signal that another process sends ends the process as before', async () => {
     await expect(tellNativeStory("make(10); process.kill(process.pid, 'SIGBUS'); await new Promise(() => setInterval(() => {}, 1000));", { folder })).rejects.toThrow(/^exit SIGBUS/);
   });
 });

@@ -52,6 +52,15 @@ test('creations through several coordinators at once never make one too many', a
   expect(await services[0].collections.list()).toHaveLength(7);
 });
 
+test('more creations at once than can be decided in good time are refused as busy, and the others are made', async () => {
+  const { service } = await coordinators(1, quotaOf(1000, Infinity));
+  const outcomes = await Promise.allSettled(Array.from({ length: 80 }, (_, i) => service.collections.create(newCollection(`c${i}`))));
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as QuiverError] : []));
+  expect(refused.map(({ kind }) => kind)).toEqual(Array(16).fill('overloaded'));
+  await service.collections.create(newCollection('after'));
+  expect(await service.collections.list()).toHaveLength(65);
+});
+
 test('shards that are still to be dropped count until they are gone', async () => {
   const { service, shards } = await coordinators(1, quotaOf(10, 5));
   await service.collections.create(newCollection('a', { shards: 4 }));
