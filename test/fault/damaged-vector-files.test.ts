@@ -161,6 +161,35 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
     assert.equal(crc32c(sound.subarray(0, HEADER)), sound.readUInt32LE(HEADER));
     const upperNodes = Number(sound.readBigUInt64LE(40));
     const upperStart = HEADER + 4 + SMALL * sound.readUInt32LE(32) * 4;
+    const seal = (file) => {
+      file.writeUInt32LE(crc32c(file.subarray(0, HEADER)), HEADER);
+      file.writeUInt32LE(crc32c(file.subarray(HEADER + 4, file.length - 4)), file.length - 4);
+      fs.writeFileSync(join(folder, 'mutated'), file);
+      fs.writeFileSync(path, originals);
+    };
+    const slotsStart = sound.length - 4 - 4 - 8 * Math.ceil(SMALL / 64) - 4 * SMALL;
+    // Where it is, what it becomes, and what that is.
+    const contradictions = [
+      [16, 0x40000000, 'rows beyond all'], [24, 0, 'a graph of no rows'], [32, 0, 'lists of no links'], [32, 65, 'lists longer than the walk has room for'],
+      [36, 0, 'upper nodes without lists'], [44, 0x10000000, 'more upper nodes than memory'], [56, 0xffffffff, 'no entry, yet a top level'], [60, 7, 'an entry at another row'],
+      [64, 0x7fffffff, 'a top level beyond all'], [64, 12, 'a top level above the entry'], [64, 0xffffffff, 'a top level below the bottom'], [68, 2, 'neither a graph nor none'],
+      [72, 0x7fc00000, 'an effort that is no number'], [76, 0x7f800000, 'an infinite effort'], [80, 0xbf800000, 'a negative cost'], [92, 1, 'efforts of more rows than there are'],
+      [upperStart + 8, 5000, 'a node on 5,000 levels'], [upperStart + 12, sound.readUInt32LE(upperStart), 'two upper nodes at one row'], [upperStart + 4, 0xfffffff0, 'lists beyond the links'],
+      [upperStart + 12 * upperNodes, 0xfffffffe, 'a link to nowhere'], [HEADER + 4, SMALL, 'a link beyond the rows'],
+      [slotsStart + 400, sound.readUInt32LE(slotsStart + 800), 'two rows for a slot'], [slotsStart + 400, 0x40000000, 'a slot beyond all'], [sound.length - 12, 0x80000000, 'dead rows that are yet to come'],
+    ];
+    for (const [at, value, what] of contradictions) {
+      const file = Buffer.from(sound);
+      assert.notEqual(file.readUInt32LE(at), value, what);
+      file.writeUInt32LE(value, at);
+      seal(file);
+      const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') });
+      const end = await codeOf(index.load(join(folder, 'mutated'), path, 1));
+      // Where it is believed, a search shows what that does.
+      if (end === 'fine') for (let k = 0; k < 20; k++) await index.search(vectorOf(k), 10, 1, 50, 0, null, 0);
+      assert.equal(end, 'STORAGE_FAILED', what);
+      await index.close();
+    }
     const interesting = [0, 1, 2, 47, 48, 49, 63, 64, 65, 127, 255, 0x7fff, 0xffff, 0x10000, 0x3fffffff, 0x40000000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff, SMALL - 1, SMALL, SMALL + 1];
     const counts = { refused: 0, loaded: 0 };
     for (let i = 0; i < 500; i++) {
@@ -172,10 +201,7 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
         else file[at + random(4)] = random(256);
       }
       if (random(10) === 0) file = file.subarray(0, HEADER + 8 + random(file.length - HEADER - 8));
-      file.writeUInt32LE(crc32c(file.subarray(0, HEADER)), HEADER);
-      file.writeUInt32LE(crc32c(file.subarray(HEADER + 4, file.length - 4)), file.length - 4);
-      fs.writeFileSync(join(folder, 'mutated'), file);
-      fs.writeFileSync(path, originals);
+      seal(file);
       const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') });
       const end = await codeOf(index.load(join(folder, 'mutated'), path, 1));
       if (end === 'fine') {
