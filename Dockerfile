@@ -22,7 +22,7 @@ COPY shared/ shared/
 COPY node/ node/
 COPY coordinator/ coordinator/
 RUN node scripts/setup.mjs
-RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image
+RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image && node scripts/sbom.mjs npm /opt/image/sbom.json
 
 FROM ${DEBIAN_IMAGE}
 # FAISS is inside its addon; OpenBLAS and OpenMP are what it needs besides the C++ library. The other needs RocksDB.
@@ -34,7 +34,9 @@ RUN apt-get update \
     && install --directory --owner=10001 --group=10001 --mode=0750 /data
 COPY --from=build /usr/local/bin/node /usr/local/bin/node
 COPY --from=build /opt/image/ /opt/quiver/
-RUN ln -s /opt/quiver/scripts/quiver.cjs /usr/local/bin/quiver
+# What is in the image, for who has to know: npm's packages from the build stage, Debian's from here.
+RUN ln -s /opt/quiver/scripts/quiver.cjs /usr/local/bin/quiver \
+    && node /opt/quiver/scripts/sbom.mjs debian /opt/quiver/sbom.json
 
 ARG VERSION=0.1.0
 ARG REVISION=unknown

@@ -7,9 +7,11 @@ import type { Endings } from '../shared/process/endings';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
+import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
 import { closeHttpServer } from './http/close-http-server';
+import type { ConnectionBounds } from './http/connection-gate';
 import { createHttpServer } from './http/http-server';
 import { listen } from './http/listen';
 import { StoreKeysService } from './keys/store-keys-service';
@@ -98,6 +100,8 @@ export class ApiProcess {
     shardClient: ShardClient;
     rateLimiter: RateLimiter;
     addressLimiter: RateLimiter;
+    quota: CollectionQuota;
+    connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
   }): Promise<{ port: number; firstSecret: string | null }> {
@@ -123,6 +127,7 @@ export class ApiProcess {
       clock,
       config,
       log,
+      quota: parts.quota,
       instanceId,
       searchObserver: this.apiMetrics.searches,
     });
@@ -143,9 +148,10 @@ export class ApiProcess {
       metricsText: () => this.metrics.read(),
       load: this.apiMetrics.load,
       limits: config,
+      connections: parts.connections,
       clock,
     });
-    const port = await listen(server, config.port, config.host);
+    const port = await listen(server, config.port, config.host, (error) => log.error({ error }, 'the API port could not take a connection'));
     endings.defer(() => {
       this.readiness = { ready: false, reason: 'shutting down' };
       return closeHttpServer(server, Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS));
@@ -162,6 +168,7 @@ export class ApiProcess {
       cacheDir: config.embeddingCacheDir === '' ? join(config.dataDir, 'models') : config.embeddingCacheDir,
       isOffline: config.embeddingOffline === 'true',
       hub: config.embeddingHub,
+      pin: { model: config.embeddingModel, revision: config.embeddingRevision, sha256: config.embeddingSha256 },
       threads: config.embeddingThreads,
       timeoutMs: config.requestTimeoutMs,
       clock,

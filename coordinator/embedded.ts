@@ -13,11 +13,16 @@ import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { addDiskMetrics } from '../shared/metrics/disk-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { capacityOf } from '../shared/process/capacity';
+import { prepareDataFolder } from '../shared/process/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { readMachineLimits } from '../shared/process/machine-limits';
+import { OpenFilesWatch } from '../shared/process/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from './api-process';
+import { processQuota } from './collections/collection-quota';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
 import { EmbeddedOperations } from './operations/embedded-operations';
 
@@ -37,6 +42,11 @@ const STORAGE_THREADS = 4;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
+  prepareDataFolder(config.dataDir, log);
+  const machine = readMachineLimits();
+  const capacity = capacityOf(config, machine);
+  const files = new OpenFilesWatch(machine.openFilesMax);
+  endings.defer(async () => files.close());
   const metrics = new ProcessMetrics({
     identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
@@ -54,6 +64,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     recallTarget: config.recallTarget,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
+    openShardsMax: capacity.openShardsMax,
   });
   endings.defer(() => host.close());
   addReplicaMetrics(metrics, () => host.observe());
@@ -67,6 +78,8 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     shardClient: new LocalShardClient({ host, clock }),
     rateLimiter: limiter(),
     addressLimiter: limiter(),
+    quota: processQuota(capacity, () => files.isShort),
+    connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
     operations: (service, embedding) =>
       new EmbeddedOperations({
         process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
@@ -75,7 +88,12 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         shards: () => service.readShards(),
         embedding: () => embedding.status(),
       }),
-    recover: (service) => service.recover(),
+    recover: async (service) => {
+      await service.recover();
+      const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
+      if (host.leftShards > 0) log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
+      else if (host.shardCount > capacity.shardsMax) log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
+    },
   });
   announce(config, port, firstSecret);
 }

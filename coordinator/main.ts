@@ -12,8 +12,11 @@ import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
+import { capacityOf } from '../shared/process/capacity';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { readMachineLimits } from '../shared/process/machine-limits';
+import { OpenFilesWatch } from '../shared/process/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
@@ -22,6 +25,7 @@ import { ApiProcess } from './api-process';
 import { ClusterMap } from './cluster/cluster-map';
 import { ClusterOperations } from './cluster/cluster-operations';
 import { ClusterPlacement } from './cluster/cluster-placement';
+import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller';
 import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
@@ -45,6 +49,10 @@ type CoordinatorConfig = Config & ClusterConfig;
 
 async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
+  const machine = readMachineLimits();
+  const capacity = capacityOf(config, machine);
+  const files = new OpenFilesWatch(machine.openFilesMax);
+  endings.defer(async () => files.close());
   const coordinatorId = config.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
@@ -106,6 +114,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
         shardClient,
         rateLimiter,
         addressLimiter: local(),
+        quota: clusterQuota(map, capacity.collectionsMax),
+        connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
         operations: (service, embedding) =>
           new ClusterOperations({
             store,

@@ -6,6 +6,7 @@ import type { Clock } from '../shared/time/clock';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
+import type { CollectionQuota } from './collections/collection-quota';
 import type { ShardReading } from './collections/shard-reading';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
@@ -57,6 +58,7 @@ export function createService(options: {
     'defaultShards' | 'defaultReplicas' | 'kMax' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
   >;
   log: Logger;
+  quota: CollectionQuota;
   /** Names this process among those that share the cluster store; another one each time it starts. */
   instanceId: string;
   searchObserver?: SearchObserver;
@@ -67,7 +69,7 @@ export function createService(options: {
   const stamps = new StampClock({ clock });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
-  const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults });
+  const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });

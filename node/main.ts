@@ -17,8 +17,11 @@ import { addDiskMetrics } from '../shared/metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
+import { capacityOf } from '../shared/process/capacity';
+import { prepareDataFolder } from '../shared/process/data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
+import { readMachineLimits } from '../shared/process/machine-limits';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -62,6 +65,9 @@ type NodeConfig = Config & ClusterConfig;
 async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
   const nodeId = config.memberId;
+  prepareDataFolder(config.dataDir, log);
+  const machine = readMachineLimits();
+  const capacity = capacityOf({ collectionsMax: 0, shardsMax: config.shardsMax }, machine);
   let readiness: Readiness = { ready: false, reason: 'recovering' };
   const metrics = new ProcessMetrics({
     identity: { role: 'node', member: nodeId, version: programVersion() },
@@ -109,6 +115,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     recallTarget: config.recallTarget,
     buildThreads: config.indexThreads,
     logger: log,
+    openShardsMax: capacity.openShardsMax,
   };
   const budget = new WriteBudget(WAITING_BYTES_MAX);
   const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
@@ -159,6 +166,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   const agent: NodeAgent = new NodeAgent({
     tellFailures: (paths) => failures.tell(paths),
+    openReplicasMax: capacity.openShardsMax,
     nodeId,
     store,
     folder,
@@ -210,7 +218,13 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     pid: process.pid,
     startedAt: new Date(clock.wallMs()).toISOString(),
     ...(await diskSpaceOf(folder)),
+    shardsMax: capacity.shardsMax,
   };
+  const { replicaCount } = agent;
+  if (replicaCount > capacity.shardsMax) {
+    const facts = { replicas: replicaCount, notOpen: Math.max(0, replicaCount - capacity.openShardsMax), shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
+    log.error(facts, `this node is given more replicas than it may hold, and takes no more; the limit comes from ${capacity.shardsMaxSource}`);
+  }
   const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);

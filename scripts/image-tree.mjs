@@ -8,7 +8,7 @@ import { ADDONS } from './build-native.mjs';
 import { ROOT } from './setup.mjs';
 
 /** Beside the addons. */
-const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/healthcheck.cjs'];
+const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/healthcheck.cjs', 'scripts/sbom.mjs'];
 
 /** What packages bring for building and for other platforms, hundreds of megabytes. */
 function ballastOf(modules) {

@@ -77,6 +77,12 @@ export class ClusterMap {
     return this.lastSeen.get(id) ?? null;
   }
 
+  /** Nodes as they were when last seen, but those that are to give their shards away. */
+  usableNodes(): NodeMember[] {
+    const draining = this.draining();
+    return [...this.lastSeen.values()].filter(({ id }) => !draining.has(id));
+  }
+
   /** The ids of nodes that are to give their shards away. */
   draining(): Set<string> {
     return new Set(this.intents.all().filter(({ value }) => value.draining).map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)));

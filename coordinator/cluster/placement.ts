@@ -20,13 +20,19 @@ export interface PlacementNode {
 }
 
 /**
- * The node that should take one more replica of a shard: not one that holds it (`taken`) or whose disk is full; where there
+ * The node that should take one more replica of a shard: not one that holds it (`taken`), whose disk is full or that has as
+ * many replicas as it takes (MAX_SHARDS); where there
  * is one, with room on its disk, then in a zone that has none of the shard; then the one with the fewest replicas, then the
  * lowest id. null when there is none.
  */
 export function chooseNode(nodes: PlacementNode[], taken: readonly string[], zonesTaken: readonly string[]): PlacementNode | null {
-  const candidates = nodes.filter(({ member }) => !taken.includes(member.id) && roomOf(member) !== 'none');
+  const candidates = nodes.filter((node) => !taken.includes(node.member.id) && roomOf(node.member) !== 'none' && !isFull(node));
   return candidates.sort((a, b) => compare(a, b, zonesTaken))[0] ?? null;
+}
+
+/** Whether the node has as many replicas as it takes. */
+export function isFull({ member, replicas }: PlacementNode): boolean {
+  return replicas >= (member.shardsMax ?? Infinity);
 }
 
 /** As many different nodes as asked for, fewer if there are fewer; counts them on the nodes given. The first is to lead. */

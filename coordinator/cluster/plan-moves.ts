@@ -1,5 +1,5 @@
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { chooseNode, loadOf, type PlacementNode, roomOf } from './placement';
+import { chooseNode, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
 /** Shards that are copied at once in the whole cluster: copying takes disk and network from serving. */
@@ -121,7 +121,7 @@ function dropSurplus(found: Found, wanted: number): PlannedChange | null {
 /** Moves one replica from the fullest node to the emptiest that has room on its disk when that makes them more even, and only of a healthy shard. */
 function rebalance(assignments: readonly Found[], nodes: PlacementNode[], picture: ClusterPicture): PlannedChange[] {
   const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
-  const emptiest = byLoad.find(({ member }) => roomOf(member) === 'enough');
+  const emptiest = byLoad.find((node) => roomOf(node.member) === 'enough' && !isFull(node));
   const fullest = byLoad[byLoad.length - 1];
   if (emptiest === undefined || fullest.replicas - emptiest.replicas < UNEVEN_REPLICAS) return [];
   const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));

@@ -7,6 +7,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
+import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
 import type { ShardReading } from './shard-reading';
 
@@ -28,6 +29,7 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly defaults: { shards: number; replicas: number };
+  private readonly quota: CollectionQuota;
 
   constructor(options: {
     catalog: CollectionCatalog;
@@ -37,6 +39,7 @@ export class CatalogCollectionsService implements CollectionsService {
     clock: Clock;
     log: Logger;
     defaults: { shards: number; replicas: number };
+    quota: CollectionQuota;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -45,9 +48,10 @@ export class CatalogCollectionsService implements CollectionsService {
     this.clock = options.clock;
     this.log = options.log;
     this.defaults = options.defaults;
+    this.quota = options.quota;
   }
 
-  /** Errors: conflict; invalid_parameter when more replicas are to be in sync than there are. */
+  /** Errors: already_exists; limit_exceeded where the quota has no room; invalid_parameter when more replicas are to be in sync than there are. */
   async create(input: NewCollection): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
@@ -66,7 +70,7 @@ export class CatalogCollectionsService implements CollectionsService {
       embeddingModel: null,
       state: 'creating',
     };
-    await this.catalog.reserve(reserved);
+    await this.catalog.reserve(reserved, this.quota);
     try {
       await this.openShards(reserved);
       return viewOf(await this.catalog.publish(reserved), 0);

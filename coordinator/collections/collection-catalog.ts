@@ -2,11 +2,13 @@ import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluste
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { CollectionDirectory } from './collection-directory';
 import { collectionNotFound } from './collection-not-found';
+import { checkQuota, type CollectionQuota } from './collection-quota';
 import {
   collectionFromEntry,
   collectionPath,
   COLLECTIONS_PREFIX,
   collectionToValue,
+  CREATIONS_PATH,
   dropFromEntry,
   dropPath,
   DROPS_PREFIX,
@@ -17,6 +19,8 @@ import {
 
 /** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
 const ATTEMPTS_MAX = 32;
+/** Creations that wait for one another: some seconds of them; beyond, a caller had better hear "busy" than wait. */
+const CREATIONS_WAITING_MAX = 64;
 
 /**
  * The collections in the cluster store: every change is one transaction guarded by what it was decided on. Look-ups on
@@ -28,6 +32,9 @@ export class CollectionCatalog {
   private readonly store: ClusterStore;
   private readonly directory = new CollectionDirectory();
   private stopWatching: (() => void) | null = null;
+  /** The last creation of this process: they go one after the other, so that only other processes can get in between. */
+  private reserving: Promise<unknown> = Promise.resolve();
+  private reservingCount = 0;
 
   constructor(options: { store: ClusterStore }) {
     this.store = options.store;
@@ -74,11 +81,35 @@ export class CollectionCatalog {
     return (await this.listAll()).map(({ record }) => record).filter((record) => record.state === 'ready');
   }
 
-  /** Takes the name for a collection whose shards are still to be opened. Errors: already_exists. */
-  async reserve(record: CollectionRecord): Promise<void> {
+  /**
+   * Takes the name for a collection whose shards are still to be opened, if the quota has room for it. Exact among all
+   * coordinators: collections are counted, and the transaction fails if another one was created since.
+   * Errors: already_exists, limit_exceeded, overloaded.
+   */
+  async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
+    if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
+    this.reservingCount += 1;
+    const reserved = this.reserving.then(() => this.reserveNext(record, quota)).finally(() => (this.reservingCount -= 1));
+    this.reserving = reserved.catch(() => undefined);
+    return reserved;
+  }
+
+  private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
     const key = collectionPath(record.name);
-    const result = await this.store.transact([{ key, revision: 0 }], [{ type: 'put', key, value: collectionToValue(record) }]);
-    if (!result.applied) throw new QuiverError('already_exists', `collection "${record.name}" already exists`);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      // In this order: what is created after the first read fails the transaction, what is deleted is counted at least once.
+      const creations = await this.store.get(CREATIONS_PATH);
+      const collections = (await this.listAll()).map((found) => found.record);
+      if (collections.some(({ name }) => name === record.name)) throw alreadyExists(record.name);
+      checkQuota(quota, { collections, drops: await this.pendingDrops() }, record);
+      const result = await this.store.transact(
+        [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }],
+        [{ type: 'put', key, value: collectionToValue(record) }, { type: 'put', key: CREATIONS_PATH, value: record.uid }],
+      );
+      if (result.applied) return;
+      if (result.current[0] !== null) throw alreadyExists(record.name);
+    }
+    throw tooBusy(record.name);
   }
 
   /** Lets clients see a reserved collection. Errors: unavailable when the reservation was taken away meanwhile. */
@@ -130,7 +161,7 @@ export class CollectionCatalog {
   async abandon(reserved: CollectionRecord): Promise<DropIntent> {
     const entry = await this.store.get(collectionPath(reserved.name));
     if (entry !== null && collectionFromEntry(entry).uid === reserved.uid) await this.turnIntoDrop({ entry, record: reserved });
-    return { uid: reserved.uid, name: reserved.name, shards: reserved.shards };
+    return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
   }
 
   /** Turns reservations that nobody is behind any more into drops. One whose maker lives fails to publish. */
@@ -151,8 +182,8 @@ export class CollectionCatalog {
   }
 
   private async turnIntoDrop(found: { entry: StoreEntry; record: CollectionRecord }): Promise<DropIntent | null> {
-    const { uid, name, shards } = found.record;
-    const intent = { uid, name, shards };
+    const { uid, name, shards, replicas } = found.record;
+    const intent = { uid, name, shards, replicas };
     const result = await this.store.transact(
       [{ key: found.entry.key, revision: found.entry.revision }],
       [
@@ -177,6 +208,10 @@ export class CollectionCatalog {
     this.directory.put(record, entry.revision);
     return { entry, record };
   }
+}
+
+function alreadyExists(name: string): QuiverError {
+  return new QuiverError('already_exists', `collection "${name}" already exists`);
 }
 
 function tooBusy(name: string): QuiverError {

@@ -8,6 +8,8 @@ import type { Metric } from '../../shared/vector/metric';
 export const COLLECTIONS_PREFIX = '/q/collections/';
 /** Collections whose shards are still to be dropped, by uid: their names are free already. */
 export const DROPS_PREFIX = '/q/collection-drops/';
+/** Changed by every creation, so that of two that counted the same collections only one goes through. */
+export const CREATIONS_PATH = '/q/collection-creations';
 
 /**
  * A collection as the cluster store holds it.
@@ -41,6 +43,7 @@ export interface DropIntent {
   uid: string;
   name: string;
   shards: number;
+  replicas: number;
 }
 
 /**
@@ -104,14 +107,15 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
 }
 
 export function dropToValue(intent: DropIntent): string {
-  return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards });
+  return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards, replicas: intent.replicas });
 }
 
 /** Errors: storage_failed when the text is not a drop intent's. */
 export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropIntent {
   const json = objectOf(entry);
   if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
-  return { uid: json.uid, name: json.name as string, shards: json.shards as number };
+  // Intents written before there were quotas do not say it.
+  return { uid: json.uid, name: json.name as string, shards: json.shards as number, replicas: (json.replicas as number | undefined) ?? 1 };
 }
 
 function objectOf(entry: Pick<StoreEntry, 'key' | 'value'>): Record<string, unknown> {

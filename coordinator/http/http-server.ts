@@ -7,6 +7,7 @@ import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { answerBrokenRequest, refuseTunnel } from './broken-request';
+import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
@@ -37,6 +38,7 @@ export interface HttpServerParts {
   load?: HttpLoad;
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
+  connections?: ConnectionBounds;
 }
 
 /** Time for a request's headers, and for all of it: a slow upload over a thin line still fits. */
@@ -46,6 +48,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Room for ids of 512 characters percent-encoded, twice, beside the usual headers. */
 const HEADER_BYTES_MAX = 32 * 1024;
+/** Where the process does not say how many its open files allow. */
 const CONNECTIONS_MAX = 10_000;
 
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
@@ -76,6 +79,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     clock,
     isDraining: () => !server.listening,
   });
+  const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
   const serve = (request: IncomingMessage, response: ServerResponse, target = parseTarget(originalUrl(request))): void => {
     const match = matcher.match(request.method ?? '', target.segments);
@@ -84,6 +88,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const app = expressLane(endpoints, (request, response) => serve(request, response));
 
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
+    if (connections.isTurnedAway(request.socket)) return connections.refuse(request, response, { clock, observer });
     const target = parseTarget(request.url ?? '/');
     if (matcher.match(request.method ?? '', target.segments)?.endpoint.lane === 'direct') serve(request, response, target);
     else app(request, response);
@@ -103,7 +108,6 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  server.maxConnections = CONNECTIONS_MAX;
   return server;
 }
 

@@ -46,6 +46,8 @@ export interface NodeAgentOptions {
   folder: string;
   /** `assignment`: that by which it is opened. */
   openReplica: (spec: ShardSpec, assignment: ShardAssignment | null) => Promise<HostedReplica>;
+  /** Most replicas open at once; what the map gives beyond is not opened before there is room. */
+  openReplicasMax: number;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
@@ -162,6 +164,11 @@ export class NodeAgent implements ReplicationReceiver {
     return observations.filter((observation) => observation !== null);
   }
 
+  /** Replicas that the map gives to this node. */
+  get replicaCount(): number {
+    return this.places.size;
+  }
+
   /** Replicas that the map gives to this node and that are not open, most likely because their disk fails. */
   get closedReplicas(): number {
     return [...this.places.values()].filter(({ hosted }) => hosted === null).length;
@@ -208,7 +215,8 @@ export class NodeAgent implements ReplicationReceiver {
 
   private open(place: Place): void {
     const assigned = this.assignments.get(assignmentPath(place.spec));
-    place.opening = this.options.openReplica(place.spec, assigned?.value ?? null).then(
+    const opening = this.isFull() ? Promise.reject(this.full()) : this.options.openReplica(place.spec, assigned?.value ?? null);
+    place.opening = opening.then(
       async (hosted) => {
         place.opening = null;
         if (place.leaving || this.closed) return hosted.close('closed');
@@ -227,6 +235,15 @@ export class NodeAgent implements ReplicationReceiver {
         this.retry(place);
       },
     );
+  }
+
+  /** The files that one more would open are those by which the node is reached. */
+  private isFull(): boolean {
+    return [...this.places.values()].filter(({ hosted, opening }) => hosted !== null || opening !== null).length >= this.options.openReplicasMax;
+  }
+
+  private full(): QuiverError {
+    return new QuiverError('storage_failed', `this node holds ${this.options.openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
   }
 
   /** Others may lead the shard meanwhile. */

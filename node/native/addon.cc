@@ -97,6 +97,7 @@ napi_value vectors(napi_env env, const Arguments& arguments) {
     if (row == kNoRow) throw std::invalid_argument("slot " + std::to_string(slots.data[i]) + " has no vector");
     std::memcpy(static_cast<float*>(data) + i * rows.dim, rows.original(row), rows.dim * sizeof(float));
   }
+  rows.require_sound();
   return value;
 }
 
@@ -121,6 +122,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100},
       {"effortRows", s.graph == nullptr ? 0 : double(s.effort.rows)},
+      {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
       {"memoryBytes", double(s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()))},
   };
   napi_value object, value;

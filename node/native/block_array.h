@@ -13,6 +13,7 @@ constexpr size_t kItemLimit = size_t(1) << 30;
 
 struct FreeTable {
   void operator()(uint8_t** p) const { std::free(p); }
+  void operator()(const uint8_t** p) const { std::free(p); }
 };
 
 /**

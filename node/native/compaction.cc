@@ -33,6 +33,7 @@ void Compaction::copy_rows(size_t end, const StopFlag& stop) {
       vectors.insert(vectors.end(), from_->original(next_), from_->original(next_) + from_->dim);
       old_rows_.push_back(uint32_t(next_));
     }
+    from_->require_sound();
     to_->append(slots.data(), vectors.data(), slots.size());
   }
 }

@@ -73,6 +73,14 @@ class Locks {
   std::vector<omp_lock_t> locks;
 };
 
+/// Whether faiss can go on with the graph: one of another shape, from a save of another version, does not fit its tables.
+bool fits(const Graph& graph, const faiss::HNSW& hnsw) {
+  if (int(graph.degree()) != hnsw.nb_neighbors(0) || int(graph.upper_degree()) != hnsw.nb_neighbors(1)) return false;
+  return std::all_of(graph.upper.begin(), graph.upper.end(), [&](const Graph::UpperNode& node) {
+    return size_t(node.levels) + 1 < hnsw.cum_nneighbor_per_level.size();
+  });
+}
+
 /// faiss's form of a graph: levels count from 1, all lists of a node lie together, bottom list first.
 void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
   hnsw.levels.resize(graph.rows(), 1);
@@ -138,6 +146,7 @@ std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* ba
   hnsw.levels.reserve(rows);
   hnsw.offsets.reserve(rows + 1);
   hnsw.efConstruction = kEfConstruction;
+  if (base != nullptr && !fits(*base, hnsw)) base = nullptr;
   const size_t first = base == nullptr ? 0 : base->rows();
   if (base != nullptr) copy_to_faiss(*base, hnsw);
   // Seeded by position: a seed used again would repeat the same sequence of levels in every batch.

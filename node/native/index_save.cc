@@ -7,6 +7,7 @@
 #include "checked_file.h"
 #include "errors.h"
 #include "threads.h"
+#include "walk.h"
 
 namespace quiver {
 
@@ -14,6 +15,11 @@ namespace {
 
 /// "QVRVEC" and the format's version, in little-endian order.
 constexpr uint64_t kMagic = 0x0001434556525651;
+
+/// Levels above the bottom: with the builder's odds, one row in 24^16 has as many.
+constexpr uint32_t kLevelsMax = 16;
+/// Calibration goes up to 8192, and a step of its search beyond; so does the number of rows scored for each.
+constexpr float kEffortMax = 1 << 20;
 
 struct Header {
   uint64_t magic;
@@ -54,8 +60,41 @@ void require(bool condition) {
   if (!condition) throw StorageError("a saved vector index contradicts itself");
 }
 
+bool in_range(int64_t value, size_t end) { return value >= -1 && value < int64_t(end); }
+
+/// What the walk and faiss take for granted: upper nodes in the order of their rows, each list inside of the links, links of
+/// a level to nodes that have that level, and an entry that is on the top level.
+void check_upper_levels(const Graph& graph) {
+  const size_t degree = graph.upper_degree();
+  require(graph.upper.empty() || degree > 0);
+  for (size_t node = 0; node < graph.upper.size(); node++) {
+    const Graph::UpperNode& upper = graph.upper[node];
+    require(upper.row < graph.rows() && (node == 0 || upper.row > graph.upper[node - 1].row));
+    require(upper.levels > 0 && upper.levels <= kLevelsMax);
+    require(upper.first_link + size_t(upper.levels) * degree <= graph.upper_links.size());
+    for (size_t level = 1; level <= upper.levels; level++) {
+      for (size_t j = 0; j < degree; j++) {
+        const int32_t link = graph.upper_list(node, level)[j];
+        require(in_range(link, graph.upper.size()));
+        require(link < 0 || graph.upper[size_t(link)].levels >= level);
+      }
+    }
+  }
+  if (graph.entry_node < 0) {
+    require(graph.top_level == 0);
+  } else {
+    const Graph::UpperNode& entry = graph.upper[size_t(graph.entry_node)];
+    require(int64_t(entry.row) == graph.entry_row && int64_t(entry.levels) == graph.top_level);
+  }
+}
+
+/// Efforts are sizes of pools: what is no number, or beyond all use, would ask for all memory.
+bool usable_effort(float effort) { return effort >= 0 && effort <= kEffortMax; }
+
 std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header) {
-  require(header.graph_rows <= header.rows && header.degree > 0 && header.degree <= 64 && header.upper_degree <= 64);
+  require(header.graph_rows > 0 && header.graph_rows <= header.rows);
+  require(header.degree > 0 && header.degree <= kDegreeMax && header.upper_degree <= kDegreeMax);
+  // Rows are below 2^30 and degrees at most 64: no product of them overflows.
   require(header.graph_rows * header.degree <= file.bytes() / sizeof(int32_t));
   auto graph = std::make_shared<Graph>(header.graph_rows, header.degree, header.upper_degree);
   file.read(graph->links(0), graph->link_bytes());
@@ -64,16 +103,11 @@ std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& heade
   graph->entry_node = header.entry_node;
   graph->entry_row = header.entry_row;
   graph->top_level = header.top_level;
-  const auto in_range = [](int64_t value, size_t end) { return value >= -1 && value < int64_t(end); };
   require(in_range(graph->entry_row, graph->rows()) && in_range(graph->entry_node, graph->upper.size()));
   for (size_t row = 0; row < graph->rows(); row++) {
     for (size_t j = 0; j < graph->degree(); j++) require(in_range(graph->links(row)[j], graph->rows()));
   }
-  for (int32_t link : graph->upper_links) require(in_range(link, graph->upper.size()));
-  for (const Graph::UpperNode& node : graph->upper) {
-    require(node.row < graph->rows() &&
-            node.first_link + uint64_t(node.levels) * graph->upper_degree() <= graph->upper_links.size());
-  }
+  check_upper_levels(*graph);
   return graph;
 }
 
@@ -152,11 +186,14 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   if (header.magic != kMagic) throw StorageError(path + " is no saved vector index");
   if (header.metric != uint32_t(metric) || header.dim != dim) throw StorageError(path + " is of another collection");
   Snapshot snapshot{nullptr, nullptr, Effort::guess()};
+  // Before anything is multiplied by it or read into memory.
+  require(header.rows < kItemLimit && header.has_graph <= 1);
   if (header.has_graph != 0) {
+    require(usable_effort(header.effort_at_10) && usable_effort(header.effort_at_100) && usable_effort(header.scored_per_unit));
+    require(header.effort_rows <= header.rows);
     snapshot.graph = read_graph(file, header);
     snapshot.effort = {header.effort_at_10, header.effort_at_100, header.scored_per_unit, size_t(header.effort_rows)};
   }
-  require(header.rows < kItemLimit);
   const auto slots = read_all<uint32_t>(file, header.rows);
   const auto dead = read_all<uint64_t>(file, (header.rows + 63) / 64);
   const auto checksums =
@@ -164,6 +201,8 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   file.expect_checksum();
   file.expect_end();
   for (uint32_t slot : slots) require(slot < kItemLimit);
+  // Bits beyond the last row would kill rows that are yet to come.
+  require(header.rows % 64 == 0 || dead.back() >> (header.rows % 64) == 0);
   snapshot.rows = std::make_shared<RowStore>(metric, dim, originals_path, kernels, header.rows);
   load_originals(*snapshot.rows, checksums, threads, stop);
   snapshot.rows->originals().adopt_checksums(checksums);

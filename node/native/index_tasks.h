@@ -104,7 +104,10 @@ class SearchTask final : public IndexTask {
     }
   }
 
-  void run() override { hits_ = search(snapshot_, request_, index_->stop); }
+  void run() override {
+    hits_ = search(snapshot_, request_, index_->stop);
+    snapshot_.rows->require_sound();
+  }
 
   napi_value finish(napi_env env) override {
     void *slots, *scores;
@@ -141,6 +144,7 @@ class ScoreTask final : public IndexTask {
     const Query query(*store_, query_.data());
     scores_.reserve(rows_.size());
     for (uint32_t row : rows_) scores_.push_back(row == kNoRow ? NAN : query.exact(row).score);
+    store_->require_sound();
   }
 
   napi_value finish(napi_env env) override {
@@ -190,7 +194,10 @@ class CalibrateTask final : public ChangingTask {
     if (snapshot_.graph == nullptr) throw std::invalid_argument("there is no graph to calibrate");
     if (!(target_ > 0 && target_ < 1)) throw std::invalid_argument("a recall target lies between 0 and 1");
   }
-  void run() override { effort_ = calibrate(snapshot_, target_, threads_, index_->stop); }
+  void run() override {
+    effort_ = calibrate(snapshot_, target_, threads_, index_->stop);
+    snapshot_.rows->require_sound();
+  }
   napi_value finish(napi_env env) override {
     index_->snapshot.effort = effort_;
     return undefined(env);

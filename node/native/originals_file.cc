@@ -14,6 +14,13 @@
 
 namespace quiver {
 
+namespace {
+
+/// What the file is longer than its blocks: the largest page of the systems that this runs on.
+constexpr size_t kBeyond = size_t(64) << 10;
+
+}  // namespace
+
 OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift, size_t rows)
     : path_(path),
       file_(-1),
@@ -21,7 +28,7 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
       mask_((size_t(1) << shift) - 1),
       row_bytes_(dim * sizeof(float)),
       rows_(rows),
-      table_(static_cast<uint8_t**>(std::calloc(kItemLimit >> shift, sizeof(uint8_t*)))) {
+      table_(static_cast<const uint8_t**>(std::calloc(kItemLimit >> shift, sizeof(uint8_t*)))) {
   if (table_ == nullptr) throw std::bad_alloc();
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (rows == 0 ? O_TRUNC : 0), 0600);
   if (file_ < 0) throw storage_error("opening " + path);
@@ -36,28 +43,38 @@ OriginalsFile::OriginalsFile(const std::string& path, size_t dim, unsigned shift
   }
 }
 
-OriginalsFile::~OriginalsFile() {
-  for (size_t i = 0; i < blocks_; i++) munmap(table_[i], row_bytes_ << shift_);
-  ::close(file_);
+OriginalsFile::~OriginalsFile() { ::close(file_); }
+
+void OriginalsFile::throw_damaged() const { throw StorageError(path_ + " was cut short or can't be read"); }
+
+void OriginalsFile::require_whole() {
+  struct stat status;
+  if (fstat(file_, &status) != 0) throw storage_error("reading " + path_);
+  if (!blocks_.empty() && size_t(status.st_size) < blocks_.size() * (row_bytes_ << shift_) + kBeyond) {
+    damaged_.store(true, std::memory_order_release);
+  }
+  require_sound();
 }
 
 void OriginalsFile::map(size_t rows) {
   const size_t block_bytes = row_bytes_ << shift_;
-  while ((blocks_ << shift_) < rows) {
+  while ((blocks_.size() << shift_) < rows) {
     // The block is mapped whole, so the file must reach its end; the part not written yet stays a hole.
     struct stat status;
-    const off_t end = off_t((blocks_ + 1) * block_bytes);
+    const off_t end = off_t((blocks_.size() + 1) * block_bytes + kBeyond);
     if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
     if (status.st_size < end && ftruncate(file_, end) != 0) throw storage_error("growing " + path_);
-    void* mapped = mmap(nullptr, block_bytes, PROT_READ, MAP_SHARED, file_, off_t(blocks_ * block_bytes));
-    if (mapped == MAP_FAILED) throw storage_error("mapping " + path_);
+    blocks_.emplace_back(file_, blocks_.size() * block_bytes, block_bytes + kBeyond, damaged_, path_.c_str());
+    const uint8_t* data = blocks_.back().data();
     // Rescoring reads rows here and there: reading ahead would only fill the page cache with their neighbours.
-    madvise(mapped, block_bytes, MADV_RANDOM);
-    table_[blocks_++] = static_cast<uint8_t*>(mapped);
+    madvise(const_cast<uint8_t*>(data), block_bytes, MADV_RANDOM);
+    table_[blocks_.size() - 1] = data;
+    beyond_.store(data + block_bytes, std::memory_order_release);
   }
 }
 
 void OriginalsFile::append(const float* vectors, size_t count) {
+  require_whole();
   map(rows_ + count);
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(vectors);
   const size_t total = count * row_bytes_;
@@ -89,6 +106,7 @@ void OriginalsFile::read(size_t first, size_t count, float* out) const {
 }
 
 void OriginalsFile::sync() const {
+  require_sound();
   if (fsync(file_) != 0) throw storage_error("syncing " + path_);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -7,13 +8,18 @@
 #include <vector>
 
 #include "block_array.h"
+#include "mapped_files.h"
 
 namespace quiver {
 
 /**
  * The vectors exactly as they were given, float32 row by row in one append-only file that is read through a mapping.
  * Rows are written by pwrite, never through the mapping, so that a full disk is an error and not a signal, and only
- * rows that were written are ever read. One writer; readers of written rows are free.
+ * rows that were written are ever read. One writer; readers of written rows are free, and ask `require_sound` before they
+ * believe what they read: a file that was cut short under the process is read as zeros.
+ *
+ * The file goes on for a page beyond its last block: a cut that takes any row takes that page whole, so that looking at
+ * it tells, also of a cut in the middle of a page, for which the system sends no signal.
  */
 class OriginalsFile {
  public:
@@ -31,6 +37,14 @@ class OriginalsFile {
   const float* row(size_t i) const {
     return reinterpret_cast<const float*>(table_[i >> shift_] + (i & mask_) * row_bytes_);
   }
+  /// Throws StorageError when some row may have been read as zeros; call after reading.
+  void require_sound() const {
+    const volatile uint8_t* beyond = beyond_.load(std::memory_order_acquire);
+    if (beyond != nullptr) (void)*beyond;
+    if (damaged_.load(std::memory_order_acquire)) throw_damaged();
+  }
+  /// Whether a reader or the writer has found it damaged so far.
+  bool damaged() const { return damaged_.load(std::memory_order_acquire); }
   size_t rows() const { return rows_; }
   /// CRC-32C of each run of kChecksumRows rows; the last one covers the rows there are.
   const std::vector<uint32_t>& checksums() const { return checksums_; }
@@ -42,7 +56,10 @@ class OriginalsFile {
   void sync() const;
 
  private:
+  [[noreturn]] void throw_damaged() const;
   void map(size_t rows);
+  /// Throws StorageError when the file is shorter than it was made: it would be filled up with zeros by what comes next.
+  void require_whole();
 
   std::string path_;
   int file_;
@@ -51,8 +68,12 @@ class OriginalsFile {
   size_t row_bytes_;
   size_t rows_;
   std::vector<uint32_t> checksums_;
-  std::unique_ptr<uint8_t*[], FreeTable> table_;
-  size_t blocks_ = 0;
+  /// Where the blocks lie; sized for kItemLimit rows at once, so that readers need no lock.
+  std::unique_ptr<const uint8_t*[], FreeTable> table_;
+  std::atomic<bool> damaged_{false};
+  std::vector<MappedFile> blocks_;
+  /// The page beyond the last block.
+  std::atomic<const uint8_t*> beyond_{nullptr};
 };
 
 }  // namespace quiver

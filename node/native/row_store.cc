@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "checksum.h"
+#include "errors.h"
 
 namespace quiver {
 
@@ -142,6 +143,7 @@ void RowStore::load_slots(const uint32_t* slots, const uint64_t* dead) {
     slots_[row] = slots[row];
     if ((dead[row >> 6] >> (row & 63) & 1) != 0) continue;
     reserve_slot(slots[row]);
+    if (rows_of_slots_[slots[row]] != 0) throw StorageError("a saved vector index has two rows for a slot");
     rows_of_slots_[slots[row]] = uint32_t(row + 1);
     live++;
   }

@@ -80,12 +80,15 @@ class RowStore {
   /// Whether float32 arithmetic over this row may overflow or vanish.
   bool is_extreme(size_t row) const;
 
+  /// Throws StorageError when originals may have been read as zeros; to be called after reading them.
+  void require_sound() const { originals_.require_sound(); }
+
   OriginalsFile& originals() { return originals_; }
   const OriginalsFile& originals() const { return originals_; }
 
   /// Reads rows first … first + count − 1 of a loaded file, computes their codes and returns their CRC-32C.
   uint32_t load_rows(size_t first, size_t count);
-  /// Sets slots and dead bits of a loaded store (`dead`: a bit per row).
+  /// Sets slots and dead bits of a loaded store (`dead`: a bit per row). Throws StorageError.
   void load_slots(const uint32_t* slots, const uint64_t* dead);
   /// Has the dead among the first `rows` rows counted from now on: those of the graph. JavaScript's thread.
   void watch(size_t rows);

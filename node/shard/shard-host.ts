@@ -38,6 +38,13 @@ export class ShardHost {
   private readonly hosted = new Map<string, HostedShard>();
   /** Shards whose data are being removed. */
   private readonly leaving = new Map<string, Promise<void>>();
+  /** Shards that are to be open. */
+  get shardCount(): number {
+    return this.hosted.size;
+  }
+
+  /** Shards that were to be opened when as many were open as may be. */
+  private readonly left = new Map<string, ShardSpec>();
   private readonly budget = new WriteBudget(WAITING_BYTES_MAX);
   private closing: Promise<void> | null = null;
 
@@ -53,13 +60,19 @@ export class ShardHost {
     return new ShardHost(folder, options);
   }
 
-  /** Opens or makes a shard; nothing happens when it is open. Errors: storage_failed, unavailable. */
+  /** Opens or makes a shard; nothing happens when it is open. Errors: storage_failed, also when as many are open as may be; unavailable. */
   async open(spec: ShardSpec): Promise<void> {
     const name = nameOf(spec);
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
     let hosted = this.hosted.get(name);
     if (hosted === undefined) {
+      // The files that one more would open are those by which the process is reached.
+      if (this.hosted.size >= this.options.openShardsMax) {
+        this.left.set(name, { ...spec });
+        throw this.full();
+      }
+      this.left.delete(name);
       hosted = this.host(name, spec);
     } else if (specText(hosted.spec) !== specText(spec)) {
       throw new QuiverError('storage_failed', `the shard is ${specText(hosted.spec)}, not ${specText(spec)}`);
@@ -67,11 +80,19 @@ export class ShardHost {
     await hosted.shard;
   }
 
-  /** The open shard. Errors: not_found, unavailable while it is being opened anew and can't be. */
+  /**
+   * The open shard. Errors: not_found; unavailable while it is being opened anew and can't be; storage_failed when others
+   * have taken its place. It is opened once one of them is gone.
+   */
   async shard(id: ShardId): Promise<Shard> {
     const hosted = this.hosted.get(nameOf(id));
     if (hosted !== undefined) return hosted.shard;
     if (this.closing !== null) throw shuttingDown();
+    const left = this.left.get(nameOf(id));
+    if (left !== undefined) {
+      await this.open(left);
+      return this.shard(id);
+    }
     throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} is not on this node`);
   }
 
@@ -100,7 +121,12 @@ export class ShardHost {
 
   /** Shards that are to be open and are not, most likely because their disk fails. */
   get closedReplicas(): number {
-    return [...this.hosted.values()].filter(({ open }) => open === null).length;
+    return [...this.hosted.values()].filter(({ open }) => open === null).length + this.left.size;
+  }
+
+  /** Shards that were to be opened when as many were open as may be, and were not asked for since there is room. */
+  get leftShards(): number {
+    return this.left.size;
   }
 
   /** Bytes of writes that wait, of all shards. */
@@ -133,6 +159,7 @@ export class ShardHost {
   private async remove(id: ShardId, name: string): Promise<void> {
     const hosted = this.hosted.get(name);
     this.hosted.delete(name);
+    this.left.delete(name);
     if (hosted !== undefined && hosted.retry !== null) clearTimeout(hosted.retry);
     const shard = await hosted?.shard.catch(() => undefined);
     await shard?.close('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
@@ -150,6 +177,11 @@ export class ShardHost {
     const left = await readdir(collection).catch(() => null);
     // Another of its shards may be made at the same moment.
     if (left !== null && left.length === 0) await rmdir(collection).catch(() => undefined);
+  }
+
+  private full(): QuiverError {
+    const { openShardsMax } = this.options;
+    return new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
   }
 
   private host(name: string, spec: ShardSpec): HostedShard {

@@ -15,4 +15,6 @@ export interface ShardOptions {
   recallTarget: number;
   buildThreads: number;
   logger: ShardLogger;
+  /** Most shards open at once. */
+  openShardsMax: number;
 }

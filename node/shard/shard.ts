@@ -76,10 +76,7 @@ export class Shard {
       slots,
       counters,
       onChanges: (count) => this.checkpointer.noteChanges(count),
-      onDiverged: (error) => {
-        this.diverged = true;
-        surroundings.onDiverged(error);
-      },
+      onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
@@ -99,6 +96,7 @@ export class Shard {
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
+    let shard: Shard | null = null;
     try {
       await claimRecords(records, folder, spec);
       recovered = await recoverShard({
@@ -114,10 +112,12 @@ export class Shard {
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),
+          // Before the shard is there nobody has been answered; whoever asks it first meets the damage again.
+          onDamaged: (error) => shard?.diverge(error),
         },
       });
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
-      const shard = new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      shard = new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
       void shard.verify();
       return shard;
     } catch (error) {
@@ -229,6 +229,13 @@ export class Shard {
     if (this.damaged || !isQuiverError(error) || error.kind !== 'storage_damaged') return;
     this.damaged = true;
     this.surroundings.onDamaged(error);
+  }
+
+  /** Nothing is read any more that the indexes answer: the host closes the shard and opens it from its records. */
+  private diverge(error: Error): void {
+    if (this.diverged || this.closing !== null) return;
+    this.diverged = true;
+    this.surroundings.onDiverged(error);
   }
 
   private async finish(reason: ClosingReason): Promise<void> {

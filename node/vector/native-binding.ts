@@ -58,6 +58,8 @@ export interface NativeStatus {
   effortAt100: number;
   /** Rows of the graph at its last calibration, 0 if there was none. */
   effortRows: number;
+  /** 1 when the originals were found to be cut short or can't be read: what is read of them fails from then on. */
+  damaged: number;
   memoryBytes: number;
   /** Path of the originals file in use. */
   originals: string;

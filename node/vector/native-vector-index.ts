@@ -40,7 +40,7 @@ export class NativeVectorIndex implements VectorIndex {
         if (step.type === 'calibrate') return addon.calibrate(options.recallTarget, options.buildThreads);
         return this.compact();
       },
-      onError: (error) => options.onBackgroundError(nativeError(error)),
+      onError: (error) => options.onBackgroundError(this.failureOf(error)),
     });
   }
 
@@ -88,13 +88,13 @@ export class NativeVectorIndex implements VectorIndex {
   put(slots: Uint32Array, vectors: Float32Array): void {
     this.checkOpen();
     checkPut(slots, vectors, this.options.dim);
-    attempt(() => this.addon.put(slots, vectors));
+    this.attempt(() => this.addon.put(slots, vectors));
     this.maintainer.changed(slots.length);
   }
 
   remove(slots: Uint32Array): void {
     this.checkOpen();
-    attempt(() => this.addon.remove(slots));
+    this.attempt(() => this.addon.remove(slots));
     this.maintainer.changed(slots.length);
   }
 
@@ -114,7 +114,7 @@ export class NativeVectorIndex implements VectorIndex {
       }
       return await this.addon.search(query, k, kind, ef, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size);
     } catch (error) {
-      throw nativeError(error);
+      throw this.failureOf(error);
     }
   }
 
@@ -124,13 +124,13 @@ export class NativeVectorIndex implements VectorIndex {
     try {
       return await this.addon.score(query, slots);
     } catch (error) {
-      throw nativeError(error);
+      throw this.failureOf(error);
     }
   }
 
   vectors(slots: Uint32Array): Float32Array {
     this.checkOpen();
-    return attempt(() => this.addon.vectors(slots));
+    return this.attempt(() => this.addon.vectors(slots));
   }
 
   status(): VectorIndexStatus {
@@ -155,7 +155,7 @@ export class NativeVectorIndex implements VectorIndex {
     try {
       await this.addon.save(join(this.options.folder, name));
     } catch (error) {
-      throw nativeError(error);
+      throw this.failureOf(error);
     } finally {
       this.savesUnderWay.delete(name);
     }
@@ -210,15 +210,24 @@ export class NativeVectorIndex implements VectorIndex {
     return number;
   }
 
+  private attempt<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw this.failureOf(error);
+    }
+  }
+
+  /** The error for the caller; one that comes from damage is told to the owner, too. */
+  private failureOf(error: unknown): QuiverError {
+    const failure = nativeError(error);
+    if (failure.kind !== 'storage_failed' || this.closing !== null || this.addon.status().damaged === 0) return failure;
+    const damage = new QuiverError('storage_failed', 'the vectors of the index are damaged on the disk; it is made anew from the records', { cause: error, details: failure.details });
+    this.options.onDamaged(damage);
+    return damage;
+  }
+
   private checkOpen(): void {
     if (this.closing !== null) throw new QuiverError('internal', 'the vector index is closed');
-  }
-}
-
-function attempt<T>(call: () => T): T {
-  try {
-    return call();
-  } catch (error) {
-    throw nativeError(error);
   }
 }

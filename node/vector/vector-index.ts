@@ -60,6 +60,11 @@ export interface VectorIndexOptions {
   buildThreads: number;
   /** Called when background work fails; the index goes on without it (searches stay right, only slower). */
   onBackgroundError: (error: Error) => void;
+  /**
+   * Called when the vectors on the disk turn out to be damaged: the call that met it fails with `storage_failed`, others may,
+   * too, and the index has to be closed and made anew. May be called several times.
+   */
+  onDamaged: (error: Error) => void;
 }
 
 export interface SlotScores {

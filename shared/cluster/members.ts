@@ -37,6 +37,8 @@ export interface NodeMember {
   /** The size of the disk under its data folder, and what that may still take: told again when it has changed by a hundredth. 0: unknown. */
   diskBytes: number;
   freeBytes: number;
+  /** Replicas of shards beyond which it takes no more. Nodes of versions before there was a limit do not say it. */
+  shardsMax?: number;
 }
 
 export interface CoordinatorMember {

@@ -27,6 +27,9 @@ export interface Config {
   /** 'true' or 'false'. */
   embeddingOffline: string;
   embeddingHub: string;
+  /** '' : none, as for the next. */
+  embeddingRevision: string;
+  embeddingSha256: string;
   embeddingThreads: number;
   /** Characters per chunk and shared between neighbours. */
   chunkSize: number;
@@ -35,6 +38,9 @@ export interface Config {
   /** Defaults for new collections. */
   defaultShards: number;
   defaultReplicas: number;
+  /** Most collections, and shards of one process; 0: as many as the machine allows. */
+  collectionsMax: number;
+  shardsMax: number;
   /** Native threads that build graphs in the background. */
   indexThreads: number;
   /** Shared by all stores of the process. */
@@ -81,6 +87,9 @@ const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
 const HOST_NAME = /^[A-Za-z0-9.-]{0,253}$/;
 const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
+/** Becomes a part of URLs. */
+const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
+const SHA256 = /^(?:[0-9a-f]{64})?$/;
 const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
 
 /** A configuration error: one clear line that names the variable; a secret's value is not in it. */
@@ -95,6 +104,11 @@ function readNumber(setting: Setting & { minimum: number; maximum: number }, val
     refuse(setting, value, `${noun} from ${setting.minimum} to ${setting.maximum}`);
   }
   return number;
+}
+
+/** A secret that is found by trying, or that somebody put there to have something there. */
+function isTrivial(secret: string, lengthMin: number): boolean {
+  return secret.length < lengthMin || (lengthMin > 0 && new Set(secret).size === 1);
 }
 
 /** The value of one variable; an empty one counts as unset. */
@@ -113,6 +127,9 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
       if (value !== undefined && !HEADER_VALUE.test(value)) {
         refuse(setting, value, 'printable ASCII characters without blanks at the ends, as an HTTP header carries them');
       }
+      if (value !== undefined && isTrivial(value, setting.lengthMin ?? 0)) {
+        refuse(setting, value, `at least ${setting.lengthMin} characters, not all the same`);
+      }
       return value;
     case 'text':
       if (value !== undefined && value.trim() === '') refuse(setting, value, 'a text that is not blank');
@@ -130,6 +147,8 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
+  if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
+  if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
   return config;
 }
 

@@ -15,6 +15,7 @@ const OTHERWISE: Partial<Record<Field, readonly Role[]>> = {
   logLevel: ROLES,
   shutdownTimeoutMs: ROLES,
   recallTarget: ['embedded', 'node'],
+  shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],
   storeCacheBytes: ['embedded', 'node'],
   storeWriteBufferBytes: ['embedded', 'node'],

@@ -40,7 +40,12 @@ export interface ChoiceSetting extends SettingBase {
 /** A text that is never shown, neither in errors nor in logs; unset means none. */
 export interface SecretSetting extends SettingBase {
   kind: 'secret';
+  /** Least number of characters; a secret of one character, however often, is refused with it. */
+  lengthMin?: number;
 }
+
+/** Short enough to be typed in a trial, long enough not to be tried out within the limit of bad keys: 100 a minute and address. */
+const SECRET_LENGTH_MIN = 8;
 
 /** Every variable of the service itself, by the field of Config that it fills, in the order of the README. */
 export const SETTINGS = {
@@ -52,8 +57,8 @@ export const SETTINGS = {
   },
   dataDir: { name: 'DATA_DIR', kind: 'text', fallback: 'data', meaning: 'Folder that holds everything stored; one process at a time' },
   apiKey: {
-    name: 'API_KEY', kind: 'secret',
-    meaning: 'Secret of key 1 (`default`, admin); unset, a random one is made at the first start and printed once',
+    name: 'API_KEY', kind: 'secret', lengthMin: SECRET_LENGTH_MIN,
+    meaning: 'Secret of key 1 (`default`, admin), 8 characters or more; unset, a random one is made at the first start and printed once',
   },
   rateLimitPerMinute: {
     name: 'RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
@@ -105,6 +110,14 @@ export const SETTINGS = {
     name: 'EMBEDDING_HUB', kind: 'text', fallback: 'https://huggingface.co',
     meaning: 'Where models are fetched from: the hub or a mirror of it',
   },
+  embeddingRevision: {
+    name: 'EMBEDDING_REVISION', kind: 'text', fallback: '',
+    meaning: 'Commit, tag or branch of EMBEDDING_MODEL on the hub; empty: a commit that is known for the default model, `main` for others',
+  },
+  embeddingSha256: {
+    name: 'EMBEDDING_SHA256', kind: 'text', fallback: '',
+    meaning: "SHA-256 that the graph of EMBEDDING_MODEL (`onnx/….onnx`, then the weights beside it) must have; empty: not asked",
+  },
   embeddingThreads: {
     name: 'EMBEDDING_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 64,
     meaning: 'Threads that embed, each with a copy of the model',
@@ -128,6 +141,14 @@ export const SETTINGS = {
   defaultReplicas: {
     name: 'DEFAULT_REPLICAS', kind: 'integer', fallback: 1, minimum: 1, maximum: 5,
     meaning: 'Replicas of a new collection that names none',
+  },
+  collectionsMax: {
+    name: 'MAX_COLLECTIONS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
+    meaning: 'Most collections; creating more is refused; 0: by the memory, 100 to 10,000',
+  },
+  shardsMax: {
+    name: 'MAX_SHARDS', kind: 'integer', fallback: 0, minimum: 0, maximum: 1_000_000,
+    meaning: 'Most shards of this process, in a cluster replicas of shards on this node; 0: by the open files that are allowed and the memory',
   },
   indexThreads: {
     name: 'INDEX_THREADS', kind: 'integer', fallback: 'cores', minimum: 1, maximum: 1024,
@@ -181,7 +202,7 @@ export const CLUSTER_SETTINGS = {
     meaning: 'gRPC port for other members; 0 takes a free one',
   },
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
-  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', meaning: 'Secret that members show each other; required, and the same for all' },
+  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: SECRET_LENGTH_MIN, meaning: 'Secret that members show each other, 8 characters or more; required, and the same for all' },
   tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
   tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
   tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },

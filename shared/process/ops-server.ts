@@ -5,7 +5,7 @@ import { QuiverError } from '../errors/quiver-error';
 /** Probes and scrapes are small and local: whoever takes longer to send one is not asking. */
 const REQUEST_TIMEOUT_MS = 5000;
 /** Probes and a few scrapers; a bound on what a stray client can hold open. */
-const CONNECTIONS_MAX = 256;
+const CONNECTIONS_MAX = 64;
 const PLAIN = 'text/plain; charset=utf-8';
 
 /** Whether traffic may come, and if not, what is missing. */
@@ -27,7 +27,7 @@ export class OpsServer {
   private readonly onError: (error: unknown) => void;
   private readonly server: Server;
 
-  /** `onError` hears of a `/metrics` that failed, which is answered with 500. */
+  /** `onError` hears of a `/metrics` that failed, which is answered with 500, and of connections that could not be taken. */
   constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string }>; onError: (error: unknown) => void }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
@@ -45,6 +45,7 @@ export class OpsServer {
       this.server.once('error', refused);
       this.server.listen(port, host, () => {
         this.server.off('error', refused);
+        this.server.on('error', this.onError);
         resolve((this.server.address() as AddressInfo).port);
       });
     });

@@ -46,6 +46,9 @@ function optionsOf(metric: Metric, dim: number): VectorIndexOptions {
     metric,
     recallTarget: 0.99,
     buildThreads: 2,
+    onDamaged: (error: Error) => {
+      throw error;
+    },
     onBackgroundError: (error) => {
       throw error;
     },

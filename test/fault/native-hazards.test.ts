@@ -2,31 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nativeBinding } from '../../node/vector/native-binding';
-import { tellStory } from '../support/hazard-story';
+import { NATIVE_PROLOGUE, tellNativeStory } from '../support/native-story';
 import { runSeed } from '../support/random';
 
 /** What may not take the process down. Each story runs in a process of its own: a crash fails the story alone. */
-
-const ADDON = join(__dirname, '../../node/native/build/vectors.node');
-
-/** What every story starts with: the addon, a folder, and an index of `rows` random vectors. */
-const PROLOGUE = `
-  const { VectorIndex, kernelNames } = require(${JSON.stringify(ADDON)});
-  const { join } = require('node:path');
-  const assert = require('node:assert');
-  const folder = process.env.FOLDER;
-  const D = 32;
-  let files = 0;
-  const vectorsOf = (rows) => Float32Array.from({ length: rows * D }, () => Math.random() - 0.5);
-  const slotsOf = (rows) => Uint32Array.from({ length: rows }, (_, i) => i);
-  const make = (rows, metric = 'cosine') => {
-    const index = new VectorIndex({ metric, dim: D, originals: join(folder, 'o' + process.pid + '-' + Math.random() + '-' + files++) });
-    if (rows > 0) index.put(slotsOf(rows), vectorsOf(rows));
-    return index;
-  };
-  const search = (index, k = 10, effort = 0) => index.search(vectorsOf(1), k, effort, 0, 0, null, 0);
-  const codeOf = (promise) => promise.then(() => 'fine', (error) => error.code);
-`;
 
 let folder: string;
 
@@ -40,7 +19,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const tell = (story: string, flags: string[] = [], before = ''): Promise<void> => tellStory(`${PROLOGUE}\n(async () => {${story}})()`, { folder, flags, before });
+const tell = (story: string, flags: string[] = [], before = ''): Promise<void> => tellNativeStory(story, { folder, flags, before });
 
 test('close while searches run: each is answered or fails as closed', async () => {
   await tell(`
@@ -123,7 +102,7 @@ test('whoever waits for the close of an index sees its end, with a build under w
     require(${JSON.stringify(join(__dirname, '../support/swc-register.js'))});
     const { NativeVectorIndex } = require(${JSON.stringify(join(__dirname, '../../node/vector/native-vector-index.ts'))});
     process.exitCode = 4;
-    const options = { folder, dim: D, metric: 'cosine', recallTarget: 0.99, buildThreads: 2, onBackgroundError: () => {} };
+    const options = { folder, dim: D, metric: 'cosine', recallTarget: 0.99, buildThreads: 2, onBackgroundError: () => {}, onDamaged: () => {} };
     const index = await NativeVectorIndex.open(options, null);
     index.put(slotsOf(60000), vectorsOf(60000));
     await index.close();
@@ -213,7 +192,7 @@ test('only one change of the graph at a time', async () => {
 test('many indexes in worker threads that are terminated at any moment', async () => {
   await tell(`
     const { Worker } = require('node:worker_threads');
-    const source = ${JSON.stringify(PROLOGUE)} + \`
+    const source = ${JSON.stringify(NATIVE_PROLOGUE)} + \`
       const held = [];
       for (let i = 0; i < 4; i++) {
         const index = make(20000);

@@ -26,6 +26,8 @@ export class EmbeddedProcess {
   output = '';
   private child: ChildProcess | null = null;
   private readonly environment: Record<string, string>;
+  /** What `ulimit -n` says to the next start; null: what it says here. */
+  openFilesMax: number | null = null;
 
   constructor(options: { environment?: Record<string, string>; dataDir?: string } = {}) {
     this.dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'quiver-embedded-'));
@@ -44,7 +46,8 @@ export class EmbeddedProcess {
   async start(): Promise<void> {
     if (this.port === 0) [this.port, this.opsPort] = await freePorts(2);
     this.output = '';
-    const child = spawn(process.execPath, [join(root, 'dist/coordinator/embedded.js')], {
+    const limit = this.openFilesMax === null ? '' : `ulimit -n ${this.openFilesMax} && `;
+    const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, join(root, 'dist/coordinator/embedded.js')], {
       env: {
         PATH: process.env.PATH ?? '',
         PORT: String(this.port),

@@ -1,6 +1,7 @@
 import type { EmbeddingModel, EmbeddingProvider } from '../../coordinator/embedding/embedding-provider';
 import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
 import type { VectorInput } from '../../coordinator/service';
+import type { CollectionQuota } from '../../coordinator/collections/collection-quota';
 import { createService, type RunningService } from '../../coordinator/service-factory';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
@@ -12,6 +13,9 @@ import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { PlainShardClient } from './plain-shard-client';
+
+/** As many collections and shards as a test likes. */
+const UNBOUNDED: CollectionQuota = { collectionsMax: Infinity, shardsOf: ({ shards }) => shards, room: () => ({ shardsMax: Infinity, source: '' }) };
 
 /** Models by name, the first of which is the default. */
 export class PlainEmbedding implements EmbeddingProvider {
@@ -73,6 +77,7 @@ export async function plainService(
     clock?: Clock;
     environment?: Record<string, string>;
     instanceId?: string;
+    quota?: CollectionQuota;
   } = {},
 ): Promise<PlainService> {
   const clock = options.clock ?? systemClock;
@@ -86,6 +91,7 @@ export async function plainService(
     clock,
     config: readConfig({ EMBEDDING_MODEL: 'builtin', ...options.environment }, 1),
     log: silentLogger,
+    quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
   });
   await service.recover();

@@ -63,7 +63,7 @@ export class ShardNode {
 
   async start(): Promise<this> {
     const { factories, openStore, clock } = this.parts;
-    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log });
+    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

@@ -31,7 +31,7 @@ export class StoredReplica {
     // The shard shuts what it is given; the store is shut here, after it.
     const lent = new Proxy(store, { get: (target, name) => (name === 'close' ? async () => undefined : bound(target, name)) });
     const surroundings = { budget: new WriteBudget(1 << 28), onDiverged: (error: Error) => this.log.error({ error }, 'diverged'), onWriteFailed: () => undefined, onDamaged: (error: Error) => this.log.error({ error }, 'damaged') };
-    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: async () => lent, recallTarget: 0.99, buildThreads: 1, logger: this.log }, surroundings);
+    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: async () => lent, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity }, surroundings);
     this.storage = await RocksReplicaStorage.open({ store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
     return this;
   }

@@ -1,3 +1,4 @@
+import { CREATIONS_PATH } from '../../coordinator/collections/collection-record';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
@@ -15,7 +16,7 @@ async function setUp() {
   const store = new InterceptedClusterStore(await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() }));
   const shards = new PlainShardClient();
   const start = async () => (await plainService({ store, shards })).service;
-  const storedKeys = async (): Promise<string[]> => (await store.list('/q/')).entries.map((entry) => entry.key);
+  const storedKeys = async (): Promise<string[]> => (await store.list('/q/')).entries.map((entry) => entry.key).filter((key) => key !== CREATIONS_PATH);
   return { store, shards, start, storedKeys, service: await start() };
 }
 

@@ -132,6 +132,21 @@ describe('new shards', () => {
     expect(cluster.counts('replicas')).toMatchObject({ a: 5, b: 3 });
   });
 
+  test('go to no node that has as many replicas as it takes, and wait where there is none', () => {
+    const model = new Model([{ ...node('a'), shardsMax: 2 }, { ...node('b'), shardsMax: 5 }, node('c')]);
+    model.collections = [collection('x', 6, 1)];
+    model.settle();
+    const held = (id: string): number => [...model.assignments.values()].filter(({ assignment }) => assignment.replicas.includes(id)).length;
+    expect(['a', 'b', 'c'].map(held)).toEqual([2, 2, 2]);
+    model.collections.push(collection('y', 9, 1));
+    model.settle();
+    expect(['a', 'b', 'c'].map(held)).toEqual([2, 5, 8]);
+    model.members = [{ ...node('a'), shardsMax: 2 }, { ...node('b'), shardsMax: 5 }];
+    model.collections.push(collection('z', 1, 1));
+    model.settle();
+    expect([...model.assignments.keys()].filter((path) => path.includes('uid-z'))).toEqual([]);
+  });
+
   test('wait for as many nodes as their collection wants in sync', () => {
     const cluster = new Model([node('a')]);
     cluster.collections = [collection('pair', 1, 2, 2), collection('lone', 1, 3, 1)];

@@ -7,7 +7,7 @@ import { COMPOSE_FOLDER, type ComposeService, composeText, readComposeFile } fro
 
 /** docker-compose.yaml and the files it names: against the settings, and against each other. */
 
-const SECRETS = { API_KEY: 'the-api-key', CLUSTER_SECRET: 'the-cluster-secret' };
+const SECRETS = { API_KEY: 'the-api-key', CLUSTER_SECRET: 'the-cluster-secret', GRAFANA_PASSWORD: 'the-grafana-password' };
 const { services, volumes } = readComposeFile(SECRETS);
 const members = Object.entries(services).filter(([, service]) => service.build !== undefined);
 const others = Object.entries(services).filter(([, service]) => service.build === undefined);
@@ -62,9 +62,16 @@ describe('docker-compose.yaml', () => {
     }
   });
 
-  test.each(['API_KEY', 'CLUSTER_SECRET'])('asks for %s and holds none', (name) => {
+  test.each(['API_KEY', 'CLUSTER_SECRET', 'GRAFANA_PASSWORD'])('asks for %s and holds none', (name) => {
     expect(() => readComposeFile({ ...SECRETS, [name]: '' })).toThrow(`${name} is the `);
     for (const line of composeText().split('\n').filter((text) => /^\s*\w*(?:KEY|SECRET|PASSWORD):/.test(text))) expect(line).toMatch(/: \$\{\w+:\?/);
+  });
+
+  test('gives each secret to those who need it and to nobody else', () => {
+    const holders = (secret: string): string[] => Object.entries(services).flatMap(([name, service]) => (JSON.stringify(service).includes(secret) ? [name] : []));
+    expect(holders(SECRETS.API_KEY)).toEqual(members.filter(([, service]) => roleOf(service) === 'coordinator').map(([name]) => name));
+    expect(holders(SECRETS.CLUSTER_SECRET)).toEqual(members.map(([name]) => name));
+    expect(holders(SECRETS.GRAFANA_PASSWORD)).toEqual(['grafana']);
   });
 
   test.each(members)('%s: runs as confined as the chart has it, and is given the time to stop', (name, service) => {

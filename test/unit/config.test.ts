@@ -34,12 +34,16 @@ describe('configuration', () => {
       embeddingCacheDir: '',
       embeddingOffline: 'false',
       embeddingHub: 'https://huggingface.co',
+      embeddingRevision: '',
+      embeddingSha256: '',
       embeddingThreads: 3,
       chunkSize: 500,
       chunkOverlap: 50,
       recallTarget: 0.99,
       defaultShards: 1,
       defaultReplicas: 1,
+      collectionsMax: 0,
+      shardsMax: 0,
       indexThreads: 3,
       storeCacheBytes: 134_217_728,
       storeWriteBufferBytes: 268_435_456,
@@ -57,8 +61,8 @@ describe('configuration', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
       bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
-      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
-      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug',
+      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingRevision: 'v1.0', embeddingSha256: 'ab'.repeat(32), embeddingThreads: 5,
+      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
@@ -93,6 +97,16 @@ describe('configuration', () => {
     expect(message).not.toContain(apiKey.trim());
   });
 
+  test.each(['a', 'seven77', 'aaaaaaaa', '        x'])('a secret that is no secret is refused without showing it: %j', (secret) => {
+    expect(refusalOf({ API_KEY: secret })).toMatch(/^API_KEY is not valid: expected (at least 8 characters, not all the same|printable ASCII)/);
+    expect(() => readClusterConfig({ CLUSTER_SECRET: secret }, 'host')).toThrow(/^CLUSTER_SECRET is not valid: expected /);
+    expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
+  });
+
+  test.each([['EMBEDDING_REVISION', '../main'], ['EMBEDDING_REVISION', 'a b'], ['EMBEDDING_SHA256', 'abc'], ['EMBEDDING_SHA256', 'AB'.repeat(32)]])('%s=%j is refused', (name, value) => {
+    expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}=.* is not valid: expected `));
+  });
+
   test('EMBEDDING_DTYPE offers every format that a model may be kept in, in the order in which they are tried', () => {
     expect(SETTINGS.embeddingDtype.choices).toEqual(['auto', ...wantedVariants('auto')]);
   });
@@ -113,7 +127,7 @@ describe('configuration of a cluster member', () => {
 
   test('lists the endpoints and takes the host name where no name is given', () => {
     expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
-    expect(readClusterConfig({ CLUSTER_SECRET: 's' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
+    expect(readClusterConfig({ CLUSTER_SECRET: 'shared by all' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
   });
 
   test.each([

@@ -31,6 +31,7 @@ afterEach(async () => {
 
 async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
   agent = new NodeAgent({
+    openReplicasMax: Infinity,
     nodeId: 'a',
     store,
     folder,

@@ -36,6 +36,9 @@ function open(metric: Metric, save: string | null = null, kernels?: string): Pro
     metric,
     recallTarget: 0.99,
     buildThreads: 2,
+    onDamaged: (error: Error) => {
+      throw error;
+    },
     onBackgroundError: (error: Error) => {
       throw error;
     },

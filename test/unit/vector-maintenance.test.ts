@@ -9,6 +9,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   effortAt10: 64,
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
+  damaged: 0,
   memoryBytes: 0,
   originals: 'originals-1.f32',
   ...given,

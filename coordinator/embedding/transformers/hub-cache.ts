@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../../shared/logs/logger';
 import type { HubFile, HubFiles } from './hub-download';
 import { modelFailure } from './model-failure';
+import { checkLock, factsOf, type FileFacts, LOCK_FILE, lockToText, type ModelLock, readLock } from './model-lock';
+import type { ModelPin } from './model-pin';
 import { variantPath, wantedVariants } from './model-variant';
 
 /** What a model may have besides; what it lacks is skipped. */
@@ -14,19 +18,33 @@ const CONFIG = 'config.json';
 
 /**
  * Models of the hub in a folder, each in `<folder>/<owner>/<name>` as @huggingface/transformers keeps them too. A model
- * that is there is never asked for again.
+ * that is there is never asked for again, and every time that it is opened its files must be what they were at first: what
+ * the lock beside them says. A folder without one, filled by somebody else, gets one now.
  */
 export class HubCache {
-  constructor(private readonly options: { folder: string; isOffline: boolean; hub: HubFiles; log: Pick<Logger, 'info'> }) {}
+  constructor(private readonly options: { folder: string; isOffline: boolean; hub: HubFiles; log: Pick<Logger, 'info' | 'warn'>; pinOf: (name: string) => ModelPin }) {}
 
   /** The model's folder with all that is needed in it. Errors: embedding_unavailable with the reason. */
   async folderOf(name: string, dtype: string): Promise<string> {
     const folder = join(this.options.folder, ...name.split('/'));
-    if (this.isComplete(folder, dtype)) return folder;
-    if (this.options.isOffline) throw modelFailure('it is not in EMBEDDING_CACHE_DIR, and EMBEDDING_OFFLINE forbids to fetch it');
-    this.options.log.info({ model: name }, 'fetching the embedding model');
-    await this.fetch(name, folder, dtype);
-    this.options.log.info({ model: name }, 'fetched the embedding model');
+    const pin = this.options.pinOf(name);
+    const lock = await readLock(folder);
+    const isWanted = !pin.isExplicit || (lock !== null && [lock.revision, lock.commit].includes(pin.revision));
+    if (isWanted && this.isComplete(folder, dtype)) {
+      if (lock === null) await this.adopt(name, folder, pin);
+      else await checkLock(folder, lock).catch((error: unknown) => throwRemovable(error));
+      return folder;
+    }
+    if (this.options.isOffline) {
+      const reason = isWanted ? 'it is not in EMBEDDING_CACHE_DIR' : `the copy in EMBEDDING_CACHE_DIR is not known to be of EMBEDDING_REVISION ${pin.revision}`;
+      throw modelFailure(`${reason}, and EMBEDDING_OFFLINE forbids to fetch it`);
+    }
+    // Another format of a model that is there is taken from the state that the rest is of.
+    const kept = isWanted ? lock : null;
+    const revision = kept?.commit ?? kept?.revision ?? pin.revision;
+    this.options.log.info({ model: name, revision }, 'fetching the embedding model');
+    const fetched = await this.fetch(name, folder, dtype, { ...pin, revision, sha256: revision === pin.revision ? pin.sha256 : {} }, kept);
+    this.options.log.info({ model: name, revision, commit: fetched.commit, sha256: Object.fromEntries(Object.entries(fetched.files).map(([path, { sha256 }]) => [path, sha256])) }, 'fetched the embedding model');
     return folder;
   }
 
@@ -35,40 +53,79 @@ export class HubCache {
     return hasFile(CONFIG) && hasFile('tokenizer.json') && wantedVariants(dtype).some((variant) => hasFile(variantPath(variant)));
   }
 
-  private async fetch(name: string, folder: string, dtype: string): Promise<void> {
+  /** Trusts a folder that is met for the first time, and records what it holds. */
+  private async adopt(name: string, folder: string, pin: ModelPin): Promise<void> {
+    const { log, hub } = this.options;
+    const graphs = (await readdir(join(folder, 'onnx')).catch(() => [])).map((file) => `onnx/${file}`);
+    const files = await factsOf(folder, [CONFIG, 'tokenizer.json', ...OPTIONAL_FILES, ...graphs.sort()]);
+    const differing = Object.keys(pin.sha256).filter((path) => files[path] !== undefined && files[path].sha256 !== pin.sha256[path]);
+    if (differing.length > 0) log.warn({ model: name, files: differing, revision: pin.revision }, 'the copy of the embedding model in EMBEDDING_CACHE_DIR is of another revision than the one known to this version; it is used as it is');
+    await hub.write(join(folder, LOCK_FILE), Buffer.from(lockToText({ revision: null, commit: null, files }))).catch((error: unknown) => {
+      log.warn({ model: name, error }, 'EMBEDDING_CACHE_DIR takes no writes: what the embedding model is cannot be recorded, nor compared later');
+    });
+  }
+
+  /** `kept`: what is there of the same state, and stays. */
+  private async fetch(name: string, folder: string, dtype: string, pin: ModelPin, kept: ModelLock | null): Promise<ModelLock> {
     const { hub } = this.options;
-    const config = await hub.open(name, CONFIG);
-    if (config === null) throw modelFailure(`the hub has no ${CONFIG} of it`);
-    const content = await config.bytes();
-    for (const path of OPTIONAL_FILES) await (await hub.open(name, path))?.save(join(folder, path));
-    const tokenizer = await hub.open(name, 'tokenizer.json');
+    const config = await hub.open(name, CONFIG, pin.revision);
+    if (config === null) throw modelFailure(`the hub has no ${CONFIG} of it${pin.revision === 'main' ? '' : ` at the revision ${pin.revision}`}`);
+    const content = await config.bytes(pin.sha256[CONFIG]);
+    // A branch may move between two files: what its first file is of decides.
+    const revision = config.commit ?? pin.revision;
+    const files: Record<string, FileFacts> = { ...kept?.files };
+    const save = async (path: string, file: HubFile): Promise<void> => void (files[path] = await file.save(join(folder, path), pin.sha256[path]));
+    if (kept === null) {
+      // From here on the folder counts as incomplete until the new files are all there.
+      for (const file of [CONFIG, LOCK_FILE]) await rm(join(folder, file), { force: true }).catch((error: unknown) => throwUnwritable(error));
+    }
+    for (const path of OPTIONAL_FILES) {
+      const file = await hub.open(name, path, revision);
+      if (file !== null) await save(path, file);
+    }
+    const tokenizer = await hub.open(name, 'tokenizer.json', revision);
     if (tokenizer === null) throw modelFailure('the hub has no tokenizer.json of it');
-    await tokenizer.save(join(folder, 'tokenizer.json'));
-    await this.fetchGraph(name, folder, dtype, content);
+    await save('tokenizer.json', tokenizer);
+    await this.fetchGraph(dtype, { config: content, open: (path) => hub.open(name, path, revision), save });
+    files[CONFIG] = { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
+    const lock = { revision: kept?.revision ?? pin.revision, commit: config.commit, files };
+    await hub.write(join(folder, LOCK_FILE), Buffer.from(lockToText(lock)));
     await hub.write(join(folder, CONFIG), content);
+    return lock;
   }
 
   /** The first variant that there is; the weights beside it come before it. */
-  private async fetchGraph(name: string, folder: string, dtype: string, config: Buffer): Promise<void> {
-    const { hub } = this.options;
+  private async fetchGraph(
+    dtype: string,
+    from: { config: Buffer; open: (path: string) => Promise<HubFile | null>; save: (path: string, file: HubFile) => Promise<void> },
+  ): Promise<void> {
     for (const variant of wantedVariants(dtype)) {
       const path = variantPath(variant);
-      const graph: HubFile | null = await hub.open(name, path);
+      const graph = await from.open(path);
       if (graph === null) continue;
-      const parts = externalParts(config, path.slice('onnx/'.length));
+      const parts = externalParts(from.config, path.slice('onnx/'.length));
       if (parts > 0) graph.cancel();
       for (let part = 0; part < parts; part++) {
         const partPath = `${path}_data${part === 0 ? '' : `_${part}`}`;
-        const weights = await hub.open(name, partPath);
+        const weights = await from.open(partPath);
         if (weights === null) throw modelFailure(`the hub has no ${partPath} of it`);
-        await weights.save(join(folder, partPath));
+        await from.save(partPath, weights);
       }
-      const again = parts > 0 ? await hub.open(name, path) : graph;
-      await again?.save(join(folder, path));
+      const again = parts > 0 ? await from.open(path) : graph;
+      if (again !== null) await from.save(path, again);
       return;
     }
     throw modelFailure(`the hub has no ONNX graph of it for EMBEDDING_DTYPE=${dtype}`);
   }
+}
+
+/** A file that was fetched may have been changed since; nobody but the operator can tell why. */
+function throwRemovable(error: unknown): never {
+  throw modelFailure(`${(error as Error).message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
+}
+
+function throwUnwritable(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw modelFailure("it can't be written to EMBEDDING_CACHE_DIR", error);
 }
 
 /** Files of weights beside the graph, as config.json's transformers.js_config.use_external_data_format has it. */

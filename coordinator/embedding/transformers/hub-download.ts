@@ -1,23 +1,30 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Clock } from '../../../shared/time/clock';
 import { modelFailure } from './model-failure';
+import type { FileFacts } from './model-lock';
 
 /** One file of the hub that is about to arrive; it must be saved, read or cancelled. */
 export interface HubFile {
-  /** The whole content: for small files. */
-  bytes(): Promise<Buffer>;
-  /** Writes the content to `path`, whole or not at all. */
-  save(path: string): Promise<void>;
+  /** The commit that it is of, when the hub says so: what asks for that gets files of one state. */
+  readonly commit: string | null;
+  /** The whole content: for small files. Errors: as `save`. */
+  bytes(sha256?: string): Promise<Buffer>;
+  /**
+   * Writes the content to `path`, whole or not at all, and answers what it is. Errors: embedding_unavailable when it breaks
+   * off, or is not of the size and digest that the hub announced, or of `sha256`.
+   */
+  save(path: string, sha256?: string): Promise<FileFacts>;
   cancel(): void;
 }
 
 /** Files of models by name. */
 export interface HubFiles {
   /** Null when the model has no such file. Errors: embedding_unavailable when the hub can't be reached or refuses. */
-  open(model: string, path: string): Promise<HubFile | null>;
+  open(model: string, path: string, revision: string): Promise<HubFile | null>;
   write(path: string, content: Buffer): Promise<void>;
 }
 
@@ -26,30 +33,47 @@ const ANSWER_MS = 5_000;
 /** Afterwards, before an answer and between two pieces of one. */
 const SILENCE_MS = 30_000;
 const PROGRESS_EVERY_MS = 5_000;
+/** The hub sends large files from elsewhere, by one redirect or two. */
+const REDIRECTS_MAX = 5;
+const SHA256 = /^[0-9a-f]{64}$/;
+const SHA1 = /^[0-9a-f]{40}$/;
 
-/** Reads `<hub>/<model>/resolve/main/<path>`, the addresses of huggingface.co and its mirrors. */
+/** What the hub says of a file before it sends it. */
+interface Announced {
+  commit: string | null;
+  sha256: string | null;
+  /** Of a file that lies in git itself: git's own id of it, or some mirrors' digest of its content. */
+  sha1: string | null;
+}
+
+/**
+ * Reads `<hub>/<model>/resolve/<revision>/<path>`, the addresses of huggingface.co and its mirrors. Its answers carry the
+ * commit (x-repo-commit) and a file's digest (x-linked-etag, else etag); where they do, what arrives is compared with it.
+ */
 export class HubDownload implements HubFiles {
   private hasAnswered = false;
 
   constructor(private readonly options: { hub: string; clock: Clock; log: Pick<Logger, 'info'>; ending?: AbortSignal; answerMs?: number; silenceMs?: number }) {}
 
-  async open(model: string, path: string): Promise<HubFile | null> {
+  async open(model: string, path: string, revision: string): Promise<HubFile | null> {
     const abort = new AbortController();
     const signal = AbortSignal.any([abort.signal, ...(this.options.ending === undefined ? [] : [this.options.ending])]);
     const { hub, answerMs = ANSWER_MS, silenceMs = SILENCE_MS } = this.options;
     const patienceMs = this.hasAnswered ? silenceMs : answerMs;
     const timer = setTimeout(() => abort.abort(), patienceMs);
     let response: Response;
+    let announced: Announced;
     try {
-      response = await fetch(`${hub.replace(/\/+$/, '')}/${model}/resolve/main/${path}`, { signal });
+      ({ response, announced } = await follow(`${hub.replace(/\/+$/, '')}/${model}/resolve/${revision}/${path}`, signal));
     } catch (error) {
+      if (isQuiverError(error)) throw error;
       if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
       throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : 'the hub can\'t be reached', error);
     } finally {
       clearTimeout(timer);
     }
     this.hasAnswered = true;
-    if (response.ok) return this.fileOf({ model, path, response, abort });
+    if (response.ok) return this.fileOf({ model, path, response, abort, announced });
     abort.abort();
     if (response.status === 404) return null;
     // What the hub says of models that do not exist, too.
@@ -63,14 +87,34 @@ export class HubDownload implements HubFiles {
     });
   }
 
-  private fileOf(source: { model: string; path: string; response: Response; abort: AbortController }): HubFile {
+  private fileOf(source: { model: string; path: string; response: Response; abort: AbortController; announced: Announced }): HubFile {
+    const { announced } = source;
     return {
-      bytes: async () => {
+      commit: announced.commit,
+      bytes: async (sha256) => {
         const pieces: Uint8Array[] = [];
         for await (const piece of this.pieces(source)) pieces.push(piece);
-        return Buffer.concat(pieces);
+        const content = Buffer.concat(pieces);
+        const digest = createHash('sha256').update(content).digest('hex');
+        await check(source.path, { announced, digest, wanted: sha256, content: async () => content });
+        return content;
       },
-      save: (path) => saveWhole(path, () => this.pieces(source)),
+      save: async (path, sha256) => {
+        const hash = createHash('sha256');
+        const facts = { bytes: 0, sha256: '' };
+        const hashed = async function* (pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+          for await (const piece of pieces) {
+            hash.update(piece);
+            facts.bytes += piece.length;
+            yield piece;
+          }
+        };
+        await saveWhole(path, () => hashed(this.pieces(source)), async (aside) => {
+          facts.sha256 = hash.digest('hex');
+          await check(source.path, { announced, digest: facts.sha256, wanted: sha256, content: () => readFile(aside) });
+        });
+        return facts;
+      },
       cancel: () => source.abort.abort(),
     };
   }
@@ -101,8 +145,45 @@ export class HubDownload implements HubFiles {
   }
 }
 
+/** The answer at the end of the redirects, and what the first one said. */
+async function follow(address: string, signal: AbortSignal): Promise<{ response: Response; announced: Announced }> {
+  let url = address;
+  let announced: Announced | null = null;
+  for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
+    const response = await fetch(url, { signal, redirect: 'manual' });
+    announced ??= announcedBy(response.headers);
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null;
+    if (location === null) return { response, announced };
+    await response.body?.cancel();
+    const next = new URL(location, url);
+    if (next.protocol !== 'https:' && new URL(url).protocol === 'https:') throw modelFailure('the hub sends on to an address without TLS');
+    url = next.href;
+  }
+  throw modelFailure('the hub sends on and on');
+}
+
+function announcedBy(headers: Headers): Announced {
+  const commit = headers.get('x-repo-commit');
+  const tag = (name: string): string => (headers.get(name) ?? '').replace(/^W\//, '').replaceAll('"', '').toLowerCase();
+  const linked = tag('x-linked-etag');
+  // An etag is a digest only with servers that speak the hub's language.
+  const own = commit === null ? '' : tag('etag');
+  return { commit: commit !== null && SHA1.test(commit) ? commit : null, sha256: [linked, own].find((one) => SHA256.test(one)) ?? null, sha1: linked === '' && SHA1.test(own) ? own : null };
+}
+
+/** Errors: embedding_unavailable when a file is not what it should be. */
+async function check(path: string, found: { announced: Announced; digest: string; wanted: string | undefined; content: () => Promise<Buffer> }): Promise<void> {
+  const { announced, digest, wanted } = found;
+  if (wanted !== undefined && digest !== wanted) throw modelFailure(`the hub's ${path} is not the one that is known at this revision (SHA-256 ${digest}, not ${wanted})`);
+  if (announced.sha256 !== null && digest !== announced.sha256) throw modelFailure(`the download of ${path} does not match the SHA-256 that the hub says it has`);
+  if (announced.sha1 === null) return;
+  const content = await found.content();
+  const sha1 = (...parts: (string | Buffer)[]): string => parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
+  if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1) throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
+}
+
 /** Written aside and renamed: who looks sees the whole file or none. */
-async function saveWhole(path: string, content: () => AsyncIterable<Uint8Array>): Promise<void> {
+async function saveWhole(path: string, content: () => AsyncIterable<Uint8Array>, accept: (aside: string) => Promise<void> = async () => undefined): Promise<void> {
   const aside = `${path}.${process.pid}.part`;
   try {
     await mkdir(dirname(path), { recursive: true });
@@ -113,6 +194,7 @@ async function saveWhole(path: string, content: () => AsyncIterable<Uint8Array>)
     } finally {
       await file.close();
     }
+    await accept(aside);
     await rename(aside, path);
   } catch (error) {
     await rm(aside, { force: true }).catch(() => undefined);

@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Clock } from '../../../shared/time/clock';
@@ -8,8 +8,11 @@ import { EmbeddingDispatcher } from './embedding-dispatcher';
 import { EmbeddingThread } from './embedding-thread';
 import { HubCache } from './hub-cache';
 import { HubDownload } from './hub-download';
-import { describeModel } from './model-description';
+import { describeModel, type ModelDescription } from './model-description';
 import { modelFailure } from './model-failure';
+import { digestOfFiles } from './model-lock';
+import { pinOf } from './model-pin';
+import { variantPath } from './model-variant';
 import { TransformersModel } from './transformers-model';
 
 export interface TransformersOptions {
@@ -20,6 +23,8 @@ export interface TransformersOptions {
   isOffline: boolean;
   /** Such as https://huggingface.co. */
   hub: string;
+  /** What an operator pinned of one model: its revision on the hub, and the SHA-256 of its graph; '' for none. */
+  pin?: { model: string; revision: string; sha256: string };
   /** Worker threads, each with a copy of the model and one native thread. */
   threads: number;
   /** Longest that a call may take. */
@@ -42,12 +47,13 @@ const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
   const hub = new HubDownload({ hub: options.hub, clock, log, ending: options.ending });
-  const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log });
+  const cache = new HubCache({ folder: options.cacheDir, isOffline: options.isOffline, hub, log, pinOf: (name) => pinOf(name, name === options.pin?.model ? options.pin.revision : '') });
   return async (name) => {
     const startedMs = clock.monotonicMs();
     const isLocal = isFolder(resolve(name));
     const folder = isLocal ? resolve(name) : await cache.folderOf(hubName(name), options.dtype);
     const description = await describeModel({ name, folder, dtype: options.dtype }).catch((error: unknown) => refuse(error, isLocal));
+    if (name === options.pin?.model && options.pin.sha256 !== '') await checkGraph(description, options.pin.sha256);
     const start = (): Promise<EmbeddingThread> => EmbeddingThread.start(description, options.workerFile);
     const first = await start().catch((error: unknown) => refuse(error, isLocal));
     const others = await Promise.allSettled(Array.from({ length: options.threads - 1 }, start));
@@ -64,6 +70,14 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
 function refuse(error: unknown, isLocal: boolean): never {
   if (isLocal || !isQuiverError(error)) throw error;
   throw modelFailure(`${error.message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
+}
+
+/** The graph, and the weights beside it where it has some, in order of their names. Errors: embedding_unavailable. */
+async function checkGraph({ folder, variant }: ModelDescription, wanted: string): Promise<void> {
+  const graph = variantPath(variant);
+  const parts = readdirSync(join(folder, 'onnx')).map((file) => `onnx/${file}`).filter((path) => path.startsWith(`${graph}_data`));
+  const digest = await digestOfFiles(folder, [graph, ...parts.sort()]);
+  if (digest !== wanted) throw modelFailure(`its ${graph} has the SHA-256 ${digest}, not that of EMBEDDING_SHA256`);
 }
 
 function hubName(name: string): string {

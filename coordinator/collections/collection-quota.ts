@@ -1,0 +1,40 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Capacity } from '../../shared/process/capacity';
+import type { CollectionRecord, DropIntent } from './collection-record';
+
+/** How many collections and shards there may be in all; asked at each creation. */
+export interface CollectionQuota {
+  readonly collectionsMax: number;
+  /** What a collection takes up of the room for shards: in a cluster, its replicas count each. */
+  shardsOf(collection: Pick<CollectionRecord, 'shards' | 'replicas'>): number;
+  /** The room for shards, and what it comes from, in words for clients. */
+  room(): { shardsMax: number; source: string };
+}
+
+/**
+ * Refuses one more collection where it does not fit beside those there are; collections being created count, and shards
+ * that are still to be dropped, because they hold what they hold. Errors: limit_exceeded that names the limit.
+ */
+export function checkQuota(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[] }, wanted: CollectionRecord): void {
+  if (present.collections.length >= quota.collectionsMax) {
+    throw new QuiverError('limit_exceeded', `there are ${present.collections.length} collections: at most ${quota.collectionsMax} are allowed (MAX_COLLECTIONS)`);
+  }
+  // One that becomes a drop between the two listings is in both.
+  const takenByUid = new Map<string, number>();
+  for (const one of [...present.collections, ...present.drops]) takenByUid.set(one.uid, quota.shardsOf(one));
+  const taken = [...takenByUid.values()].reduce((sum, count) => sum + count, 0);
+  const needed = quota.shardsOf(wanted);
+  const { shardsMax, source } = quota.room();
+  if (taken + needed <= shardsMax) return;
+  const what = needed === wanted.shards ? 'shards' : 'replicas of shards';
+  throw new QuiverError('limit_exceeded', `the collection needs ${needed} ${what}, and ${taken} of at most ${shardsMax} are taken: the limit comes from ${source}`);
+}
+
+/** The quota of one process that holds everything. `isShort` says whether it is running out of open files now. */
+export function processQuota(capacity: Pick<Capacity, 'collectionsMax' | 'shardsMax' | 'shardsMaxSource'>, isShort: () => boolean): CollectionQuota {
+  return {
+    collectionsMax: capacity.collectionsMax,
+    shardsOf: ({ shards }) => shards,
+    room: () => (isShort() ? { shardsMax: 0, source: 'the files that may be open (ulimit -n), nearly all of which are' } : { shardsMax: capacity.shardsMax, source: capacity.shardsMaxSource }),
+  };
+}

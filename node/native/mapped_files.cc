@@ -1,0 +1,123 @@
+#include "mapped_files.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "errors.h"
+
+namespace quiver {
+
+/// A mapping that the handler knows. Written by one thread at a time (under `lock`), read by handlers at any moment:
+/// `begin` is set last and cleared first, and what it announces does not change meanwhile.
+struct Watched {
+  std::atomic<uintptr_t> begin{0};
+  std::atomic<size_t> bytes{0};
+  std::atomic<std::atomic<bool>*> damaged{nullptr};
+};
+
+namespace {
+
+/// Places are made a block at a time and never freed: a handler may be looking at them.
+constexpr size_t kBlockPlaces = 512;
+
+struct Block {
+  Watched places[kBlockPlaces];
+  std::atomic<Block*> next{nullptr};
+};
+
+Block first_block;
+std::mutex lock;
+struct sigaction handler_before;
+
+/// Runs as a signal handler, on the reader's thread: no lock, no allocation, nothing but loads, stores and mmap.
+bool replace_by_zeros(uintptr_t address) {
+  for (Block* block = &first_block; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
+    for (Watched& place : block->places) {
+      const uintptr_t begin = place.begin.load(std::memory_order_acquire);
+      const size_t bytes = place.bytes.load(std::memory_order_relaxed);
+      if (begin == 0 || address < begin || address - begin >= bytes) continue;
+      place.damaged.load(std::memory_order_relaxed)->store(true, std::memory_order_seq_cst);
+      // The whole of it, so that a file that lost everything costs one signal a mapping and not one a page.
+      void* zeros = mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ, MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE, -1, 0);
+      return zeros != MAP_FAILED;
+    }
+  }
+  return false;
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
+  // A signal that another process sent has no address.
+  if (info->si_code > 0 && replace_by_zeros(reinterpret_cast<uintptr_t>(info->si_addr))) return;
+  if ((handler_before.sa_flags & SA_SIGINFO) != 0 && handler_before.sa_sigaction != nullptr) {
+    handler_before.sa_sigaction(signal, info, context);
+  } else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) {
+    handler_before.sa_handler(signal);
+  } else {
+    // The instruction runs again, and ends the process as it would have.
+    sigaction(SIGBUS, &handler_before, nullptr);
+    if (info->si_code <= 0) raise(signal);
+  }
+}
+
+void install_handler() {
+  // The handler stays for good; so must its code, when the environment that loaded the addon ends before others.
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void*>(&on_bus_error), &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  struct sigaction action;
+  std::memset(&action, 0, sizeof action);
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, &handler_before);
+}
+
+Watched* watch(uintptr_t begin, size_t bytes, std::atomic<bool>& damaged) {
+  static std::once_flag installed;
+  std::call_once(installed, install_handler);
+  std::lock_guard<std::mutex> guard(lock);
+  for (Block* block = &first_block;; block = block->next.load(std::memory_order_relaxed)) {
+    for (Watched& place : block->places) {
+      if (place.begin.load(std::memory_order_relaxed) != 0) continue;
+      place.bytes.store(bytes, std::memory_order_relaxed);
+      place.damaged.store(&damaged, std::memory_order_relaxed);
+      place.begin.store(begin, std::memory_order_release);
+      return &place;
+    }
+    if (block->next.load(std::memory_order_relaxed) == nullptr) block->next.store(new Block, std::memory_order_release);
+  }
+}
+
+}  // namespace
+
+MappedFile::MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path)
+    : data_(nullptr), bytes_(bytes), watched_(nullptr) {
+  void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, off_t(offset));
+  if (mapped == MAP_FAILED) throw storage_error(std::string("mapping ") + path);
+  data_ = static_cast<uint8_t*>(mapped);
+  try {
+    watched_ = watch(reinterpret_cast<uintptr_t>(mapped), bytes, damaged);
+  } catch (...) {
+    munmap(mapped, bytes);
+    throw;
+  }
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_), watched_(std::exchange(other.watched_, nullptr)) {}
+
+MappedFile::~MappedFile() {
+  if (watched_ != nullptr) {
+    std::lock_guard<std::mutex> guard(lock);
+    watched_->begin.store(0, std::memory_order_release);
+  }
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+}  // namespace quiver
