@@ -75,7 +75,7 @@ if (missing.length > 0) {
       expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
-        './coordinator/native/build/body-scanner.node', './node/native/build/vectors.node', './package.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './shared/kv/native/build/store.node',
+        './coordinator/native/build/body-scanner.node', './node/native/build/vectors.node', './package.json', './sbom.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './scripts/sbom.mjs', './shared/kv/native/build/store.node',
       ]);
       expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
