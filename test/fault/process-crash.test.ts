@@ -90,4 +90,4 @@ test('kill -9 under load loses no acknowledged write and brings no deleted vecto
   } finally {
     await server.destroy();
   }
-}, 300_000);
+}, 300_000 + CYCLES * 20_000);
