@@ -28,6 +28,7 @@ afterEach(async () => {
 });
 
 function connect(address: string, options: Parameters<typeof clientTo>[1] = {}) {
+  node.knownAs = address;
   const made = clientTo(address, options);
   opened.push(made.client);
   return made;
