@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { Election } from '../shared/cluster/election';
-import { etcdOptions, memberAddress, memberCredentials, secretsOf } from '../shared/cluster/member-options';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember } from '../shared/cluster/members';
+import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, isOfSession, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
-import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
@@ -55,13 +54,16 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
-  const store = new EtcdClusterStore({ ...etcdOptions(config), observer: new EtcdMetrics(metrics) });
+  const store = memberStore(config, { observer: new EtcdMetrics(metrics), log });
   endings.defer(() => store.close());
-  const credentials = memberCredentials(config);
+  const credentials = memberCredentials(config, log);
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX), { ending, log });
+  const sealed = await reached('the cluster store', () => store.sealAll(STATE_PREFIX, isOfSession), { ending, log });
+  if (sealed > 0) log.info({ entries: sealed }, 'entries of the cluster store were sealed under CLUSTER_SECRET');
   await reached('the cluster store', () => map.follow(), { ending, log });
 
   const routes = new MapShardRoutes({ map, clock });
@@ -90,7 +92,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
-  const server = new RpcServer({ services: [peersService({ limiter: rateLimiter, log })], secret: credentials.secret, tls: credentials.tls });
+  const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(config, port) });
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 

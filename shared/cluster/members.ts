@@ -1,3 +1,5 @@
+/** What members keep in etcd is under it. */
+export const STATE_PREFIX = '/q/';
 /** Storage nodes, each entry living as long as the node's session. */
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators, each entry living as long as the coordinator's session. */
@@ -50,6 +52,11 @@ export interface CoordinatorMember {
 /** A node that drains gives its shards away and gets no new ones. */
 export interface NodeIntent {
   draining: boolean;
+}
+
+/** Whether an entry lives as long as the session of the process that put it. */
+export function isOfSession(key: string): boolean {
+  return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX].some((prefix) => key.startsWith(prefix));
 }
 
 /** The value of an entry of this page, as the process that registered it wrote it. Errors: SyntaxError. */

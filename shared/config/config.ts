@@ -59,6 +59,10 @@ export interface ClusterConfig {
   rpcPort: number;
   zone: string;
   clusterSecret: string;
+  /** Taken beside it while one is replaced by the other; undefined: none. */
+  clusterSecretOther: string | undefined;
+  /** 'required' or 'adopt'. */
+  clusterSeals: string;
   tlsCaFile: string;
   tlsCertFile: string;
   tlsKeyFile: string;
@@ -66,6 +70,12 @@ export interface ClusterConfig {
   tlsServerName: string;
   copyBytesPerSecond: number;
 }
+
+/**
+ * Who reads etcd or listens between members can try secrets out against what was made with them: a short one would be
+ * found. 16 characters at random are 95 bits.
+ */
+const CLUSTER_SECRET_LENGTH_MIN = 16;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -133,9 +143,12 @@ export function readConfig(environment: Environment, cores: number): Config {
 /** What a member of a cluster reads, besides `readConfig`. `hostName` names a member that has no name of its own. */
 export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
   const values = readTable<Omit<ClusterConfig, 'etcdEndpoints' | 'clusterSecret'> & { etcdEndpoints: string; clusterSecret: string | undefined }>(CLUSTER_SETTINGS, environment, 1);
-  const { clusterSecret, memberId } = values;
+  const { clusterSecret, clusterSecretOther, memberId } = values;
   if (clusterSecret === undefined) {
     throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
+  }
+  for (const [setting, secret] of [[CLUSTER_SETTINGS.clusterSecret, clusterSecret], [CLUSTER_SETTINGS.clusterSecretOther, clusterSecretOther]] as const) {
+    if (secret !== undefined && secret.length < CLUSTER_SECRET_LENGTH_MIN) refuse(setting, secret, `at least ${CLUSTER_SECRET_LENGTH_MIN} characters, best of a random text`);
   }
   if (!MEMBER_ID.test(memberId || hostName)) refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
   if (!ADDRESS.test(values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, 'a host, or host:port');

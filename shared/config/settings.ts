@@ -173,7 +173,12 @@ export const CLUSTER_SETTINGS = {
     meaning: 'gRPC port for other members; 0 takes a free one',
   },
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
-  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', meaning: 'Secret that members show each other; required, and the same for all' },
+  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', meaning: 'Secret that members prove to each other, and that seals their entries in etcd; at least 16 characters, required, the same for all' },
+  clusterSecretOther: { name: 'CLUSTER_SECRET_OTHER', kind: 'secret', meaning: 'A second one that is taken too, while CLUSTER_SECRET is replaced' },
+  clusterSeals: {
+    name: 'CLUSTER_SEALS', kind: 'choice', fallback: 'required', choices: ['required', 'adopt'],
+    meaning: '`required`: entries of etcd without a seal are ignored; `adopt`: they are taken and sealed, once, for a cluster of an earlier version',
+  },
   tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
   tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
   tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },

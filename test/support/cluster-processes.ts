@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
+import { silentLogger } from '../../shared/logs/logger';
+import { EntrySeal } from '../../shared/secret/entry-seal';
 import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
 import { freePorts, type Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
@@ -12,7 +15,7 @@ import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
-const SECRET = 'secret-of-a-test-cluster';
+export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
@@ -230,7 +233,7 @@ export class ClusterProcesses {
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
     await Promise.all(running.map((member) => member.ready()));
-    const store = new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
+    const store = this.openStore();
     try {
       await eventually(
         'every process is a member',
@@ -244,6 +247,16 @@ export class ClusterProcesses {
     } finally {
       await store.close();
     }
+  }
+
+  /** The cluster's state as its members see it; to be closed. */
+  openStore(): SealedClusterStore {
+    return new SealedClusterStore({ store: this.openBareStore(), seal: new EntrySeal({ secret: SECRET }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+  }
+
+  /** What is in etcd, as anybody sees it who can read it; to be closed. */
+  openBareStore(): EtcdClusterStore {
+    return new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
   }
 
   /** Resolves when every shard has its replicas in sync and is served, by the word of every running coordinator. */
@@ -269,7 +282,7 @@ export class ClusterProcesses {
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   async differences(): Promise<string[]> {
     const running = this.nodes.filter(({ isRunning }) => isRunning);
-    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })), SECRET));
+    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: this.ways.get(id)?.in.endpoint ?? `127.0.0.1:${port}` })), SECRET));
   }
 
   /** The process of the node that leads a shard. */
