@@ -88,8 +88,9 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   async mustBeOurs(prefix: string): Promise<void> {
     const { entries } = await this.inner.list(prefix);
     const seals = new Set(entries.map((entry) => this.seal.open(entry.key, entry.value).seal));
-    if (seals.size === 0 || seals.has('sealed') || seals.has('sealedByOther') || (seals.has('unsealed') && this.rule === 'adopt')) return;
-    throw new QuiverError('invalid_parameter', seals.has('unsealed') ? UNSEALED : OTHER_SECRET);
+    if (seals.size === 0 || seals.has('sealed') || seals.has('sealedByOther')) return;
+    if (seals.has('forged')) throw new QuiverError('invalid_parameter', OTHER_SECRET);
+    if (this.rule === 'required') throw new QuiverError('invalid_parameter', UNSEALED);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { EtcdOptions } from '../cluster-store/etcd-transport';
-import type { ClusterConfig, Config } from '../config/config';
+import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
 import type { EtcdObserver } from '../cluster-store/etcd-observer';
 import { EtcdClusterStore } from '../cluster-store/etcd-cluster-store';
 import { SealedClusterStore, type SealRule } from '../cluster-store/sealed-cluster-store';
@@ -22,7 +22,7 @@ export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserv
 }
 
 /** How a member reaches etcd. */
-function etcdOptions(config: ClusterConfig): EtcdOptions {
+export function etcdOptions(config: EtcdConfig): EtcdOptions {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = config;
   return {
     endpoints: etcdEndpoints,

@@ -42,11 +42,11 @@ export class MemberProcess {
     return this.child !== null;
   }
 
-  /** Starts it without waiting until it is ready. */
-  spawn(): void {
+  /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
+  spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);
     const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
-      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment },
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
@@ -72,9 +72,16 @@ export class MemberProcess {
     );
   }
 
-  async start(): Promise<void> {
-    this.spawn();
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    this.spawn(environment);
     await this.ready();
+  }
+
+  /** Resolves with the exit code of a process that ends by itself, null when it is gone. */
+  async ended(): Promise<number | null> {
+    const { child } = this;
+    if (child === null || child.exitCode !== null) return child?.exitCode ?? null;
+    return new Promise((gone) => child.once('exit', (code) => gone(code)));
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
