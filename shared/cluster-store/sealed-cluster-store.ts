@@ -153,7 +153,7 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
       if (this.refused.size <= REFUSALS_KEPT) break;
       this.refused.delete(oldest);
     }
-    this.log.error({ key, revision, seal }, 'an entry of the cluster store was not made by a member of this cluster, and is ignored: its seal is missing or wrong');
+    this.log.error({ entry: key, revision, seal }, 'an entry of the cluster store was not made by a member of this cluster, and is ignored: its seal is missing or wrong');
     this.onRefused();
   }
 }

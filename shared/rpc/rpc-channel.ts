@@ -3,8 +3,11 @@ import { type Logger, silentLogger } from '../logs/logger';
 import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
 import { MemberSession, type OpenSession } from './member-session';
+import type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
 import { WaitingStream } from './waiting-stream';
+
+export type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 
 /** How this process presents itself to the other members of its cluster. */
 export interface ClusterCredentials {
@@ -17,31 +20,6 @@ export interface ClusterCredentials {
   /** null: no encryption. */
   tls: ClusterTls | null;
   log?: Logger;
-}
-
-/** What a caller needs to know of a method (as in the generated definitions). */
-export interface StreamMethod<Out, In> {
-  path: string;
-  requestSerialize: (frame: Out) => Buffer;
-  responseDeserialize: (bytes: Buffer) => In;
-}
-
-/** Why a stream is over. */
-export interface StreamEnd {
-  /** One side does not take the other's proof of the secret: trying again is of no use. */
-  isRefused: boolean;
-  /** For the log. */
-  reason: string;
-}
-
-/** One bidirectional stream, as the side sees it that opened it. */
-export interface RpcStream<Out> {
-  /** Sends a frame; `taken` is called when the connection has it, never after the end. */
-  write(frame: Out, taken: () => void): void;
-  /** Takes no more frames from this side; the other side ends the stream. */
-  finish(): void;
-  /** Ends the stream, in the next turn of the event loop; `ended` is called later. */
-  cancel(): void;
 }
 
 /** How the opener of a stream hears of it: `ended` exactly once, after the last frame. */

@@ -1,4 +1,4 @@
-import type { RpcStream, StreamEnd } from './rpc-channel';
+import type { RpcStream, StreamEnd } from './rpc-stream';
 
 /**
  * A stream that is to be opened when the other side has proven itself. What is written until then waits here: senders

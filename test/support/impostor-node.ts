@@ -54,7 +54,7 @@ export class ImpostorNode {
 
   /** Every value of every header of a call that is not gRPC's own. */
   static fieldsOf({ headers }: ReceivedCall): Record<string, string> {
-    const usual = /^(:|te$|content-type$|user-agent$|grpc-)/;
+    const usual = /^(:|te$|content-type$|user-agent$|accept-encoding$|grpc-)/;
     return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (usual.test(name) ? [] : [[name, String(value)]])));
   }
 

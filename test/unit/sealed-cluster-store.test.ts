@@ -41,7 +41,7 @@ describe('an entry that no member made', () => {
       expect(await store.get('/q/keys/2')).toBeNull();
       expect(await store.get('/q/keys/3')).toBeNull();
     }
-    expect(told).toMatchObject([{ key: '/q/keys/2', seal: 'unsealed' }, { key: '/q/keys/3', seal: 'forged' }]);
+    expect(told).toMatchObject([{ entry: '/q/keys/2', seal: 'unsealed' }, { entry: '/q/keys/3', seal: 'forged' }]);
     expect(counted).toBe(2);
   });
 
