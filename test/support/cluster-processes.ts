@@ -131,6 +131,8 @@ export interface ClusterOptions {
   parted?: boolean;
   /** How many processes etcd is. */
   etcdMembers?: number;
+  /** An etcd that runs already, in their place. */
+  etcd?: EtcdProcess;
 }
 
 /** The ways of a node that a test can cut. */
@@ -163,8 +165,8 @@ export class ClusterProcesses {
 
   /** Resolves when every process is ready and a member. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
-    const { etcdMembers = 1 } = options;
-    const cluster = new ClusterProcesses(etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
+    const { etcdMembers = 1, etcd } = options;
+    const cluster = new ClusterProcesses(etcd !== undefined ? [etcd] : etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
     try {
       for (let i = 0; i < (options.nodes ?? 3); i += 1) await cluster.addNode();
       for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
