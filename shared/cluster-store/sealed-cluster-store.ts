@@ -1,5 +1,6 @@
 import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
+import { CheckedSeals } from '../secret/checked-seals';
 import type { EntrySeal } from '../secret/entry-seal';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from './cluster-store';
 import type { SessionStore, StoreSession } from './session-store';
@@ -29,6 +30,7 @@ const OTHER_SECRET = 'the entries of the cluster store are sealed under another 
 export class SealedClusterStore implements ClusterStore, SessionStore {
   private readonly inner: ClusterStore & SessionStore;
   private readonly seal: EntrySeal;
+  private readonly checked: CheckedSeals;
   private readonly rule: SealRule;
   private readonly log: Logger;
   private readonly onRefused: () => void;
@@ -39,6 +41,7 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   constructor(options: { store: ClusterStore & SessionStore; seal: EntrySeal; rule: SealRule; log: Logger; onRefused: () => void }) {
     this.inner = options.store;
     this.seal = options.seal;
+    this.checked = new CheckedSeals(options.seal);
     this.rule = options.rule;
     this.log = options.log;
     this.onRefused = options.onRefused;
@@ -133,7 +136,7 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   }
 
   private opened(entry: StoreEntry): StoreEntry | null {
-    const found = this.seal.open(entry.key, entry.value);
+    const found = this.checked.open(entry.key, entry.value);
     if (found.seal !== 'forged' && (found.seal !== 'unsealed' || this.rule === 'adopt')) return { ...entry, value: found.value };
     this.refuse(entry.key, entry.revision, found.seal);
     return null;

@@ -1,4 +1,5 @@
 import { derivedKey } from '../../shared/secret/derived-key';
+import { CheckedSeals } from '../../shared/secret/checked-seals';
 import { EntrySeal } from '../../shared/secret/entry-seal';
 
 const seal = new EntrySeal({ secret: 'a secret of the cluster' });
@@ -38,4 +39,36 @@ test('who does not know the secret makes no seal; a second secret that is told c
 test('keys of different purposes and secrets differ', () => {
   const keys = [['one', 'a'], ['one', 'b'], ['two', 'a']].map(([secret, purpose]) => derivedKey(secret, purpose).export().toString('hex'));
   expect(new Set(keys).size).toBe(3);
+});
+
+describe('entries that were checked before', () => {
+  const checked = (lengthMax?: number): { seals: CheckedSeals; opens: () => number } => {
+    const open = jest.spyOn(seal, 'open');
+    return { seals: new CheckedSeals(seal, lengthMax), opens: () => open.mock.calls.length };
+  };
+  afterEach(() => jest.restoreAllMocks());
+
+  test('are known again, and never taken for others', () => {
+    const { seals, opens } = checked();
+    for (let time = 0; time < 3; time += 1) expect(seals.open(KEY, `${text}`)).toEqual({ seal: 'sealed', value: VALUE });
+    expect(opens()).toBe(1);
+    expect(seals.open(KEY, text.replace('admin', 'owner'))).toEqual({ seal: 'forged' });
+    expect(seals.open('/q/keys/3', text)).toEqual({ seal: 'forged' });
+    expect(seals.open(KEY, text)).toEqual({ seal: 'sealed', value: VALUE });
+    const next = seal.close(KEY, 'next');
+    expect(seals.open(KEY, next)).toEqual({ seal: 'sealed', value: 'next' });
+    expect(seals.open(KEY, text)).toEqual({ seal: 'sealed', value: VALUE });
+  });
+
+  test('are forgotten when there is no room for all, the oldest first', () => {
+    const { seals, opens } = checked(2 * text.length);
+    const keys = [1, 2, 3].map((i) => `/q/keys/${i}`);
+    for (const key of keys) seals.open(key, seal.close(key, VALUE));
+    expect(opens()).toBe(3);
+    seals.open(keys[2], seal.close(keys[2], VALUE));
+    seals.open(keys[1], seal.close(keys[1], VALUE));
+    expect(opens()).toBe(3);
+    seals.open(keys[0], seal.close(keys[0], VALUE));
+    expect(opens()).toBe(4);
+  });
 });
