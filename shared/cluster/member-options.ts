@@ -1,14 +1,14 @@
 import { hostname } from 'node:os';
-import type { EtcdOptions } from '../cluster-store/etcd-transport';
-import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
-import type { EtcdObserver } from '../cluster-store/etcd-observer';
 import { EtcdClusterStore } from '../cluster-store/etcd-cluster-store';
+import type { EtcdObserver } from '../cluster-store/etcd-observer';
+import type { EtcdOptions } from '../cluster-store/etcd-transport';
 import { SealedClusterStore, type SealRule } from '../cluster-store/sealed-cluster-store';
+import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
 import type { ClusterCredentials } from '../rpc/rpc-channel';
-import { EntrySeal } from '../secret/entry-seal';
 import { readClusterTls } from '../rpc/transport-security';
+import { EntrySeal } from '../secret/entry-seal';
 
 /** The cluster store of a member: etcd, with sealed entries. Errors: as EtcdClusterStore's constructor. */
 export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserver & { entryRefused(): void }; log: Logger }): SealedClusterStore {
