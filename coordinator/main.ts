@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { Election } from '../shared/cluster/election';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, isOfSession, STATE_PREFIX } from '../shared/cluster/members';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
@@ -28,6 +28,7 @@ import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
+import { Sealing } from './cluster/sealing';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
 import { ControllerMetrics } from './metrics/controller-metrics';
@@ -62,8 +63,6 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX), { ending, log });
-  const sealed = await reached('the cluster store', () => store.sealAll(STATE_PREFIX, isOfSession), { ending, log });
-  if (sealed > 0) log.info({ entries: sealed }, 'entries of the cluster store were sealed under CLUSTER_SECRET');
   await reached('the cluster store', () => map.follow(), { ending, log });
 
   const routes = new MapShardRoutes({ map, clock });
@@ -81,6 +80,10 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes);
   const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => election.close());
+  if (config.clusterSeals === 'adopt' || config.clusterSecretOther !== undefined) {
+    const sealing = new Sealing({ store, office: election, log });
+    endings.defer(() => sealing.close());
+  }
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());

@@ -12,8 +12,9 @@ export type SealRule = 'required' | 'adopt';
 const REFUSALS_KEPT = 4_096;
 /** A transaction that met forged entries in its way is made again over them; whoever forges faster than that wins. */
 const ATTEMPTS_MAX = 4;
-/** etcd's limit is 128 a transaction; entries of some kilobytes must fit in a request of 1.5 MiB. */
+/** Entries sealed in one transaction: etcd takes 128 changes, in a request of 1.5 MiB. */
 const SEALED_AT_ONCE = 32;
+const SEALED_LENGTH_AT_ONCE = 256 * 1024;
 
 const UNSEALED =
   'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
@@ -108,7 +109,10 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
       return isDue && !isOfSession(entry.key) ? [{ key: entry.key, revision: entry.revision, value: found.value }] : [];
     });
     let count = 0;
-    for (let from = 0; from < due.length; from += SEALED_AT_ONCE) count += await this.sealSome(due.slice(from, from + SEALED_AT_ONCE));
+    for (let from = 0, to = 0; from < due.length; from = to) {
+      for (let length = 0; to < due.length && to - from < SEALED_AT_ONCE && (to === from || length < SEALED_LENGTH_AT_ONCE); to += 1) length += due[to].value.length;
+      count += await this.sealSome(due.slice(from, to));
+    }
     return count;
   }
 

@@ -117,11 +117,16 @@ describe('sealing what is there', () => {
 
   test('adopts entries without seals, all of them, and never those of sessions or with wrong seals', async () => {
     for (let i = 0; i < 100; i += 1) await put(bare, `/q/keys/${i}`, `key ${i}`);
+    for (let i = 0; i < 3; i += 1) await put(bare, `/q/large/${i}`, 'x'.repeat(400_000));
     await put(bare, '/q/nodes/a', 'here');
     await put(bare, '/q/keys/x', new EntrySeal({ secret: NEW }).close('/q/keys/x', 'forged'));
     const adopting = sealed({ rule: 'adopt' });
     expect(await valueAt(adopting, '/q/keys/7')).toBe('key 7');
-    expect(await seal(adopting)).toBe(100);
+    const transact = jest.spyOn(bare, 'transact');
+    expect(await seal(adopting)).toBe(103);
+    // Within etcd's limits of a request.
+    for (const [, changes] of transact.mock.calls) expect(changes.reduce((length, change) => length + (change.type === 'put' ? change.value.length : 0), 0)).toBeLessThan(1024 * 1024);
+    jest.restoreAllMocks();
     const store = sealed();
     expect((await store.list('/q/keys/')).entries).toHaveLength(100);
     expect(await valueAt(store, '/q/keys/99')).toBe('key 99');
