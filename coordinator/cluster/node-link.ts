@@ -41,8 +41,8 @@ export interface NamedWrite {
   sent: () => void;
 }
 
-/** A node that does not take a stream within this time is not there: a round trip or three, with TLS, and much patience. */
-const CONNECT_TIMEOUT_MS = 2_000;
+/** A node that does not take a stream within this time is not there: a round trip or four, with TLS and the handshake, and much patience. */
+const CONNECT_TIMEOUT_MS = 3_000;
 
 /** What may wait to be sent to one node, reads and writes apart: some of the largest writes, not all of memory. */
 const QUEUED_BYTES_MAX = 256 * 1024 * 1024;

@@ -1,5 +1,5 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
-import { type Client, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { type Client, connectivityState, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
 import { type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
@@ -17,6 +17,8 @@ export interface HandshakeFailure {
   isRefused: boolean;
   reason: string;
 }
+
+const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is closed' };
 
 /** A session with a member that has proven itself: what streams to it are opened with. */
 export interface OpenSession {
@@ -40,6 +42,7 @@ export class MemberSession {
   private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
   private call: { cancel(): void } | null = null;
   private loggedAtMs = -Infinity;
+  private isClosed = false;
 
   /** `address` is what `client` dials. */
   constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger }) {
@@ -50,9 +53,14 @@ export class MemberSession {
     this.log = parts.log;
   }
 
-  /** The session in force; null when there is none or it is to be renewed. */
+  /**
+   * The session in force; null when there is none, it is to be renewed, or the connection was lost that it was made on:
+   * who answers at the address now has proven nothing.
+   */
   get current(): OpenSession | null {
-    if (this.session !== null && performance.now() - this.session.madeAtMs > RENEW_AFTER_MS) this.session = null;
+    if (this.session === null || this.isClosed) return null;
+    const isConnected = this.client.getChannel().getConnectivityState(false) === connectivityState.READY;
+    if (!isConnected || performance.now() - this.session.madeAtMs > RENEW_AFTER_MS) this.session = null;
     return this.session;
   }
 
@@ -60,6 +68,7 @@ export class MemberSession {
   make(): Promise<OpenSession | HandshakeFailure> {
     this.underWay ??= this.shake().then((outcome) => {
       this.underWay = null;
+      if (this.isClosed) return CLOSED;
       if ('key' in outcome) this.session = outcome;
       return outcome;
     });
@@ -79,8 +88,9 @@ export class MemberSession {
     return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, number: String(number), proof: streamProof(session.key, { number, path }) });
   }
 
-  /** Gives up a handshake under way. */
+  /** Gives up a handshake under way, and makes no other. */
   close(): void {
+    this.isClosed = true;
     const { call } = this;
     if (call !== null) setImmediate(() => call.cancel());
   }
@@ -101,6 +111,8 @@ export class MemberSession {
 
   private hello(metadata: Metadata): Promise<{ metadata: Metadata } | HandshakeFailure> {
     const { path, requestSerialize, responseDeserialize } = membersDefinition.Hello;
+    // A client that is closed throws.
+    if (this.isClosed) return Promise.resolve(CLOSED);
     return new Promise((done) => {
       const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline: Date.now() + HANDSHAKE_TIMEOUT_MS });
       this.call = call;

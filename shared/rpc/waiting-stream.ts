@@ -8,13 +8,14 @@ export class WaitingStream<Out> implements RpcStream<Out> {
   private stream: RpcStream<Out> | null = null;
   private waiting: { frame: Out; taken: () => void }[] = [];
   private isFinished = false;
+  private isCancelled = false;
   private isOver = false;
 
   constructor(private readonly ended: (end: StreamEnd) => void) {}
 
   /** Opens it, unless it was given up meanwhile. */
   begin(open: () => RpcStream<Out>): void {
-    if (this.isOver) return;
+    if (this.isOver || this.isCancelled) return;
     const stream = open();
     this.stream = stream;
     for (const { frame, taken } of this.waiting) stream.write(frame, taken);
@@ -32,7 +33,7 @@ export class WaitingStream<Out> implements RpcStream<Out> {
 
   write(frame: Out, taken: () => void): void {
     if (this.stream !== null) this.stream.write(frame, taken);
-    else if (!this.isOver) this.waiting.push({ frame, taken });
+    else if (!this.isOver && !this.isCancelled) this.waiting.push({ frame, taken });
   }
 
   finish(): void {
@@ -41,7 +42,8 @@ export class WaitingStream<Out> implements RpcStream<Out> {
   }
 
   cancel(): void {
+    this.isCancelled = true;
     if (this.stream !== null) this.stream.cancel();
-    else setImmediate(() => (this.stream === null ? this.fail({ isRefused: false, reason: 'cancelled' }) : this.stream.cancel()));
+    else setImmediate(() => this.fail({ isRefused: false, reason: 'cancelled' }));
   }
 }

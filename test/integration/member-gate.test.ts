@@ -1,10 +1,14 @@
-import { ChannelCredentials, Client, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import { administrationDefinition } from '../../shared/rpc/administration';
+import http2 from 'node:http2';
+import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { ChannelCredentials, Client, connectivityState, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/rpc/handshake-metadata';
 import { silentLogger } from '../../shared/logs/logger';
 import { MemberGate } from '../../shared/rpc/member-gate';
+import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import { MemberProof } from '../../shared/secret/member-proof';
-import { provenMetadata, SECRET } from '../support/rpc-node';
+import { eventually } from '../support/eventually';
+import { PLAIN, provenMetadata, SECRET } from '../support/rpc-node';
 
 /** What a server answers to those who knock, as they see it. */
 
@@ -16,6 +20,9 @@ const HOUR_MS = 3_600_000;
 let nowMs: number;
 let warnings: string[];
 let server: Server;
+/** Hands connections on to the server, so that they can be cut. */
+let listener: NetServer;
+let sockets: Socket[];
 let address: string;
 let client: Client;
 
@@ -27,11 +34,22 @@ beforeEach(async () => {
   server = new Server({ interceptors: [gate.interceptor] });
   server.addService(membersDefinition, { Hello: () => undefined });
   server.addService(administrationDefinition, { Exchange: (call: { end: () => void }) => call.end() });
-  address = `127.0.0.1:${await new Promise((done, fail) => server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => (error ? fail(error) : done(port))))}`;
+  const port = await new Promise<number>((done, fail) => server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? fail(error) : done(bound))));
+  sockets = [];
+  listener = createServer((socket) => {
+    const onward = connect(port, '127.0.0.1');
+    sockets.push(socket, onward);
+    for (const each of [socket, onward]) each.on('error', () => undefined);
+    socket.pipe(onward).pipe(socket);
+  });
+  await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
+  address = `127.0.0.1:${(listener.address() as AddressInfo).port}`;
   client = new Client(address, ChannelCredentials.createInsecure());
 });
 afterEach(() => {
   client.close();
+  for (const socket of sockets) socket.destroy();
+  listener.close();
   server.forceShutdown();
 });
 
@@ -80,4 +98,50 @@ test('what strangers do is logged, and not as often as they do it', async () => 
   nowMs += 10_000;
   await open(metadataOf({ name: 'stranger' }));
   expect(warnings).toHaveLength(2);
+});
+
+test('who answers at the address after the connection was lost has to prove itself before it is sent anything', async () => {
+  const channel = new RpcChannel({ address, credentials: PLAIN });
+  const lost = new Promise((ended) => channel.open(Exchange, { ready: () => undefined, frame: () => undefined, ended }));
+  expect(await lost).toMatchObject({ isRefused: false });
+  const { port } = new URL(`http://${address}`);
+  for (const socket of sockets) socket.destroy();
+  await new Promise((done) => listener.close(done));
+  const impostor = http2.createServer();
+  const paths: string[] = [];
+  impostor.on('stream', (stream, headers) => {
+    paths.push(String(headers[':path']));
+    stream.on('error', () => undefined);
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' });
+  });
+  await new Promise<void>((done) => impostor.listen(Number(port), '127.0.0.1', done));
+  const { client: ofChannel } = channel as unknown as { client: Client };
+  await eventually('the loss is known', () => ofChannel.getChannel().getConnectivityState(false) !== connectivityState.READY);
+  const streams: RpcStream<WireQuestion>[] = [];
+  await eventually('it was met', () => {
+    const stream = channel.open<WireQuestion, WireReport>(Exchange as never, { ready: () => undefined, frame: () => undefined, ended: () => undefined });
+    stream.write({ id: 1, probe: true, digestOf: null }, () => undefined);
+    streams.push(stream);
+    return paths.length > 0;
+  });
+  expect(new Set(paths)).toEqual(new Set([Hello.path]));
+  for (const stream of streams) stream.cancel();
+  channel.close();
+  impostor.close();
+});
+
+test('a channel that is closed while a handshake is under way ends its streams, and opens none', async () => {
+  for (let turns = 0; turns < 12; turns += 1) {
+    const channel = new RpcChannel({ address, credentials: PLAIN });
+    const ends: StreamEnd[] = [];
+    const stream = channel.open(Exchange, { ready: () => undefined, frame: () => undefined, ended: (end) => ends.push(end) });
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((next) => setImmediate(next));
+    stream.cancel();
+    channel.close();
+    await eventually('the stream is over', () => ends.length > 0);
+    const late: StreamEnd[] = [];
+    channel.open(Exchange, { ready: () => undefined, frame: () => undefined, ended: (end) => late.push(end) });
+    await eventually('a late one is over, too', () => late.length > 0);
+    expect([ends.length, late]).toEqual([1, [{ isRefused: false, reason: 'the channel is closed' }]]);
+  }
 });
