@@ -5,6 +5,7 @@ import { memberAddress, memberCredentials, memberStore, secretsOf } from '../sha
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
+import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
@@ -62,7 +63,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
-  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX), { ending, log });
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
   const routes = new MapShardRoutes({ map, clock });

@@ -5,6 +5,7 @@ import { memberAddress, memberCredentials, memberStore, secretsOf } from '../sha
 import { memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
+import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
@@ -188,7 +189,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 
-  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX), { ending, log });
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());

@@ -18,6 +18,8 @@ const SEALED_LENGTH_AT_ONCE = 256 * 1024;
 
 const UNSEALED =
   'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
+const OF_ANOTHER =
+  'in the cluster store is sealed under another secret. If CLUSTER_SECRET was changed before all entries were sealed anew, set CLUSTER_SECRET_OTHER to the one before; if somebody else wrote it, restore it from a backup of etcd';
 const OTHER_SECRET = 'the entries of the cluster store are sealed under another secret: CLUSTER_SECRET is not that of this cluster';
 
 /**
@@ -87,14 +89,21 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
 
   /**
    * To be called before anything else: a store by whose entries nobody can begin must not be taken for an empty one, and
-   * be written over. Errors: invalid_parameter when there are entries under `prefix` and none that counts; unavailable.
+   * be written over. Errors: invalid_parameter when there are entries under `prefix` and none that counts, or one that
+   * `isVital` is sealed under another secret: what would be made anew in its place would cost data; unavailable.
    */
-  async mustBeOurs(prefix: string): Promise<void> {
+  async mustBeOurs(prefix: string, isVital: (key: string) => boolean): Promise<void> {
     const { entries } = await this.inner.list(prefix);
-    const seals = new Set(entries.map((entry) => this.seal.open(entry.key, entry.value).seal));
-    if (seals.size === 0 || seals.has('sealed') || seals.has('sealedByOther')) return;
-    if (seals.has('forged')) throw new QuiverError('invalid_parameter', OTHER_SECRET);
-    if (this.rule === 'required') throw new QuiverError('invalid_parameter', UNSEALED);
+    const found = entries.map((entry) => ({ key: entry.key, seal: this.seal.open(entry.key, entry.value).seal }));
+    const seals = new Set(found.map(({ seal }) => seal));
+    const lost = found.find(({ key, seal }) => seal === 'forged' && isVital(key));
+    if (seals.has('sealed') || seals.has('sealedByOther')) {
+      if (lost !== undefined) throw new QuiverError('invalid_parameter', `${lost.key} ${OF_ANOTHER}`);
+    } else if (seals.has('forged')) {
+      throw new QuiverError('invalid_parameter', OTHER_SECRET);
+    } else if (seals.has('unsealed') && this.rule === 'required') {
+      throw new QuiverError('invalid_parameter', UNSEALED);
+    }
   }
 
   /**

@@ -87,7 +87,7 @@ describe('an entry that no member made', () => {
 });
 
 describe('a start', () => {
-  const begin = (store: SealedClusterStore): Promise<void> => store.mustBeOurs('/q/');
+  const begin = (store: SealedClusterStore): Promise<void> => store.mustBeOurs('/q/', (key) => key.startsWith('/q/shards/'));
 
   test('on an empty store, and on one of its own, whatever else was put there', async () => {
     await begin(sealed());
@@ -102,6 +102,16 @@ describe('a start', () => {
     for (const rule of ['required', 'adopt'] as const) {
       await expect(begin(sealed({ secret: NEW, rule }))).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('CLUSTER_SECRET is not that of this cluster') });
     }
+  });
+
+  test('is refused while an assignment is sealed under a secret that was given up too early', async () => {
+    await put(sealed(), '/q/shards/u/0', 'old');
+    await put(sealed({ secret: NEW }), '/q/keys/1', 'one');
+    await put(sealed(), '/q/keys/2', 'two');
+    await expect(begin(sealed({ secret: NEW }))).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(/^\/q\/shards\/u\/0 .*CLUSTER_SECRET_OTHER/) });
+    await begin(sealed({ secret: NEW, otherSecret: OLD }));
+    await put(sealed({ secret: NEW }), '/q/shards/u/0', 'new');
+    await begin(sealed({ secret: NEW }));
   });
 
   test("is refused on an earlier version's, until that is to be adopted", async () => {
