@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { Election } from '../shared/cluster/election';
-import { etcdOptions, memberAddress, memberCredentials, secretsOf } from '../shared/cluster/member-options';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember } from '../shared/cluster/members';
+import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
-import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
+import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
@@ -33,6 +33,7 @@ import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
+import { Sealing } from './cluster/sealing';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
 import { ControllerMetrics } from './metrics/controller-metrics';
@@ -63,13 +64,14 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
-  const store = new EtcdClusterStore({ ...etcdOptions(config), observer: new EtcdMetrics(metrics) });
+  const store = memberStore(config, { observer: new EtcdMetrics(metrics), log });
   endings.defer(() => store.close());
-  const credentials = memberCredentials(config);
+  const credentials = memberCredentials(config, log);
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
   endings.defer(() => map.close());
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
   const routes = new MapShardRoutes({ map, clock });
@@ -87,6 +89,10 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes);
   const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => election.close());
+  if (config.clusterSeals === 'adopt' || config.clusterSecretOther !== undefined) {
+    const sealing = new Sealing({ store, office: election, log });
+    endings.defer(() => sealing.close());
+  }
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
@@ -98,7 +104,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
-  const server = new RpcServer({ services: [peersService({ limiter: rateLimiter, log })], secret: credentials.secret, tls: credentials.tls });
+  const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(config, port) });
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
-import { EtcdClusterStore } from '../shared/cluster-store/etcd-cluster-store';
-import { etcdOptions, memberAddress, memberCredentials, secretsOf } from '../shared/cluster/member-options';
-import { memberFromEntry, type NodeMember, NODES_PREFIX } from '../shared/cluster/members';
+import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
+import { memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
+import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
@@ -84,9 +84,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
 
   const folder = join(config.dataDir, 'node');
   const storeId = await readStoreId(folder, nodeId);
-  const store = new EtcdClusterStore({ ...etcdOptions(config), observer: new EtcdMetrics(metrics) });
+  const store = memberStore(config, { observer: new EtcdMetrics(metrics), log });
   endings.defer(() => store.close());
-  const credentials = memberCredentials(config);
+  const credentials = memberCredentials(config, log);
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const members = new WatchedEntries<NodeMember>({
@@ -199,12 +199,13 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       new ReplicationService({ links, snapshots }),
       administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
     ],
-    secret: credentials.secret,
-    tls: credentials.tls,
+    ...credentials,
+    addressOf: (port) => memberAddress(config, port),
   });
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());

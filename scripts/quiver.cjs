@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // `quiver <role>`: becomes one role of the service in this very process. `quiver check-config [role]`: says what that role
-// would run with. Expects a checkout or image that is set up.
+// would run with. `quiver etcd-users`: makes etcd ask for users. Expects a checkout or image that is set up.
 // CommonJS on purpose: loading an ES module already uses libuv's thread pool, whose size is read once, at its first use.
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
@@ -18,7 +18,9 @@ if (role !== undefined) {
   require(join(__dirname, '..', 'dist', role.main));
 } else if (word === 'check-config') {
   require(join(__dirname, '..', 'dist', 'shared', 'config', 'check-config.js'));
+} else if (word === 'etcd-users' && rest.length === 0) {
+  require(join(__dirname, '..', 'dist', 'shared', 'cluster', 'etcd-users-command.js'));
 } else {
-  process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\nThe environment configures it: see docs/configuration.md.\n`);
+  process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\nThe environment configures it: see docs/configuration.md.\n`);
   process.exitCode = 2;
 }

@@ -41,7 +41,7 @@ export interface NamedWrite {
   sent: () => void;
 }
 
-/** A node that does not take a stream within this time is not there: a round trip or three, with TLS, and much patience. */
+/** A node that does not take a stream within this time is not there: a round trip or four, with TLS and the handshake, and much patience. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /** What may wait to be sent to one node, reads and writes apart: some of the largest writes, not all of memory. */

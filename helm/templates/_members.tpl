@@ -53,7 +53,6 @@
 
 {{- define "quiver.ownEnv" -}}
 {{- $tls := .root.Values.tls.enabled -}}
-{{- $external := .root.Values.externalEtcd -}}
 {{- $cores := int (include "quiver.cores" .values.resources) -}}
 - {name: PORT, value: "8000"}
 - {name: OPS_PORT, value: "9090"}
@@ -79,21 +78,35 @@
 {{- end }}
 - name: CLUSTER_SECRET
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: cluster-secret}}
+- name: CLUSTER_SECRET_OTHER
+  valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: cluster-secret-other, optional: true}}
 - {name: SHUTDOWN_TIMEOUT_MS, value: {{ mul .hardStopSeconds 1000 | toString | quote }}}
 - {name: OMP_NUM_THREADS, value: {{ $cores | toString | quote }}}
-- {name: ETCD_ENDPOINTS, value: {{ include "quiver.etcdEndpoints" .root | quote }}}
+{{ include "quiver.etcdEnv" .root }}
 {{- if $tls }}
 - {name: TLS_CA_FILE, value: /etc/quiver/tls/ca.crt}
 - {name: TLS_CERT_FILE, value: /etc/quiver/tls/tls.crt}
 - {name: TLS_KEY_FILE, value: /etc/quiver/tls/tls.key}
 - {name: TLS_SERVER_NAME, value: {{ include "quiver.memberName" .root }}}
 {{- end }}
-{{- if and $tls .root.Values.etcd.enabled }}
+{{- end -}}
+
+{{/* How a pod reaches etcd. */}}
+{{- define "quiver.etcdEnv" -}}
+{{- $external := .Values.externalEtcd -}}
+- {name: ETCD_ENDPOINTS, value: {{ include "quiver.etcdEndpoints" . | quote }}}
+{{- if .Values.etcd.enabled }}
+{{- if .Values.tls.enabled }}
 - {name: ETCD_CA_FILE, value: /etc/quiver/tls/ca.crt}
 - {name: ETCD_CERT_FILE, value: /etc/quiver/tls/tls.crt}
 - {name: ETCD_KEY_FILE, value: /etc/quiver/tls/tls.key}
 {{- end }}
-{{- if not .root.Values.etcd.enabled }}
+{{- if .Values.etcd.auth.enabled }}
+- {name: ETCD_USERNAME, value: quiver}
+- name: ETCD_PASSWORD
+  valueFrom: {secretKeyRef: {name: {{ include "quiver.etcdUsersSecret" . }}, key: etcd-password}}
+{{- end }}
+{{- else }}
 {{- if $external.tlsSecret }}
 - {name: ETCD_CA_FILE, value: /etc/quiver/etcd-tls/ca.crt}
 {{- if $external.clientCertificate }}

@@ -47,13 +47,42 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- printf "%s-members.%s.svc" (include "quiver.fullname" .) .Release.Namespace -}}
 {{- end -}}
 
+{{/* Whether the chart makes the certificates itself: "true" or nothing. */}}
+{{- define "quiver.makesCertificates" -}}
+{{- $given := .Values.tls.secrets -}}
+{{- if and .Values.tls.enabled (not .Values.tls.certManager.enabled) (not (or $given.coordinator $given.node $given.etcd)) -}}
+true
+{{- end -}}
+{{- end -}}
+
 {{/* Secret with a component's certificate. Arguments: root, component. */}}
 {{- define "quiver.tlsSecret" -}}
-{{- if .root.Values.tls.certManager.enabled -}}
+{{- if or .root.Values.tls.certManager.enabled (include "quiver.makesCertificates" .root) -}}
 {{- printf "%s-%s-tls" (include "quiver.fullname" .root) .component -}}
 {{- else -}}
 {{- index .root.Values.tls.secrets .component -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Names that the certificate of a component is for, one a line. Arguments: root, component. */}}
+{{- define "quiver.certificateNames" -}}
+{{- $root := .root -}}
+{{- if eq .component "etcd" -}}
+{{- $domain := include "quiver.podDomain" . -}}
+{{- range $ordinal := until (int $root.Values.etcd.replicas) }}
+{{ printf "%s-etcd-%d.%s" (include "quiver.fullname" $root) $ordinal $domain }}
+{{- end -}}
+{{- else -}}
+{{ include "quiver.memberName" $root }}
+{{- if eq .component "node" }}
+{{ printf "*.%s" (include "quiver.podDomain" .) }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Secret with the passwords of the release's own etcd. */}}
+{{- define "quiver.etcdUsersSecret" -}}
+{{- default (printf "%s-etcd-users" (include "quiver.fullname" .)) .Values.etcd.auth.existingSecret -}}
 {{- end -}}
 
 {{/* Arguments: image, tag. */}}

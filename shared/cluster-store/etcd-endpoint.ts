@@ -12,7 +12,13 @@ export type EtcdMethod =
   | 'Lease.LeaseGrant'
   | 'Lease.LeaseRevoke'
   | 'Lease.LeaseKeepAlive'
-  | 'Auth.Authenticate';
+  | 'Auth.Authenticate'
+  | 'Auth.AuthEnable'
+  | 'Auth.RoleAdd'
+  | 'Auth.RoleGrantPermission'
+  | 'Auth.UserAdd'
+  | 'Auth.UserChangePassword'
+  | 'Auth.UserGrantRole';
 
 /** Certificate files (PEM) of connections to etcd. They are read once. */
 export interface EtcdCertificates {

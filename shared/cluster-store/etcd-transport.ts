@@ -76,15 +76,17 @@ export class EtcdTransport {
     let reauthenticated = false;
     for (;;) {
       const endpoint = await this.connected(deadlineMs);
+      let isWithoutToken = false;
       try {
         const metadata = await this.metadata(endpoint, deadlineMs);
+        isWithoutToken = metadata.get('token').length === 0;
         /* A member that hangs must leave time for another one. */
         const share = options.repeatable && this.endpoints.length > 1 ? this.callTimeoutMs / 2 : this.callTimeoutMs;
         const attemptDeadlineMs = Math.min(deadlineMs, Date.now() + share);
         return await endpoint.unary<Request, Response>(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
       } catch (error) {
         if (!isEtcdCallError(error)) throw error;
-        if (this.mayBeToken(error) && !reauthenticated) {
+        if (this.mayBeToken(error, isWithoutToken) && !reauthenticated) {
           reauthenticated = true;
           this.token = null;
           continue;
@@ -169,8 +171,12 @@ export class EtcdTransport {
     }
   }
 
-  /** etcd says "invalid argument" for a token of before a change of users, and for none when one is needed. */
-  private mayBeToken(error: EtcdCallError): boolean {
-    return this.credentials !== null && (error.code === status.UNAUTHENTICATED || error.code === status.INVALID_ARGUMENT);
+  /**
+   * etcd says "invalid argument" for a token of before a change of users, and for none when one is needed; to who has none
+   * and shows a certificate it may say "permission denied": it takes the certificate's name for the user.
+   */
+  private mayBeToken(error: EtcdCallError, isWithoutToken: boolean): boolean {
+    if (this.credentials === null) return false;
+    return error.code === status.UNAUTHENTICATED || error.code === status.INVALID_ARGUMENT || (isWithoutToken && error.code === status.PERMISSION_DENIED);
   }
 }

@@ -1,12 +1,28 @@
 import { hostname } from 'node:os';
+import { EtcdClusterStore } from '../cluster-store/etcd-cluster-store';
+import type { EtcdObserver } from '../cluster-store/etcd-observer';
 import type { EtcdOptions } from '../cluster-store/etcd-transport';
-import type { ClusterConfig, Config } from '../config/config';
+import { SealedClusterStore, type SealRule } from '../cluster-store/sealed-cluster-store';
+import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
+import type { Logger } from '../logs/logger';
 import type { ClusterCredentials } from '../rpc/rpc-channel';
 import { readClusterTls } from '../rpc/transport-security';
+import { EntrySeal } from '../secret/entry-seal';
+
+/** The cluster store of a member: etcd, with sealed entries. Errors: as EtcdClusterStore's constructor. */
+export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserver & { entryRefused(): void }; log: Logger }): SealedClusterStore {
+  return new SealedClusterStore({
+    store: new EtcdClusterStore({ ...etcdOptions(config), observer: parts.observer }),
+    seal: new EntrySeal({ secret: config.clusterSecret, otherSecret: config.clusterSecretOther }),
+    rule: config.clusterSeals as SealRule,
+    log: parts.log,
+    onRefused: () => parts.observer.entryRefused(),
+  });
+}
 
 /** How a member reaches etcd. */
-export function etcdOptions(config: ClusterConfig): EtcdOptions {
+export function etcdOptions(config: EtcdConfig): EtcdOptions {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = config;
   return {
     endpoints: etcdEndpoints,
@@ -19,11 +35,12 @@ export function etcdOptions(config: ClusterConfig): EtcdOptions {
 }
 
 /** How a member presents itself to the others. Errors: invalid_parameter for files that can't be read. */
-export function memberCredentials(config: ClusterConfig): ClusterCredentials {
-  const { clusterSecret, tlsCaFile, tlsCertFile, tlsKeyFile, tlsServerName } = config;
-  if (tlsCertFile === '') return { secret: clusterSecret, tls: null };
+export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCredentials {
+  const { tlsCaFile, tlsCertFile, tlsKeyFile, tlsServerName } = config;
+  const member = { secret: config.clusterSecret, otherSecret: config.clusterSecretOther, name: config.memberId, log };
+  if (tlsCertFile === '') return { ...member, tls: null };
   try {
-    return { secret: clusterSecret, tls: { ...readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile }), serverName: tlsServerName || undefined } };
+    return { ...member, tls: { ...readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile }), serverName: tlsServerName || undefined } };
   } catch (cause) {
     throw new QuiverError('invalid_parameter', `TLS_CA_FILE, TLS_CERT_FILE or TLS_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
   }
@@ -38,5 +55,5 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
 
 /** What must never be in a log. */
 export function secretsOf(config: Pick<Config, 'apiKey'> & ClusterConfig): string[] {
-  return [config.apiKey, config.etcdPassword, config.clusterSecret].filter((secret) => secret !== undefined);
+  return [config.apiKey, config.etcdPassword, config.clusterSecret, config.clusterSecretOther].filter((secret) => secret !== undefined);
 }

@@ -1,5 +1,7 @@
 import type { ShardId } from '../shard/shard-client';
 
+/** What members keep in etcd is under it. */
+export const STATE_PREFIX = '/q/';
 /** Storage nodes, each entry living as long as the node's session. */
 export const NODES_PREFIX = '/q/nodes/';
 /** Coordinators, each entry living as long as the coordinator's session. */
@@ -66,6 +68,11 @@ export function shardKey({ collectionUid, shard }: ShardId): string {
 /** The store that holds a shard's data on a node, if it holds any. */
 export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardId): string {
   return member.stores?.[shardKey(id)] ?? member.store;
+}
+
+/** Whether an entry lives as long as the session of the process that put it. */
+export function isOfSession(key: string): boolean {
+  return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX].some((prefix) => key.startsWith(prefix));
 }
 
 /** The value of an entry of this page, as the process that registered it wrote it. Errors: SyntaxError. */

@@ -39,6 +39,11 @@ export function assignmentPath(id: ShardId): string {
   return `${ASSIGNMENTS_PREFIX}${id.collectionUid}/${id.shard}`;
 }
 
+/** Whether an entry is a shard's assignment, which is made anew where there is none: as that of an empty shard. */
+export function isAssignment(key: string): boolean {
+  return key.startsWith(ASSIGNMENTS_PREFIX);
+}
+
 export function assignmentToValue(assignment: ShardAssignment): string {
   return JSON.stringify(assignment);
 }

@@ -68,6 +68,10 @@ export interface ClusterConfig {
   rpcPort: number;
   zone: string;
   clusterSecret: string;
+  /** Taken beside it while one is replaced by the other; undefined: none. */
+  clusterSecretOther: string | undefined;
+  /** 'required' or 'adopt'. */
+  clusterSeals: string;
   tlsCaFile: string;
   tlsCertFile: string;
   tlsKeyFile: string;
@@ -75,6 +79,9 @@ export interface ClusterConfig {
   tlsServerName: string;
   copyBytesPerSecond: number;
 }
+
+/** How a process reaches etcd. */
+export type EtcdConfig = Pick<ClusterConfig, 'etcdEndpoints' | 'etcdUsername' | 'etcdPassword' | 'etcdCaFile' | 'etcdCertFile' | 'etcdKeyFile'>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -154,20 +161,28 @@ export function readConfig(environment: Environment, cores: number): Config {
 
 /** What a member of a cluster reads, besides `readConfig`. `hostName` names a member that has no name of its own. */
 export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
-  const values = readTable<Omit<ClusterConfig, 'etcdEndpoints' | 'clusterSecret'> & { etcdEndpoints: string; clusterSecret: string | undefined }>(CLUSTER_SETTINGS, environment, 1);
+  const values = readTable<Omit<ClusterConfig, 'clusterSecret'> & { clusterSecret: string | undefined }>(CLUSTER_SETTINGS, environment, 1);
   const { clusterSecret, memberId } = values;
   if (clusterSecret === undefined) {
     throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
   }
   if (!MEMBER_ID.test(memberId || hostName)) refuse(CLUSTER_SETTINGS.memberId, memberId || hostName, 'at most 64 letters, digits, dots, dashes and underscores');
   if (!ADDRESS.test(values.advertiseAddress)) refuse(CLUSTER_SETTINGS.advertiseAddress, values.advertiseAddress, 'a host, or host:port');
-  const etcdEndpoints = values.etcdEndpoints.split(',').map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== '');
-  const bad = etcdEndpoints.find((endpoint) => !ENDPOINT.test(endpoint));
-  if (bad !== undefined || etcdEndpoints.length === 0) refuse(CLUSTER_SETTINGS.etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
   checkTogether(CLUSTER_SETTINGS.tlsCertFile, [values.tlsCaFile, values.tlsCertFile, values.tlsKeyFile], 'TLS_CA_FILE, TLS_CERT_FILE and TLS_KEY_FILE to be given together');
   if (!HOST_NAME.test(values.tlsServerName)) refuse(CLUSTER_SETTINGS.tlsServerName, values.tlsServerName, 'a host name');
-  checkTogether(CLUSTER_SETTINGS.etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
-  return { ...values, memberId: memberId || hostName, etcdEndpoints, clusterSecret };
+  return { ...values, ...readEtcdConfig(environment), memberId: memberId || hostName, clusterSecret };
+}
+
+/** The part of it that is about etcd. Errors: as readConfig. */
+export function readEtcdConfig(environment: Environment): EtcdConfig {
+  const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
+  const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
+  const values = readTable<Omit<EtcdConfig, 'etcdEndpoints'> & { etcdEndpoints: string }>(table, environment, 1);
+  const endpoints = values.etcdEndpoints.split(',').map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== '');
+  const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
+  if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
+  checkTogether(etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');
+  return { ...values, etcdEndpoints: endpoints };
 }
 
 /** The environment of a storage node, with the defaults that differ for one. */

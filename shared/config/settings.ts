@@ -46,6 +46,11 @@ export interface SecretSetting extends SettingBase {
 
 /** Short enough to be typed in a trial, long enough not to be tried out within the limit of bad keys: 100 a minute and address. */
 const SECRET_LENGTH_MIN = 8;
+/**
+ * Who reads etcd or listens between members can try secrets out against what was made with them: a short one would be
+ * found. 16 characters at random are 95 bits.
+ */
+const CLUSTER_SECRET_LENGTH_MIN = 16;
 
 /** Every variable of the service itself, by the field of Config that it fills, in the order of the README. */
 export const SETTINGS = {
@@ -202,7 +207,12 @@ export const CLUSTER_SETTINGS = {
     meaning: 'gRPC port for other members; 0 takes a free one',
   },
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
-  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: SECRET_LENGTH_MIN, meaning: 'Secret that members show each other, 8 characters or more; required, and the same for all' },
+  clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'Secret that members prove to each other, and that seals their entries in etcd; at least 16 characters, required, the same for all' },
+  clusterSecretOther: { name: 'CLUSTER_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'A second one that is taken too, while CLUSTER_SECRET is replaced' },
+  clusterSeals: {
+    name: 'CLUSTER_SEALS', kind: 'choice', fallback: 'required', choices: ['required', 'adopt'],
+    meaning: '`required`: entries of etcd without a seal are ignored; `adopt`: they are taken and sealed, once, for a cluster of an earlier version',
+  },
   tlsCaFile: { name: 'TLS_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority of the members\' certificates; with the next two, members speak mutual TLS' },
   tlsCertFile: { name: 'TLS_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate of this member' },
   tlsKeyFile: { name: 'TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },

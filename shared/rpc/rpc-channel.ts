@@ -1,67 +1,68 @@
 import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
+import { type Logger, silentLogger } from '../logs/logger';
+import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
-import { secretMetadata } from './cluster-secret';
+import { MemberSession, type OpenSession } from './member-session';
+import type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 import { type ClusterTls, channelCredentials, serverNameOptions } from './transport-security';
+import { WaitingStream } from './waiting-stream';
+
+export type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 
 /** How this process presents itself to the other members of its cluster. */
 export interface ClusterCredentials {
+  /** What members prove to each other that they know; it is never sent. */
   secret: string;
+  /** Taken beside it, while one is replaced by the other. */
+  otherSecret?: string;
+  /** By which others know this process in their logs. */
+  name?: string;
   /** null: no encryption. */
   tls: ClusterTls | null;
+  log?: Logger;
 }
 
-/** What a caller needs to know of a method (as in the generated definitions). */
-export interface StreamMethod<Out, In> {
-  path: string;
-  requestSerialize: (frame: Out) => Buffer;
-  responseDeserialize: (bytes: Buffer) => In;
-}
-
-/** Why a stream is over. */
-export interface StreamEnd {
-  /** The other side refused the secret or the certificate's holder: trying again is of no use. */
-  isRefused: boolean;
-  /** For the log. */
-  reason: string;
-}
-
-/** One bidirectional stream, as the side sees it that opened it. */
-export interface RpcStream<Out> {
-  /** Sends a frame; `taken` is called when the connection has it, never after the end. */
-  write(frame: Out, taken: () => void): void;
-  /** Takes no more frames from this side; the other side ends the stream. */
-  finish(): void;
-  /** Ends the stream, in the next turn of the event loop; `ended` is called later. */
-  cancel(): void;
+/** How the opener of a stream hears of it: `ended` exactly once, after the last frame. */
+interface StreamListener<In> {
+  ready: () => void;
+  frame: (frame: In) => void;
+  ended: (end: StreamEnd) => void;
 }
 
 /**
  * The connection to one member, made at the first stream and again when it was lost and another stream is opened; while
  * the member cannot be reached, streams end at once. Only when a stream neither becomes ready nor ends is the channel
- * to be replaced.
+ * to be replaced. The first stream waits for a handshake, one round trip; those that follow don't, until the connection
+ * was lost.
  */
 export class RpcChannel {
   private readonly client: Client;
-  private readonly secret: string;
+  private readonly session: MemberSession;
 
   constructor(parts: { address: string; credentials: ClusterCredentials }) {
-    this.client = new Client(parts.address, channelCredentials(parts.credentials.tls), { ...channelOptions, ...serverNameOptions(parts.credentials.tls) });
-    this.secret = parts.credentials.secret;
+    const { address, credentials } = parts;
+    this.client = new Client(address, channelCredentials(credentials.tls), { ...channelOptions, ...serverNameOptions(credentials.tls) });
+    this.session = new MemberSession({ client: this.client, address, name: credentials.name ?? '', proof: new MemberProof(credentials), log: credentials.log ?? silentLogger });
   }
 
-  /**
-   * Opens a stream of a method. `ready` is called when the other side has taken it, `frame` with each of its frames,
-   * `ended` exactly once, after the last frame.
-   */
-  open<Out, In>(
-    method: StreamMethod<Out, In>,
-    hears: { ready: () => void; frame: (frame: In) => void; ended: (end: StreamEnd) => void },
-  ): RpcStream<Out> {
+  /** Opens a stream of a method. `ready` is called when the other side has taken it, `frame` with each of its frames. */
+  open<Out, In>(method: StreamMethod<Out, In>, hears: StreamListener<In>): RpcStream<Out> {
+    const session = this.session.current;
+    if (session !== null) return this.start(method, hears, session);
+    const waiting = new WaitingStream<Out>(hears.ended);
+    void this.session.make().then((outcome) => {
+      if ('key' in outcome) waiting.begin(() => this.start(method, hears, outcome));
+      else waiting.fail(outcome);
+    });
+    return waiting;
+  }
+
+  private start<Out, In>(method: StreamMethod<Out, In>, hears: StreamListener<In>, session: OpenSession): RpcStream<Out> {
     const call: ClientDuplexStream<Out, In> = this.client.makeBidiStreamRequest<Out, In>(
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
-      secretMetadata(this.secret),
+      this.session.metadataFor(session, method.path),
     );
     let isOver = false;
     const end = (how: StreamEnd): void => {
@@ -70,13 +71,17 @@ export class RpcChannel {
       hears.ended(how);
     };
     call.on('metadata', () => {
+      session.isTaken = true;
       if (!isOver) hears.ready();
     });
     call.on('data', (frame: In) => {
       if (!isOver) hears.frame(frame);
     });
     call.on('error', (error: ServiceError) => {
-      end({ isRefused: error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED, reason: error.message });
+      // The other side may have been started anew, and knows nothing of the session then.
+      if (error.code !== status.CANCELLED) this.session.forget(session);
+      const isUnproven = error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED;
+      end({ isRefused: isUnproven && !session.isTaken, reason: error.message });
     });
     call.on('end', () => end({ isRefused: false, reason: 'the other side ended the stream' }));
     return {
@@ -94,6 +99,7 @@ export class RpcChannel {
 
   /** Closes the connection; streams must have been ended or cancelled. */
   close(): void {
+    this.session.close();
     this.client.close();
   }
 }

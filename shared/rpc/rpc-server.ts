@@ -1,6 +1,10 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
+import { silentLogger } from '../logs/logger';
+import { MemberProof } from '../secret/member-proof';
 import { serverOptions } from './channel-options';
-import { secretInterceptor } from './cluster-secret';
+import { membersDefinition } from './handshake-metadata';
+import { MemberGate } from './member-gate';
+import type { ClusterCredentials } from './rpc-channel';
 import { type ClusterTls, serverCredentials } from './transport-security';
 
 /** One gRPC service of a process. */
@@ -11,15 +15,26 @@ export interface RpcService {
   drain(): Promise<void>;
 }
 
-/** The gRPC server of a cluster's member: lets in only who knows the secret and, with TLS, who has a certificate. */
+/** Hello is answered by the gate and never gets here; without a handler it would be unknown before the gate. */
+const noHandlers: UntypedServiceImplementation = { Hello: (call: { end: () => void }) => call.end() };
+
+/** The gRPC server of a cluster's member: lets in only who proves the secret and, with TLS, who has a certificate. */
 export class RpcServer {
   private readonly server: Server;
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
+  private readonly addressOf: ((port: number) => string) | null;
+  /** Where it listens, '' before it does. */
+  private listensAt = '';
+  private port = 0;
   private closing: Promise<void> | null = null;
 
-  constructor(parts: { services: RpcService[]; secret: string; tls: ClusterTls | null }) {
-    this.server = new Server({ ...serverOptions, interceptors: [secretInterceptor(parts.secret)] });
+  /** `addressOf`: host:port by which other members know this one when it serves at a port; else where it listens. */
+  constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string }) {
+    const gate = new MemberGate({ proof: new MemberProof(parts), name: parts.name ?? '', address: () => this.addressOf?.(this.port) ?? this.listensAt, log: parts.log ?? silentLogger });
+    this.server = new Server({ ...serverOptions, interceptors: [gate.interceptor] });
+    this.addressOf = parts.addressOf ?? null;
+    this.server.addService(membersDefinition, noHandlers);
     this.services = parts.services;
     this.tls = parts.tls;
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
@@ -28,7 +43,12 @@ export class RpcServer {
   /** Serves at host:port; port 0 takes a free one. Answers the port. Errors: those of listening. */
   listen(address: string): Promise<number> {
     return new Promise((done, fail) => {
-      this.server.bindAsync(address, serverCredentials(this.tls), (error, port) => (error === null ? done(port) : fail(error)));
+      this.server.bindAsync(address, serverCredentials(this.tls), (error, port) => {
+        if (error !== null) return fail(error);
+        this.port = port;
+        this.listensAt = `${address.slice(0, address.lastIndexOf(':'))}:${port}`;
+        done(port);
+      });
     });
   }
 

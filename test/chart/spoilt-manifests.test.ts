@@ -91,6 +91,13 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['a port that is not', (all) => (spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[0].ports[0].port = 'rpc')],
     ['every port', (all) => delete spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[1].ports],
   ],
+  'policies that limit where pods go leave them the way to names, members and etcd': [
+    ['no names', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.shift()],
+    ['no members', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.splice(1, 1)],
+    ['no etcd', (all) => (spec(all, 'NetworkPolicy', `${NAME}-coordinator`).egress[2].ports[0].port = 2380)],
+    ['no peers', (all) => (spec(all, 'NetworkPolicy', `${NAME}-etcd`).egress[1].to[0].podSelector.matchLabels['app.kubernetes.io/component'] = 'node')],
+    ['everything', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.push({})],
+  ],
   'where there are network policies, each workload has one': [['not etcd', (all) => all.splice(all.findIndex(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-etcd')), 1)]],
   'autoscalers, ingresses and monitors lead to what is there': [
     ['another Deployment', (all) => (spec(all, 'HorizontalPodAutoscaler', `${NAME}-coordinator`).scaleTargetRef.name = NAME)],

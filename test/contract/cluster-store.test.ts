@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
+import { silentLogger } from '../../shared/logs/logger';
+import { EntrySeal } from '../../shared/secret/entry-seal';
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { clusterStoreContract } from './cluster-store.contract';
@@ -21,5 +24,15 @@ clusterStoreContract('over RocksDB', async () => {
   return {
     open: async () => KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(folder) }),
     remove: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+});
+
+clusterStoreContract('with sealed entries, over memory', async () => {
+  const store = new LastingMemory();
+  const seal = new EntrySeal({ secret: 'a secret of the cluster' });
+  return {
+    // Sessions are the inner store's; here nothing opens one.
+    open: async () => new SealedClusterStore({ store: (await KeyValueClusterStore.open({ store })) as never, seal, rule: 'required', log: silentLogger, onRefused: () => undefined }),
+    remove: async () => {},
   };
 });

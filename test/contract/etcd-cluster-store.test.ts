@@ -1,4 +1,7 @@
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
+import { silentLogger } from '../../shared/logs/logger';
+import { EntrySeal } from '../../shared/secret/entry-seal';
 import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
 import { clusterStoreContract } from './cluster-store.contract';
 
@@ -15,6 +18,13 @@ afterAll(async () => {
 
 clusterStoreContract('over etcd', async () => placeOver([single.endpoint]));
 clusterStoreContract('over an etcd of three members', async () => placeOver(cluster.endpoints));
+clusterStoreContract('with sealed entries, over etcd', async () => ({
+  ...placeOver([single.endpoint]),
+  open: async () => {
+    const store = new EtcdClusterStore({ endpoints: [single.endpoint] });
+    return new SealedClusterStore({ store, seal: new EntrySeal({ secret: 'a secret of the cluster' }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+  },
+}));
 
 function placeOver(endpoints: string[]) {
   return {

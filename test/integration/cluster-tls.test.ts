@@ -1,4 +1,7 @@
 import { resolve } from 'node:path';
+import { ensureEtcdUsers } from '../../shared/cluster-store/etcd-users';
+import { freePorts } from '../support/embedded-process';
+import { EtcdProcess } from '../support/etcd-process';
 import { ClusterProcesses } from '../support/cluster-processes';
 
 const certificate = (name: string): string => resolve(__dirname, '../support/certificates', name);
@@ -21,3 +24,36 @@ test('members that speak mutual TLS replicate and answer; one without a certific
     await cluster.destroy();
   }
 }, 90_000);
+
+test('members go on while their etcd, which asks for certificates, begins to ask for users, and others join afterwards', async () => {
+  const [client, peer, secure] = await freePorts(3);
+  const files = { caFile: certificate('ca.pem'), certFile: certificate('server.pem'), keyFile: certificate('server.key.pem') };
+  const etcd = new EtcdProcess({
+    ports: { client, peer },
+    // The first is the test's own way in.
+    flags: ['--listen-client-urls', `http://127.0.0.1:${client},https://127.0.0.1:${secure}`, '--client-cert-auth', '--trusted-ca-file', files.caFile, '--cert-file', files.certFile, '--key-file', files.keyFile],
+  });
+  await etcd.start();
+  const endpoint = `https://127.0.0.1:${secure}`;
+  const environment = { ETCD_ENDPOINTS: endpoint, ETCD_CA_FILE: files.caFile, ETCD_CERT_FILE: files.certFile, ETCD_KEY_FILE: files.keyFile, ETCD_USERNAME: 'quiver', ETCD_PASSWORD: 'of-members' };
+  const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, environment, etcd });
+  try {
+    await cluster.data('POST', '/v1/collections', { name: 'before', dim: 2 });
+    await ensureEtcdUsers({ endpoints: [endpoint], ...files }, 'of-root', { name: 'quiver', password: 'of-members', prefix: '/q/' });
+    const bare = cluster.openBareStore();
+    await expect(bare.list('/q/')).rejects.toMatchObject({ kind: 'unavailable' });
+    await bare.close();
+
+    await cluster.data('POST', '/v1/collections', { name: 'after', dim: 2 });
+    for (const name of ['before', 'after']) await cluster.data('POST', `/v1/collections/${name}/upsert`, { external_id: 'x', vector: [1, 2] });
+    await (await cluster.addNode()).start();
+    await cluster.nodes[0].stop();
+    await cluster.nodes[0].start();
+    await cluster.settled();
+    for (const name of ['before', 'after']) expect((await cluster.data('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 1 })).results).toMatchObject([{ external_id: 'x' }]);
+    const { nodes } = await cluster.data('GET', '/v1/cluster');
+    expect(nodes.map(({ state }: { state: string }) => state)).toEqual(['up', 'up', 'up']);
+  } finally {
+    await cluster.destroy();
+  }
+}, 120_000);

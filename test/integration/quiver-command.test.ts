@@ -15,7 +15,7 @@ function quiver(words: string[], environment: Record<string, string> = {}): { co
 
 describe('quiver check-config', () => {
   test('prints what a role would run with and ends with 0', () => {
-    const { code, output, errors } = quiver(['check-config', 'node'], { CLUSTER_SECRET: 'hush-hush', RPC_PORT: '7200' });
+    const { code, output, errors } = quiver(['check-config', 'node'], { CLUSTER_SECRET: 'hush-hush-hush-hush', RPC_PORT: '7200' });
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(output).toMatch(/^RPC_PORT +7200 +environment$/m);
     expect(output).toMatch(/^OPS_PORT +9091 +default$/m);
@@ -27,7 +27,7 @@ describe('quiver check-config', () => {
   });
 
   test.each(['embedded', 'coordinator', 'node'])('refuses what %s would refuse at its start, in the same line', (role) => {
-    const environment = { CLUSTER_SECRET: 'hush-hush', OPS_PORT: 'many' };
+    const environment = { CLUSTER_SECRET: 'hush-hush-hush-hush', OPS_PORT: 'many' };
     const refusal = { code: 1, output: '', errors: 'OPS_PORT="many" is not valid: expected an integer from 0 to 65535\n' };
     expect(quiver(['check-config', role], environment)).toEqual(refusal);
     expect(quiver([role], environment)).toEqual(refusal);

@@ -2,8 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, ChannelCredentials, type Metadata, status } from '@grpc/grpc-js';
+import { silentLogger } from '../../shared/logs/logger';
+import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
+import { RpcChannel } from '../../shared/rpc/rpc-channel';
+import { RpcServer } from '../../shared/rpc/rpc-server';
 import { type ClusterTls, readClusterTls } from '../../shared/rpc/transport-security';
-import { RpcNode, SECRET, SHARD, clientTo, within } from '../support/rpc-node';
+import { PLAIN, RpcNode, SECRET, SHARD, clientTo, provenMetadata, within } from '../support/rpc-node';
+import { eventually } from '../support/eventually';
 import { ScriptedNodeShards } from '../support/scripted-node-shards';
 
 /** Who is let in to a node: holders of the secret and, with TLS, of a certificate that the cluster's authority signed. */
@@ -56,6 +62,87 @@ describe('without TLS', () => {
     await expect(client.write(SHARD, [{ type: 'delete', externalId: 'a' }], within(10_000))).rejects.toMatchObject({ kind: 'internal' });
     client.close();
   });
+});
+
+describe('what is sent to open a stream', () => {
+  let node: RpcNode;
+  let raw: Client;
+  beforeAll(async () => {
+    node = await RpcNode.start(new ScriptedNodeShards());
+    raw = new Client(node.address, ChannelCredentials.createInsecure());
+  });
+  afterAll(async () => {
+    raw.close();
+    await node.close();
+  });
+
+  const READS = readsDefinition.Exchange;
+  const WRITES = writesDefinition.Exchange;
+
+  /** OK when a stream of a method is taken, else why not. */
+  function open(method: typeof READS | typeof WRITES, metadata: Metadata, client = raw): Promise<status> {
+    return new Promise((done) => {
+      const call = client.makeBidiStreamRequest(method.path, method.requestSerialize as never, method.responseDeserialize as never, metadata);
+      call.on('metadata', () => {
+        done(status.OK);
+        setImmediate(() => call.cancel());
+      });
+      call.on('data', () => undefined);
+      call.on('error', (error: Error & { code: status }) => done(error.code));
+    });
+  }
+
+  test('opens it once, and no stream of another method', async () => {
+    const metadata = await provenMetadata(raw, node.address, READS.path);
+    expect(await open(WRITES, metadata.clone())).toBe(status.UNAUTHENTICATED);
+    expect(await open(READS, metadata.clone())).toBe(status.OK);
+    expect(await open(READS, metadata.clone())).toBe(status.UNAUTHENTICATED);
+  });
+
+  test('opens none at another node, nor at the same address when the node was started anew', async () => {
+    const metadata = await provenMetadata(raw, node.address, READS.path);
+    const { port } = node;
+    raw.close();
+    await node.close();
+    node = await RpcNode.start(new ScriptedNodeShards(), { port });
+    raw = new Client(node.address, ChannelCredentials.createInsecure());
+    expect(await open(READS, metadata.clone())).toBe(status.UNAUTHENTICATED);
+    const other = await RpcNode.start(new ScriptedNodeShards());
+    const toOther = new Client(other.address, ChannelCredentials.createInsecure());
+    expect(await open(READS, metadata.clone(), toOther)).toBe(status.UNAUTHENTICATED);
+    toOther.close();
+    await other.close();
+  });
+
+  test('is refused when any of it is another', async () => {
+    for (const field of ['quiver-member', 'quiver-nonce-bin', 'quiver-server-nonce-bin', 'quiver-stream', 'quiver-proof-bin']) {
+      const metadata = await provenMetadata(raw, node.address, READS.path);
+      const [value] = metadata.get(field);
+      if (Buffer.isBuffer(value)) value[value.length - 1] ^= 1;
+      metadata.set(field, Buffer.isBuffer(value) ? value : '2');
+      expect({ field, code: await open(READS, metadata) }).toEqual({ field, code: status.UNAUTHENTICATED });
+      const lacking = await provenMetadata(raw, node.address, READS.path);
+      lacking.remove(field);
+      expect({ field, code: await open(READS, lacking) }).toEqual({ field, code: status.UNAUTHENTICATED });
+    }
+  });
+});
+
+test('members with different secrets both say so in their logs', async () => {
+  const lines: Record<'client' | 'server', string[]> = { client: [], server: [] };
+  const logOf = (side: 'client' | 'server') => ({ ...silentLogger, error: (fields: object, message: string) => void lines[side].push(`${message} ${JSON.stringify(fields)}`) });
+  const server = new RpcServer({ ...PLAIN, services: [], name: 'the-server', log: logOf('server') });
+  const channel = new RpcChannel({ address: `127.0.0.1:${await server.listen('127.0.0.1:0')}`, credentials: { secret: 'another secret', tls: null, name: 'the-client', log: logOf('client') } });
+  try {
+    const end = await new Promise((ended) => channel.open(readsDefinition.Exchange, { ready: () => undefined, frame: () => undefined, ended }));
+    expect(end).toMatchObject({ isRefused: true, reason: expect.stringContaining('did not prove') });
+    await eventually('both have said it', () => lines.client.length > 0 && lines.server.length > 0);
+    expect(lines.client.join()).toMatch(/CLUSTER_SECRET is another one.*the-server/);
+    expect(lines.server.join()).toMatch(/CLUSTER_SECRET is not the same.*the-client/);
+  } finally {
+    channel.close();
+    await server.close(0);
+  }
 });
 
 describe('with TLS', () => {

@@ -28,6 +28,7 @@ afterEach(async () => {
 });
 
 function connect(address: string, options: Parameters<typeof clientTo>[1] = {}) {
+  node.knownAs = address;
   const made = clientTo(address, options);
   opened.push(made.client);
   return made;
@@ -76,6 +77,8 @@ describe('a connection that breaks', () => {
 
   test('a write is told unknown when no answer comes by its deadline, and settles for those after it', async () => {
     const { client } = connect(proxy.address);
+    // Its deadline is for the answer, not for the connection.
+    await searchOnce(client);
     const release = holdCalls();
     const write = client.write(SHARD, A_WRITE, within(400));
     await expect(write).rejects.toMatchObject({ kind: 'commit_unknown' });

@@ -1,12 +1,11 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
 import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
-import { secretMetadata } from '../../shared/rpc/cluster-secret';
 import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
 import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
 import { readsDefinition } from '../../shared/rpc/protocol';
 import type { Hit, WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { RpcNode, SECRET, SHARD, clientTo, within } from '../support/rpc-node';
+import { RpcNode, SHARD, clientTo, provenMetadata, within } from '../support/rpc-node';
 import { ScriptedNodeShards } from '../support/scripted-node-shards';
 
 /** How much travels at once between coordinators and nodes, and in how many pieces. */
@@ -136,13 +135,13 @@ describe('a reader that does not read', () => {
   let slow: { raw: Client; call: ClientDuplexStream<ReadFrame, AnswerFrame__Output> };
   let code: number | undefined;
 
-  function connectSlowly(): void {
+  async function connectSlowly(): Promise<void> {
     const raw = new Client(node.address, ChannelCredentials.createInsecure());
     const call = raw.makeBidiStreamRequest<ReadFrame, AnswerFrame__Output>(
       readsDefinition.Exchange.path,
       readsDefinition.Exchange.requestSerialize,
       readsDefinition.Exchange.responseDeserialize,
-      secretMetadata(SECRET),
+      await provenMetadata(raw, node.address, readsDefinition.Exchange.path),
     );
     call.on('error', (error) => (code = (error as { code?: number }).code));
     code = undefined;
@@ -168,7 +167,7 @@ describe('a reader that does not read', () => {
 
   test('holds back its own requests only, and has all answers when it reads', async () => {
     await start();
-    connectSlowly();
+    await connectSlowly();
     const COUNT = 600;
     await ask(COUNT);
     let seen = -1;
@@ -189,7 +188,7 @@ describe('a reader that does not read', () => {
 
   test('is cut after a while, and told why when it reads at last', async () => {
     await start({ stallMs: 300 });
-    connectSlowly();
+    await connectSlowly();
     await ask(400);
     let begun = -1;
     await eventually('the node stops taking requests', async () => {

@@ -3,6 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
+import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
+import { silentLogger } from '../../shared/logs/logger';
+import { EntrySeal } from '../../shared/secret/entry-seal';
 import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
 import { freePorts, type Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
@@ -12,7 +15,7 @@ import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
-const SECRET = 'secret-of-a-test-cluster';
+export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
@@ -39,11 +42,11 @@ export class MemberProcess {
     return this.child !== null;
   }
 
-  /** Starts it without waiting until it is ready. */
-  spawn(): void {
+  /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
+  spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);
     const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
-      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment },
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
@@ -69,9 +72,16 @@ export class MemberProcess {
     );
   }
 
-  async start(): Promise<void> {
-    this.spawn();
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    this.spawn(environment);
     await this.ready();
+  }
+
+  /** Resolves with the exit code of a process that ends by itself, null when it is gone. */
+  async ended(): Promise<number | null> {
+    const { child } = this;
+    if (child === null || child.exitCode !== null) return child?.exitCode ?? null;
+    return new Promise((gone) => child.once('exit', (code) => gone(code)));
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
@@ -121,6 +131,8 @@ export interface ClusterOptions {
   parted?: boolean;
   /** How many processes etcd is. */
   etcdMembers?: number;
+  /** An etcd that runs already, in their place. */
+  etcd?: EtcdProcess;
 }
 
 /** The ways of a node that a test can cut. */
@@ -153,8 +165,8 @@ export class ClusterProcesses {
 
   /** Resolves when every process is ready and a member. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
-    const { etcdMembers = 1 } = options;
-    const cluster = new ClusterProcesses(etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
+    const { etcdMembers = 1, etcd } = options;
+    const cluster = new ClusterProcesses(etcd !== undefined ? [etcd] : etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
     try {
       for (let i = 0; i < (options.nodes ?? 3); i += 1) await cluster.addNode();
       for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
@@ -230,7 +242,7 @@ export class ClusterProcesses {
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
     await Promise.all(running.map((member) => member.ready()));
-    const store = new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
+    const store = this.openStore();
     try {
       await eventually(
         'every process is a member',
@@ -244,6 +256,16 @@ export class ClusterProcesses {
     } finally {
       await store.close();
     }
+  }
+
+  /** The cluster's state as its members see it; to be closed. */
+  openStore(): SealedClusterStore {
+    return new SealedClusterStore({ store: this.openBareStore(), seal: new EntrySeal({ secret: SECRET }), rule: 'required', log: silentLogger, onRefused: () => undefined });
+  }
+
+  /** What is in etcd, as anybody sees it who can read it; to be closed. */
+  openBareStore(): EtcdClusterStore {
+    return new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
   }
 
   /** Resolves when every shard has its replicas in sync and is served, by the word of every running coordinator. */
@@ -269,7 +291,7 @@ export class ClusterProcesses {
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   async differences(): Promise<string[]> {
     const running = this.nodes.filter(({ isRunning }) => isRunning);
-    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })), SECRET));
+    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: this.ways.get(id)?.in.endpoint ?? `127.0.0.1:${port}` })), SECRET));
   }
 
   /** The process of the node that leads a shard. */

@@ -1,9 +1,12 @@
+import type { Client, Metadata } from '@grpc/grpc-js';
 import { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { NodeShards } from '../../node/rpc/node-shards';
 import { nodeLimits, shardServices } from '../../node/rpc/shard-service';
 import { silentLogger } from '../../shared/logs/logger';
+import { MemberSession } from '../../shared/rpc/member-session';
 import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { type RpcService, RpcServer } from '../../shared/rpc/rpc-server';
+import { MemberProof } from '../../shared/secret/member-proof';
 import { systemClock } from '../../shared/time/clock';
 import { SettableRoutes } from './settable-routes';
 
@@ -22,6 +25,8 @@ export class RpcNode {
   readonly frames: FrameCounts = { received: 0, sent: 0 };
   private server!: RpcServer;
   port = 0;
+  /** host:port by which clients know it, where that is a proxy's; null: its own. */
+  knownAs: string | null = null;
 
   private constructor(private readonly parts: { shards: NodeShards; credentials: ClusterCredentials; stallMs?: number; runningReadsMax?: number }) {}
 
@@ -38,7 +43,7 @@ export class RpcNode {
   async listen(port = this.port): Promise<void> {
     const { shards, credentials, stallMs, runningReadsMax } = this.parts;
     const services = shardServices({ shards, clock: systemClock, logger: silentLogger, stallMs, limits: nodeLimits({ runningReadsMax }) });
-    this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials });
+    this.server = new RpcServer({ services: services.map((service) => this.counting(service)), ...credentials, addressOf: (port) => this.knownAs ?? `127.0.0.1:${port}` });
     this.port = await this.server.listen(`127.0.0.1:${port}`);
   }
 
@@ -82,4 +87,12 @@ export function clientTo(address: string, options: { credentials?: ClusterCreden
 
 export function within(milliseconds: number): { deadlineMs: number } {
   return { deadlineMs: performance.now() + milliseconds };
+}
+
+/** What opens one stream of a method for a raw client that dials `address`, after a handshake. */
+export async function provenMetadata(client: Client, address: string, path: string): Promise<Metadata> {
+  const session = new MemberSession({ client, address, name: 'raw', proof: new MemberProof(PLAIN), log: silentLogger });
+  const made = await session.make();
+  if (!('key' in made)) throw new Error(made.reason);
+  return session.metadataFor(made, path);
 }

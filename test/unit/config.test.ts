@@ -113,7 +113,7 @@ describe('configuration', () => {
 });
 
 describe('configuration of a cluster member', () => {
-  const GIVEN = { CLUSTER_SECRET: 'shared by all', ETCD_ENDPOINTS: 'http://a:2379, https://b:2379,c:2379', NODE_ID: 'node-1' };
+  const GIVEN = { CLUSTER_SECRET: 'shared by all of them', ETCD_ENDPOINTS: 'http://a:2379, https://b:2379,c:2379', NODE_ID: 'node-1' };
 
   function refusal(environment: Record<string, string>): string {
     try {
@@ -127,11 +127,14 @@ describe('configuration of a cluster member', () => {
 
   test('lists the endpoints and takes the host name where no name is given', () => {
     expect(readClusterConfig(GIVEN, 'host')).toMatchObject({ etcdEndpoints: ['http://a:2379', 'https://b:2379', 'c:2379'], memberId: 'node-1', rpcPort: 7100 });
-    expect(readClusterConfig({ CLUSTER_SECRET: 'shared by all' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
+    expect(readClusterConfig({ CLUSTER_SECRET: 'sixteen letters!' }, 'host')).toMatchObject({ etcdEndpoints: ['http://127.0.0.1:2379'], memberId: 'host', advertiseAddress: '' });
   });
 
   test.each([
     [{ CLUSTER_SECRET: '' }, 'CLUSTER_SECRET is not set'],
+    [{ CLUSTER_SECRET: 'fifteen letters' }, 'CLUSTER_SECRET is not valid: expected at least 16 characters'],
+    [{ CLUSTER_SECRET_OTHER: 'short' }, 'CLUSTER_SECRET_OTHER is not valid: expected at least 16 characters'],
+    [{ CLUSTER_SEALS: 'never' }, 'CLUSTER_SEALS="never" is not valid: expected one of required, adopt'],
     [{ NODE_ID: 'a/b' }, 'NODE_ID="a/b" is not valid: expected at most 64 letters'],
     [{ ETCD_ENDPOINTS: 'ftp://a:1' }, 'ETCD_ENDPOINTS="ftp://a:1" is not valid: expected URLs'],
     [{ ETCD_ENDPOINTS: ' , ' }, 'ETCD_ENDPOINTS=" , " is not valid: expected URLs'],

@@ -13,6 +13,11 @@ export const NAMESPACE = 'vectors';
 /** A Secret's value that Helm drew, and what stands for it: no two runs draw the same. */
 const DRAWN = /^[A-Za-z0-9]{40}$/;
 const DRAWN_MARK = '<forty random letters and digits>';
+/** What the chart makes anew for each installation, and what stands for it. */
+const PEM_MARKS: [RegExp, mark: string, file: string][] = [
+  [/^-----BEGIN CERTIFICATE-----/, '<a certificate>', 'server.pem'],
+  [/^-----BEGIN EC PRIVATE KEY-----/, '<a private key>', 'server.key.pem'],
+];
 const ALERTS_MARK = '<files/alerts.yaml>';
 
 /** Renders a case for one version of Kubernetes. Errors: what Helm says. */
@@ -37,7 +42,12 @@ export function goldenText(objects: readonly Manifest[]): string {
 
 function marked(object: Manifest): Manifest {
   const copy = structuredClone(object);
-  if (copy.kind === 'Secret') for (const [key, value] of Object.entries(copy.data)) if (DRAWN.test(Buffer.from(value as string, 'base64').toString())) copy.data[key] = DRAWN_MARK;
+  if (copy.kind === 'Secret') {
+    for (const [key, value] of Object.entries(copy.data)) {
+      const text = Buffer.from(value as string, 'base64').toString();
+      copy.data[key] = DRAWN.test(text) ? DRAWN_MARK : (PEM_MARKS.find(([pattern]) => pattern.test(text))?.[1] ?? value);
+    }
+  }
   if (copy.kind === 'PrometheusRule') copy.spec.groups = ALERTS_MARK;
   if (copy.kind === 'ConfigMap' && /-dashboards$/.test(copy.metadata.name)) for (const key of Object.keys(copy.data)) copy.data[key] = `<files/${fileOfDashboard(copy, key)}>`;
   return copy;
@@ -51,7 +61,13 @@ function fileOfDashboard(map: Manifest, key: string): string {
 export function golden(name: string): Manifest[] {
   const objects = manifestsFrom(goldenFile(name));
   for (const object of objects) {
-    if (object.kind === 'Secret') for (const [key, value] of Object.entries(object.data)) if (value === DRAWN_MARK) object.data[key] = Buffer.from('x'.repeat(40)).toString('base64');
+    if (object.kind === 'Secret') {
+      for (const [key, value] of Object.entries(object.data)) {
+        const pem = PEM_MARKS.find(([, mark]) => mark === value);
+        if (value === DRAWN_MARK) object.data[key] = Buffer.from('x'.repeat(40)).toString('base64');
+        if (pem !== undefined) object.data[key] = readFileSync(join(ROOT, 'test/support/certificates', pem[2])).toString('base64');
+      }
+    }
     if (object.kind === 'PrometheusRule') object.spec = parse(readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8'));
     if (object.kind === 'ConfigMap' && /-dashboards$/.test(object.metadata.name)) {
       for (const key of Object.keys(object.data)) object.data[key] = readFileSync(join(CHART, 'files', fileOfDashboard(object, key)), 'utf8');

@@ -24,5 +24,5 @@ function valueOf(objects: readonly Manifest[], from: any, podName: string): stri
   const { name, key } = from.secretKeyRef;
   const secret = named(objects, 'Secret', name);
   // Secrets from outside hold something, too.
-  return secret === undefined ? 'given' : Buffer.from(secret.data[key] ?? '', 'base64').toString();
+  return secret === undefined ? 'given from outside' : Buffer.from(secret.data[key] ?? '', 'base64').toString();
 }

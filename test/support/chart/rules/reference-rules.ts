@@ -70,6 +70,25 @@ export const REFERENCE_RULES: Rule[] = [
       }),
   },
   {
+    name: 'policies that limit where pods go leave them the way to names, members and etcd',
+    violations: (objects) =>
+      ofKind(objects, 'NetworkPolicy').filter(({ spec }) => spec.policyTypes.includes('Egress')).flatMap((policy) => {
+        const [pod] = selected(objects, policy.spec.podSelector);
+        const reaches = (port: number, labels: Record<string, string> | null): boolean =>
+          policy.spec.egress.some(({ ports = [], to }: any) => ports.some((each: any) => each.port === port) && (to === undefined || (labels !== null && to.some(({ podSelector }: any) => podSelector !== undefined && selects(podSelector, labels)))));
+        const ways = podsOf(objects).flatMap(({ labels, title, spec }) => wayTo(pod?.labels ?? {}, labels, spec).filter((port) => !reaches(port, labels)).map((port) => `can't reach port ${port} of ${title}`));
+        const endpoints: string[] = (pod?.spec.containers[0].env ?? []).filter(({ name }: any) => name === 'ETCD_ENDPOINTS').flatMap(({ value }: any) => value.split(','));
+        const outside = endpoints.filter((endpoint) => !endpoint.includes('-etcd-0.') || !endpoint.includes('.svc.')).map((endpoint) => Number(endpoint.split(':').at(-1)));
+        const isOwnEtcd = podsOf(objects).some(({ labels }) => labels[COMPONENT] === 'etcd');
+        return lines(policy, [
+          !reaches(53, null) && "can't look names up",
+          ...ways,
+          ...(isOwnEtcd ? [] : outside.map((port) => !reaches(port, null) && `can't reach etcd at ${port}`)),
+          policy.spec.egress.some(({ ports = [] }: any) => ports.length === 0) && 'lets everything out',
+        ]);
+      }),
+  },
+  {
     name: 'where there are network policies, each workload has one',
     violations: (objects) => {
       const policies = ofKind(objects, 'NetworkPolicy');
@@ -105,6 +124,15 @@ export const REFERENCE_RULES: Rule[] = [
     violations: (objects) => objects.filter(({ kind }) => kind === 'Service').flatMap((service) => lines(service, [Object.keys(service.metadata.annotations ?? {}).some((key) => key.startsWith('prometheus.io/')) && 'has its pods scraped a second time'])),
   },
 ];
+
+const COMPONENT = 'app.kubernetes.io/component';
+
+/** The ports at which pods of one component ask those of another. */
+function wayTo(from: Record<string, string>, to: Record<string, string>, spec: any): number[] {
+  const way = `${from[COMPONENT]} → ${to[COMPONENT]}`;
+  const names: Record<string, string> = { 'coordinator → coordinator': 'grpc', 'coordinator → node': 'grpc', 'node → node': 'grpc', 'coordinator → etcd': 'client', 'node → etcd': 'client', 'etcd → etcd': 'peer' };
+  return spec.containers.flatMap(({ ports = [] }: any) => ports.filter(({ name }: any) => name === names[way]).map(({ containerPort }: any) => containerPort));
+}
 
 /** Secrets that the cases say are made beforehand. */
 const GIVEN = [/^Secret (?:quiver-secrets|etcd-user|etcd-client|(?:coordinator|node|etcd)-certificate)$/, /^ServiceAccount default$/];

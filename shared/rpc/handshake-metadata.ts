@@ -1,0 +1,46 @@
+import { Metadata } from '@grpc/grpc-js';
+import type { MembersDefinition } from './generated/quiver/v1/Members';
+import { loadService } from './protocol';
+
+/**
+ * The form of the handshake:
+ *
+ *   Hello        client → server: version, name, address, nonce
+ *                server → client: name, nonce, proofs (one for each secret that it accepts)
+ *   each stream  client → server: version, name, nonce, the server's nonce, number, proof
+ */
+export const HANDSHAKE_VERSION = '1';
+
+export const membersDefinition = loadService<MembersDefinition>('quiver/v1/members.proto', 'quiver.v1.Members');
+
+export const FIELDS = {
+  version: 'quiver-handshake',
+  name: 'quiver-member',
+  address: 'quiver-address',
+  nonce: 'quiver-nonce-bin',
+  serverNonce: 'quiver-server-nonce-bin',
+  number: 'quiver-stream',
+  proof: 'quiver-proof-bin',
+  /** Of a Hello that asks nothing: the client found the proof of the one before not good. */
+  objection: 'quiver-objection',
+} as const;
+
+/** Metadata of these fields; a list gives a field several values. */
+export function metadataOf(fields: Partial<Record<keyof typeof FIELDS, string | Buffer | readonly Buffer[]>>): Metadata {
+  const metadata = new Metadata();
+  for (const [field, value] of Object.entries(fields)) {
+    for (const each of Array.isArray(value) ? value : [value]) metadata.add(FIELDS[field as keyof typeof FIELDS], each);
+  }
+  return metadata;
+}
+
+/** The text of a field, '' where there is none. */
+export function textOf(metadata: Metadata, field: keyof typeof FIELDS): string {
+  const value = metadata.get(FIELDS[field])[0];
+  return typeof value === 'string' ? value : '';
+}
+
+/** The bytes of a field of which there may be several. */
+export function bytesOf(metadata: Metadata, field: keyof typeof FIELDS): Buffer[] {
+  return metadata.get(FIELDS[field]).filter((value) => Buffer.isBuffer(value));
+}

@@ -1,0 +1,143 @@
+import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Metadata, type ServerInterceptor, ServerInterceptingCall, status } from '@grpc/grpc-js';
+import type { Logger } from '../logs/logger';
+import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
+import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
+import { StreamNumbers } from './stream-numbers';
+
+/** How long streams can be opened by one handshake. Those that are open stay; clients make a new one well before. */
+const SESSION_MS = 3_600_000;
+/** A warning of one kind is given again no sooner. */
+const WARN_AGAIN_MS = 10_000;
+
+const TIME_BYTES = 8;
+const MARK_BYTES = 16;
+
+interface Session {
+  key: KeyObject;
+  numbers: StreamNumbers;
+  endsMs: number;
+}
+
+/** A call that is not let in: what it hears, and what the log says where that is worth a line. */
+interface Refusal {
+  code: status;
+  details: string;
+  warning?: string;
+}
+
+const STRANGER: Refusal = {
+  code: status.UNAUTHENTICATED,
+  details: 'the cluster secret was not proven',
+  warning: 'a call was refused: who made it did not prove that it knows the cluster secret',
+};
+const OVER: Refusal = { code: status.UNAUTHENTICATED, details: 'the session is over' };
+
+/**
+ * Lets calls in that members of the cluster make, and no others, before their handlers hear of them.
+ *
+ * A server proves itself to anybody who says hello, but only for its own address: a proof can't be fetched here and
+ * shown by somebody who is known by another one. It keeps nothing of a hello: what it has to know again is in its nonce,
+ * marked with a key of this process. A session is kept from its first good stream on, which strangers can't make.
+ */
+export class MemberGate {
+  private readonly proof: MemberProof;
+  private readonly name: string;
+  private readonly address: () => string;
+  private readonly log: Logger;
+  private readonly nowMs: () => number;
+  private readonly markKey = randomBytes(32);
+  private readonly sessions = new Map<string, Session>();
+  private readonly warnedAtMs = new Map<string, number>();
+
+  /** `address`: host:port by which other members know this one. */
+  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; nowMs?: () => number }) {
+    this.proof = parts.proof;
+    this.name = parts.name;
+    this.address = parts.address;
+    this.log = parts.log;
+    this.nowMs = parts.nowMs ?? (() => performance.now());
+  }
+
+  readonly interceptor: ServerInterceptor = (method, call) =>
+    new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            const isHello = method.path === membersDefinition.Hello.path;
+            const refusal = isHello ? this.greet(metadata, (answer) => call.sendMetadata(answer)) : this.admit(metadata, method.path);
+            if (refusal === null && !isHello) return pass(metadata);
+            if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer: call.getPeer(), member: textOf(metadata, 'name').slice(0, 64) });
+            call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '' });
+          },
+        }),
+    });
+
+  private greet(metadata: Metadata, answer: (metadata: Metadata) => void): Refusal | null {
+    if (textOf(metadata, 'objection') !== '') {
+      return { code: status.OK, details: '', warning: 'a member does not take the proof of this one: CLUSTER_SECRET is not the same for both' };
+    }
+    if (textOf(metadata, 'version') !== HANDSHAKE_VERSION) return { code: status.FAILED_PRECONDITION, details: 'a handshake of another version' };
+    const address = textOf(metadata, 'address');
+    const clientNonce = bytesOf(metadata, 'nonce')[0];
+    if (clientNonce?.length !== NONCE_BYTES) return { code: status.INVALID_ARGUMENT, details: 'a handshake without a nonce' };
+    if (address !== this.address()) {
+      return { code: status.FAILED_PRECONDITION, details: 'this member has another address', warning: 'a handshake was refused: it was meant for another address than this member\'s' };
+    }
+    const greeting = { client: textOf(metadata, 'name'), server: this.name, address, clientNonce };
+    const serverNonce = this.nonceFor(greeting);
+    answer(metadataOf({ name: this.name, nonce: serverNonce, proof: this.proof.ofServer({ ...greeting, serverNonce }) }));
+    return null;
+  }
+
+  private admit(metadata: Metadata, path: string): Refusal | null {
+    const [serverNonce] = bytesOf(metadata, 'serverNonce');
+    const [clientNonce] = bytesOf(metadata, 'nonce');
+    const [proof] = bytesOf(metadata, 'proof');
+    if (serverNonce === undefined || clientNonce === undefined || proof === undefined) return STRANGER;
+    const greeting: Greeting = { client: textOf(metadata, 'name'), server: this.name, address: this.address(), clientNonce, serverNonce };
+    const endsMs = this.endOf(greeting);
+    if (endsMs === null || endsMs < this.nowMs()) return OVER;
+    const stream = { number: Number(textOf(metadata, 'number')), path };
+    const id = serverNonce.toString('latin1');
+    const known = this.sessions.get(id);
+    const key = (known === undefined ? this.proof.sessionsOf(greeting) : [known.key]).find((each) => isStreamProof(proof, each, stream));
+    if (key === undefined) return STRANGER;
+    const session = known ?? this.keep(id, { key, numbers: new StreamNumbers(), endsMs });
+    return session.numbers.take(stream.number) ? null : OVER;
+  }
+
+  private keep(id: string, session: Session): Session {
+    for (const [old, { endsMs }] of this.sessions) if (endsMs < this.nowMs()) this.sessions.delete(old);
+    this.sessions.set(id, session);
+    return session;
+  }
+
+  /** Random bytes, the session's end, and a mark over both and the rest of the greeting. */
+  private nonceFor(greeting: Omit<Greeting, 'serverNonce'>): Buffer {
+    const front = Buffer.alloc(NONCE_BYTES + TIME_BYTES);
+    randomBytes(NONCE_BYTES).copy(front);
+    front.writeDoubleBE(this.nowMs() + SESSION_MS, NONCE_BYTES);
+    return Buffer.concat([front, this.markOf(front, greeting)]);
+  }
+
+  /** When the session ends that such a nonce was given for; null for one that was not given here. */
+  private endOf(greeting: Greeting): number | null {
+    const { serverNonce } = greeting;
+    if (serverNonce.length !== NONCE_BYTES + TIME_BYTES + MARK_BYTES) return null;
+    const front = serverNonce.subarray(0, NONCE_BYTES + TIME_BYTES);
+    return timingSafeEqual(serverNonce.subarray(front.length), this.markOf(front, greeting)) ? front.readDoubleBE(NONCE_BYTES) : null;
+  }
+
+  private markOf(front: Buffer, { client, address, clientNonce }: Omit<Greeting, 'serverNonce'>): Buffer {
+    const text = JSON.stringify([client, address, clientNonce.toString('base64')]);
+    return createHmac('sha256', this.markKey).update(front).update(text).digest().subarray(0, MARK_BYTES);
+  }
+
+  private warn(message: string, fields: { peer: string; member: string }): void {
+    const lastMs = this.warnedAtMs.get(message);
+    if (lastMs !== undefined && this.nowMs() - lastMs < WARN_AGAIN_MS) return;
+    this.warnedAtMs.set(message, this.nowMs());
+    this.log.error(fields, message);
+  }
+}

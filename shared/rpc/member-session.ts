@@ -1,0 +1,143 @@
+import { type KeyObject, randomBytes } from 'node:crypto';
+import { type Client, connectivityState, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { Logger } from '../logs/logger';
+import { type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
+import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
+
+/** A handshake takes one round trip, with connecting and TLS some more; who is slower is asked again. */
+const HANDSHAKE_TIMEOUT_MS = 5_000;
+/** Half of what the server allows for, so that a session is never found to be over. */
+const RENEW_AFTER_MS = 1_800_000;
+/** That a member does not prove itself is logged again no sooner: it is tried again all the time. */
+const LOG_AGAIN_MS = 10_000;
+
+/** Why there is no session. */
+export interface HandshakeFailure {
+  /** The other side does not know the secret, or does not let this member in: trying again is of no use. */
+  isRefused: boolean;
+  reason: string;
+}
+
+const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is closed' };
+
+/** A session with a member that has proven itself: what streams to it are opened with. */
+export interface OpenSession {
+  readonly greeting: Greeting;
+  readonly key: KeyObject;
+  readonly madeAtMs: number;
+  /** Streams that were opened by it. */
+  streams: number;
+  /** The other side took a stream of it. */
+  isTaken: boolean;
+}
+
+/** The handshakes of one channel. Nothing is sent to a member before it has proven that it knows the cluster's secret. */
+export class MemberSession {
+  private readonly client: Client;
+  private readonly address: string;
+  private readonly name: string;
+  private readonly proof: MemberProof;
+  private readonly log: Logger;
+  private session: OpenSession | null = null;
+  private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
+  private call: { cancel(): void } | null = null;
+  private loggedAtMs = -Infinity;
+  private isClosed = false;
+
+  /** `address` is what `client` dials. */
+  constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger }) {
+    this.client = parts.client;
+    this.address = parts.address;
+    this.name = parts.name;
+    this.proof = parts.proof;
+    this.log = parts.log;
+  }
+
+  /**
+   * The session in force; null when there is none, it is to be renewed, or the connection was lost that it was made on:
+   * who answers at the address now has proven nothing.
+   */
+  get current(): OpenSession | null {
+    if (this.session === null || this.isClosed) return null;
+    const isConnected = this.client.getChannel().getConnectivityState(false) === connectivityState.READY;
+    if (!isConnected || performance.now() - this.session.madeAtMs > RENEW_AFTER_MS) this.session = null;
+    return this.session;
+  }
+
+  /** Makes a session; those who ask while one is being made share it. Never rejects. */
+  make(): Promise<OpenSession | HandshakeFailure> {
+    this.underWay ??= this.shake().then((outcome) => {
+      this.underWay = null;
+      if (this.isClosed) return CLOSED;
+      if ('key' in outcome) this.session = outcome;
+      return outcome;
+    });
+    return this.underWay;
+  }
+
+  /** Forgets a session that the other side may not know any more. */
+  forget(session: OpenSession): void {
+    if (this.session === session) this.session = null;
+  }
+
+  /** The metadata of the next stream of a session. */
+  metadataFor(session: OpenSession, path: string): Metadata {
+    session.streams += 1;
+    const { clientNonce, serverNonce } = session.greeting;
+    const number = session.streams;
+    return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, number: String(number), proof: streamProof(session.key, { number, path }) });
+  }
+
+  /** Gives up a handshake under way, and makes no other. */
+  close(): void {
+    this.isClosed = true;
+    const { call } = this;
+    if (call !== null) setImmediate(() => call.cancel());
+  }
+
+  private async shake(): Promise<OpenSession | HandshakeFailure> {
+    const clientNonce = randomBytes(NONCE_BYTES);
+    const answer = await this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, address: this.address, nonce: clientNonce }));
+    if ('reason' in answer) return answer;
+    const [serverNonce] = bytesOf(answer.metadata, 'nonce');
+    const greeting: Greeting = { client: this.name, server: textOf(answer.metadata, 'name'), address: this.address, clientNonce, serverNonce: serverNonce ?? Buffer.alloc(0) };
+    const key = serverNonce === undefined ? null : this.proof.sessionWith(greeting, bytesOf(answer.metadata, 'proof'));
+    if (key !== null) return { greeting, key, madeAtMs: performance.now(), streams: 0, isTaken: false };
+    this.logOften({ address: this.address, member: greeting.server }, 'the member does not prove that it knows the cluster secret: its CLUSTER_SECRET is another one, or it is no member');
+    // So that its log says so too. It tells nothing that a stranger could not tell.
+    void this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, objection: 'proof' }));
+    return { isRefused: true, reason: 'the other side did not prove that it knows the cluster secret' };
+  }
+
+  private hello(metadata: Metadata): Promise<{ metadata: Metadata } | HandshakeFailure> {
+    const { path, requestSerialize, responseDeserialize } = membersDefinition.Hello;
+    // A client that is closed throws.
+    if (this.isClosed) return Promise.resolve(CLOSED);
+    return new Promise((done) => {
+      const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline: Date.now() + HANDSHAKE_TIMEOUT_MS });
+      this.call = call;
+      const settle = (outcome: { metadata: Metadata } | HandshakeFailure): void => {
+        if (this.call === call) this.call = null;
+        done(outcome);
+      };
+      call.on('metadata', (answer: Metadata) => settle({ metadata: answer }));
+      // The stream has to be read for its end to be heard.
+      call.on('data', () => undefined);
+      call.on('end', () => settle({ isRefused: false, reason: 'the other side ended the handshake' }));
+      call.on('error', (error: ServiceError) => settle(this.failureOf(error)));
+      call.end();
+    });
+  }
+
+  private failureOf(error: ServiceError): HandshakeFailure {
+    const isOfAnotherVersion = error.code === status.UNIMPLEMENTED || error.code === status.UNAUTHENTICATED;
+    if (isOfAnotherVersion) this.logOften({ address: this.address, reason: error.message }, 'the member knows no handshake: it is of an earlier version, or no member');
+    return { isRefused: isOfAnotherVersion || error.code === status.PERMISSION_DENIED, reason: error.message };
+  }
+
+  private logOften(fields: Record<string, string>, message: string): void {
+    if (performance.now() - this.loggedAtMs < LOG_AGAIN_MS) return;
+    this.loggedAtMs = performance.now();
+    this.log.error(fields, message);
+  }
+}
