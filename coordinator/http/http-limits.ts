@@ -3,7 +3,17 @@ import type { Config } from '../../shared/config/config';
 /** What of the configuration bounds requests. */
 export type HttpLimits = Pick<
   Config,
-  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax'
+  | 'batchItemsMax'
+  | 'bodyBytesMax'
+  | 'requestBytesMax'
+  | 'jsonDepthMax'
+  | 'jsonValuesMax'
+  | 'uploadBytesMax'
+  | 'metadataBytesMax'
+  | 'vectorDimMax'
+  | 'kMax'
+  | 'queryLengthMax'
+  | 'stallTimeoutMs'
 >;
 
 /** Bounds of single requests that are the same in every deployment. */

@@ -5,6 +5,7 @@ import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
+import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { answerBrokenRequest, refuseTunnel } from './broken-request';
 import { EndpointMatcher } from './endpoint-matcher';
@@ -18,6 +19,7 @@ import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
+import { Turns } from './turns';
 
 export interface HttpServerParts {
   service: Service;
@@ -56,7 +58,8 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
 /** The server of the public port, not yet listening. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
   const { service, keys, usage, rateLimiter, operations, observer, metricsText, limits, clock } = parts;
-  const codec = parts.codec ?? openVectorCodec(limits);
+  const turns = new Turns();
+  const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs, load: parts.load });
   const endpoints = endpointTable({ service, keys, usage, operations, metricsText, format: codec.format, limits });
@@ -71,7 +74,8 @@ export function createHttpServer(parts: HttpServerParts): Server {
     addressLimiter: parts.addressLimiter ?? rateLimiter,
     observer,
     gate,
-    parser: codec.parser,
+    bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
+    turns,
     limits,
     clock,
     isDraining: () => !server.listening,

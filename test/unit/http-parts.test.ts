@@ -1,4 +1,4 @@
-import { hitsJson, scoreJson, timingMember, vectorJson } from '../../coordinator/http/answer-json';
+import { hitJson, hitListsPieces, listPieces, scoreJson, timingMember, vectorJson } from '../../coordinator/http/answer-json';
 import { formatVectorPlainly } from '../../coordinator/http/body/vector-format';
 import { defineEndpoint } from '../../coordinator/http/define-endpoint';
 import { EndpointMatcher } from '../../coordinator/http/endpoint-matcher';
@@ -63,11 +63,24 @@ describe('answers as text', () => {
   });
 
   test('metadata goes in as it is, ids and texts are escaped', () => {
-    expect(hitsJson([{ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' }])).toBe('[{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}]');
-    expect(hitsJson([])).toBe('[]');
+    expect(hitJson({ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' })).toBe('{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}');
     expect(vectorJson({ externalId: 'a', vector: Float32Array.of(0.1), metadata: '{}', text: 'x"' }, formatVectorPlainly)).toBe('{"external_id":"a","vector":[0.1],"metadata":{},"text":"x\\""}');
     expect(timingMember({ embeddingMs: 1, storageMs: 2, totalMs: 3 }, true)).toBe(',"timing_ms":{"embedding_ms":1,"storage_ms":2,"total_ms":3}');
     expect(timingMember({ embeddingMs: 1, searchMs: 2, totalMs: 3 }, false)).toBe('');
+  });
+
+  test('lists come in pieces of bounded length, and are the same text as at once', () => {
+    const hits = Array.from({ length: 1000 }, (_, i) => ({ externalId: `hit-${i}`, score: 1 / (i + 1), metadata: JSON.stringify({ text: 'x'.repeat(100) }) }));
+    const pieces = [...listPieces('{"results":', hits, hitJson, ',"k":1000}')];
+    expect(pieces.length).toBeGreaterThan(5);
+    for (const piece of pieces) expect(piece.length).toBeLessThan(17_000);
+    expect(pieces.join('')).toBe(`{"results":[${hits.map(hitJson).join(',')}],"k":1000}`);
+    expect([...listPieces('', hits.slice(0, 10), hitJson, '')]).toHaveLength(1);
+    expect([...listPieces('', [], hitJson, '')].join('')).toBe('[]');
+    const lists = [hits.slice(0, 2), [], hits.slice(3, 4)];
+    for (const given of [lists, [], [[]]]) {
+      expect([...hitListsPieces('{"results":', given, '}')].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
+    }
   });
 
   test('only operating errors speak to clients', () => {
