@@ -26,11 +26,14 @@ export interface HttpServerParts {
   keys: KeysService;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
-  /** Limits requests with a bad key, by client address. Default: `rateLimiter`, where addresses compete with keys for memory. */
-  addressLimiter?: RateLimiter;
+  /** Limits requests with a bad key, by client address. */
+  addressLimiter: RateLimiter;
   operations: OperationsService;
   observer: RequestObserver;
-  metricsText: MetricsText;
+  /** null: no metrics on this port. */
+  metricsText: MetricsText | null;
+  /** Whether there are /docs and /openapi.json. */
+  hasDocs: boolean;
   limits: HttpLimits;
   clock: Clock;
   /** Default: the native codec when it is built. */
@@ -50,19 +53,22 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const HEADER_BYTES_MAX = 32 * 1024;
 const CONNECTIONS_MAX = 10_000;
 
+/** A search's body, by far; as many as there may be requests take 256 MiB. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
 export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): OverloadBounds {
-  return { bodyBytesMax: 4 * limits.bodyBytesMax, requestsMax: 4096, delayMsMax: 1500 };
+  return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
 /** The server of the public port, not yet listening. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { service, keys, usage, rateLimiter, operations, observer, metricsText, limits, clock } = parts;
+  const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, limits, clock } = parts;
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs, load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, format: codec.format, limits });
+  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host, and Node's own refusal of a request without one is a bare HTTP 400.
@@ -71,7 +77,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     keys,
     usage,
     rateLimiter,
-    addressLimiter: parts.addressLimiter ?? rateLimiter,
+    addressLimiter: parts.addressLimiter,
     observer,
     gate,
     bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
@@ -85,7 +91,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     const match = matcher.match(request.method ?? '', target.segments);
     void pipeline.serve({ request, response, target, match, awaitsContinue: waiting.has(request) });
   };
-  const app = expressLane(endpoints, (request, response) => serve(request, response));
+  const app = expressLane(endpoints, (request, response) => serve(request, response), hasDocs);
 
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
     const target = parseTarget(request.url ?? '/');

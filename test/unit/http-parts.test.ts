@@ -85,12 +85,19 @@ describe('answers as text', () => {
 
   test('only operating errors speak to clients', () => {
     expect(publicError(new QuiverError('already_exists', 'it is there'))).toEqual({ code: 409, message: 'it is there' });
+    const told = (message: string): string => publicError(new QuiverError('storage_failed', message)).message;
+    expect(told("the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28")).toBe(
+      'the store in (a file) cannot be opened: IO error: No space left: While appending to file: (a file): 28',
+    );
+    expect(told("EACCES: permission denied, open '/data/x'")).toBe("EACCES: permission denied, open '(a file)'");
+    expect(told('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more')).toBe('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more');
+    expect(publicError(new QuiverError('not_found', 'there is no GET /v1/nothing')).message).toBe('there is no GET /v1/nothing');
     for (const error of [new Error('secret'), 'secret', null, new QuiverError('internal', 'secret')]) expect(publicError(error)).toEqual({ code: 500, message: 'internal server error' });
   });
 });
 
 describe('overload', () => {
-  const bounds = { requestsMax: 2, bodyBytesMax: 100, delayMsMax: 50 };
+  const bounds = { requestsMax: 2, bodyBytesMax: 100, smallBodyBytes: 0, delayMsMax: 50 };
   const busy = expect.objectContaining({ kind: 'overloaded' });
 
   test('requests and bytes are bounded and given back once', () => {

@@ -23,8 +23,18 @@ export function withDefault<S extends z.ZodType>(schema: S, value: z.util.NoUnde
 /** An integer from `minimum` to `maximum`. */
 export const integer = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum);
 
-const INTEGER = /^-?\d{1,15}$/;
-const numberFromText = (value: unknown): unknown => (typeof value === 'string' && INTEGER.test(value) ? Number(value) : value);
+const INTEGER = /^-?\d+$/;
+
+/** The number that a text says, held at the ends of what is exact; reports a text that says none. */
+function numberFromText(value: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof value !== 'string') return value;
+  if (INTEGER.test(value)) return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER));
+  report(context, value, `must be an integer, not ${JSON.stringify(value.slice(0, SHOWN_TEXT_MAX))}`);
+  return z.NEVER;
+}
+
+/** Longest piece of a client's text that is put into a message. */
+const SHOWN_TEXT_MAX = 40;
 
 /** An integer in a path or query string, where everything is text. */
 export const integerText = (minimum: number, maximum: number) => z.preprocess(numberFromText, integer(minimum, maximum));

@@ -17,7 +17,6 @@ const ARTICLES: Record<string, string> = { array: 'an array', object: 'a JSON ob
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number out of range';
   if (typeof value === 'number' && !Number.isInteger(value)) return 'a fraction';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
@@ -33,6 +32,7 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
+      if (typeof issue.input === 'number' && !Number.isFinite(issue.input)) return 'is out of range';
       return `must be ${ARTICLES[issue.expected] ?? `a ${issue.expected}`}, not ${nameOf(issue.input)}`;
     case 'too_small':
       return `must ${sizeIn(issue.origin, Number(issue.minimum)).replace('%', issue.inclusive === false ? 'more than' : 'at least')}`;
