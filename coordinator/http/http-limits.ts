@@ -8,6 +8,7 @@ export type HttpLimits = Pick<
   | 'requestBytesMax'
   | 'jsonDepthMax'
   | 'jsonValuesMax'
+  | 'jsonKeysMax'
   | 'uploadBytesMax'
   | 'metadataBytesMax'
   | 'vectorDimMax'

@@ -99,8 +99,8 @@ bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question
     refuse(env, "scan: list must be a short string");
     return false;
   }
-  if (!typed_array(env, arguments[3], napi_float64_array, &bounds, &bounds_count) || bounds_count != 5) {
-    refuse(env, "scan: bounds must be a Float64Array of five");
+  if (!typed_array(env, arguments[3], napi_float64_array, &bounds, &bounds_count) || bounds_count != 6) {
+    refuse(env, "scan: bounds must be a Float64Array of six");
     return false;
   }
   const double* numbers = static_cast<const double*>(bounds);
@@ -118,6 +118,7 @@ bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question
   question.bounds.depth_max = static_cast<size_t>(numbers[2]);
   question.bounds.values_max = static_cast<size_t>(numbers[3]);
   question.bounds.bytes_max = static_cast<size_t>(numbers[4]);
+  question.bounds.keys_max = static_cast<size_t>(numbers[5]);
   *body = arguments[0];
   return true;
 }

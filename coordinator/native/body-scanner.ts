@@ -5,8 +5,8 @@ import { join } from 'node:path';
 export interface BodyScannerAddon {
   /**
    * Judges a JSON body and takes the number arrays of vectors out of it, in one pass; see body_scanner.h. `list`: the key
-   * of the root's member whose elements are handed out one by one, with its quotes, or ''. `bounds`: five numbers from 1
-   * to 2^31, of vectors' length, the list's length, depth, values, bytes.
+   * of the root's member whose elements are handed out one by one, with its quotes, or ''. `bounds`: six numbers from 1
+   * to 2^31, of vectors' length, the list's length, depth, values, bytes, keys.
    */
   scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): ScanAnswer;
   /** The same on a thread of libuv's pool. Nobody may write to `body` until it is over. */

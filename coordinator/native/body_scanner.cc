@@ -71,6 +71,7 @@ class Scanner {
     key_size_ = at_ - key_;
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
     if (at_ == end_ || *at_ != ':') return refuse(Flaw::kSyntax);
+    if (++keys_ > bounds_.keys_max) return refuse(Flaw::kKeys);
     ++at_;
     state_ = State::kValue;
   }
@@ -181,7 +182,9 @@ class Scanner {
   void open_element() {
     element_ = at_;
     root_values_ = values_;
+    root_keys_ = keys_;
     values_ = 0;
+    keys_ = 0;
     is_root_vector_met_ = is_vector_met_;
     is_vector_met_ = false;
     if (!is_kept()) return;
@@ -204,6 +207,7 @@ class Scanner {
     }
     ++out_.list_length;
     values_ = root_values_;
+    keys_ = root_keys_;
     is_vector_met_ = is_root_vector_met_;
   }
 
@@ -333,9 +337,11 @@ class Scanner {
   // The last key that was met; it counts where an object is on top of the stack.
   const char* key_ = nullptr;
   size_t key_size_ = 0;
-  // Values of the element that is open, else of the root; those of the root while an element is open.
+  // Values and keys of the element that is open, else of the root; those of the root while an element is open.
   size_t values_ = 0;
   size_t root_values_ = 0;
+  size_t keys_ = 0;
+  size_t root_keys_ = 0;
 
   bool in_list_ = false;
   const char* list_ = nullptr;

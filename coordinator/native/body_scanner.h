@@ -21,12 +21,14 @@ struct ScanBounds {
   size_t depth_max;
   // Values, at any depth, of one element of the list, and of all the rest; the numbers of vectors do not count.
   size_t values_max;
+  // Likewise members of objects, each of which costs many times a plain value: keys are kept once for all the process.
+  size_t keys_max;
   // Bytes of one element of the list, and of all the rest of a body that has one.
   size_t bytes_max;
 };
 
 // What is wrong with a body; the numbers are known to body-scanner.ts.
-enum class Flaw { kNone = 0, kEncoding = 1, kSyntax = 2, kDepth = 3, kValues = 4, kBytes = 5 };
+enum class Flaw { kNone = 0, kEncoding = 1, kSyntax = 2, kDepth = 3, kValues = 4, kBytes = 5, kKeys = 6 };
 
 // A body that was judged. Without a flaw:
 //   `root` is the body with every vector replaced by the JSON string "<nonce><start>:<end>", which says that the vector is

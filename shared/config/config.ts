@@ -21,6 +21,7 @@ export interface Config {
   requestBytesMax: number;
   jsonDepthMax: number;
   jsonValuesMax: number;
+  jsonKeysMax: number;
   uploadBytesMax: number;
   metadataBytesMax: number;
   vectorDimMax: number;

@@ -4,7 +4,7 @@ import { runSeed } from '../support/random';
 import { openCodecs, parseScanned, WIDE_BOUNDS } from '../support/scanned-body';
 
 /** Small enough that bodies meet them. */
-const bounds = { ...WIDE_BOUNDS, vectorDimMax: 16, jsonDepthMax: 6, jsonValuesMax: 24, requestBytesMax: 300 };
+const bounds = { ...WIDE_BOUNDS, vectorDimMax: 16, jsonDepthMax: 6, jsonValuesMax: 24, jsonKeysMax: 9, requestBytesMax: 300 };
 const [[, plain], [, native]] = openCodecs(bounds);
 const ITEMS = { name: 'items', lengthMax: 3 };
 const seed = runSeed('http-fuzz-body-parser');

@@ -3,7 +3,7 @@ import { openVectorCodec, type VectorCodec } from '../../coordinator/http/body/v
 import { Turns } from '../../coordinator/http/turns';
 
 /** Bounds that no body of a test meets unless it is about them. */
-export const WIDE_BOUNDS: ScanBounds = { vectorDimMax: 64, jsonDepthMax: 1000, jsonValuesMax: 1_000_000, requestBytesMax: 1_000_000 };
+export const WIDE_BOUNDS: ScanBounds = { vectorDimMax: 64, jsonDepthMax: 1000, jsonValuesMax: 1_000_000, jsonKeysMax: 1_000_000, requestBytesMax: 1_000_000 };
 
 /** Both codecs by name. */
 export function openCodecs(bounds: Partial<ScanBounds> = {}): [string, VectorCodec][] {

@@ -125,7 +125,7 @@ describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
   });
 });
 
-describe.each(openCodecs({ jsonValuesMax: 10, requestBytesMax: 100 }))('the bounds of the %s body scanner', (_name, { scanner }) => {
+describe.each(openCodecs({ jsonValuesMax: 10, jsonKeysMax: 6, requestBytesMax: 100 }))('the bounds of the %s body scanner', (_name, { scanner }) => {
   const scan = (text: string, list: typeof ITEMS | null = ITEMS): any => scanner.scan(Buffer.from(text), list);
   const list = (length: number, element: string): string => `[${new Array(length).fill(element).join()}]`;
   const accepted = { root: expect.any(String) };
@@ -142,6 +142,15 @@ describe.each(openCodecs({ jsonValuesMax: 10, requestBytesMax: 100 }))('the boun
     expect(scan(`{"items":[1,2,${list(10, '1')}]}`)).toMatchObject({ flaw: FLAW.values, element: 2 });
     expect(scan(`{"items":[1,2],"a":${list(8, '1')}}`)).toMatchObject({ flaw: FLAW.values, element: -1 });
     expect(scan(`{"items":${list(10, '1')}}`, null)).toMatchObject({ flaw: FLAW.values, element: -1 });
+  });
+
+  test('count keys, of the root and of each element', () => {
+    const members = (count: number): string => `{${new Array(count).fill('"a":1').join()}}`;
+    expect(scan(members(6))).toMatchObject(accepted);
+    expect(scan(members(7))).toEqual({ flaw: FLAW.keys, at: 40, element: -1 });
+    expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(4)}}`)).toMatchObject(accepted);
+    expect(scan(`{"items":[${members(6)},${members(6)}],"b":${members(5)}}`)).toMatchObject({ flaw: FLAW.keys, element: -1 });
+    expect(scan(`{"items":[${members(6)},[${members(3)},${members(4)}]]}`)).toMatchObject({ flaw: FLAW.keys, element: 1 });
   });
 
   test('do not count the numbers of a vector, unless it holds something else', () => {
@@ -198,7 +207,7 @@ describe.each(codecs)('the %s vector format', (_name, { format }) => {
 describe('the addon', () => {
   const addon = loadBodyScanner() as any;
   const body = Buffer.from('{}');
-  const bounds = Float64Array.of(8, 8, 8, 8, 8);
+  const bounds = Float64Array.of(8, 8, 8, 8, 8, 8);
 
   test('answers wrong arguments with a TypeError', () => {
     for (const scan of [addon.scan, addon.scanAside]) {
@@ -209,11 +218,11 @@ describe('the addon', () => {
         () => scan(body, '', '', bounds),
         () => scan(body, 5, '', bounds),
         () => scan(body, 'n', null, bounds),
-        () => scan(body, 'n', '', [8, 8, 8, 8, 8]),
+        () => scan(body, 'n', '', [8, 8, 8, 8, 8, 8]),
         () => scan(body, 'n', '', bounds.subarray(1)),
-        () => scan(body, 'n', '', Float64Array.of(8, 8, 8, 8, 0)),
-        () => scan(body, 'n', '', Float64Array.of(8, 8, NaN, 8, 8)),
-        () => scan(body, 'n', '', Float64Array.of(8, 8, 8, 2 ** 40, 8)),
+        () => scan(body, 'n', '', Float64Array.of(8, 8, 8, 8, 8, 0)),
+        () => scan(body, 'n', '', Float64Array.of(8, 8, NaN, 8, 8, 8)),
+        () => scan(body, 'n', '', Float64Array.of(8, 8, 8, 2 ** 40, 8, 8)),
         () => scan(new Float32Array(2), 'n', '', bounds),
       ]) {
         expect(call).toThrow(expect.objectContaining({ code: 'QUIVER_INVALID_ARGUMENT' }));

@@ -28,6 +28,7 @@ describe('configuration', () => {
       requestBytesMax: 2_097_152,
       jsonDepthMax: 128,
       jsonValuesMax: 100_000,
+      jsonKeysMax: 16_384,
       uploadBytesMax: 26_214_400,
       metadataBytesMax: 65_536,
       vectorDimMax: 16_384,
@@ -61,7 +62,7 @@ describe('configuration', () => {
   test('every variable reaches its field', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, badKeyLimitPerMinute: 3, batchItemsMax: 4,
-      bodyBytesMax: 2048, requestBytesMax: 1025, jsonDepthMax: 16, jsonValuesMax: 101, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      bodyBytesMax: 2048, requestBytesMax: 1025, jsonDepthMax: 16, jsonValuesMax: 101, jsonKeysMax: 102, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, stallTimeoutMs: 1500, apiMetrics: 'false', apiDocs: 'false', shutdownTimeoutMs: 15,

@@ -21,12 +21,12 @@ export interface ListPlace {
   lengthMax: number;
 }
 
-export type ScanBounds = Pick<HttpLimits, 'vectorDimMax' | 'jsonDepthMax' | 'jsonValuesMax' | 'requestBytesMax'>;
+export type ScanBounds = Pick<HttpLimits, 'vectorDimMax' | 'jsonDepthMax' | 'jsonValuesMax' | 'jsonKeysMax' | 'requestBytesMax'>;
 
 export type BodyScan = BodyFlaw | JudgedBody;
 
 /** What is wrong with a body; the numbers are the addon's. */
-export const FLAW = { encoding: 1, syntax: 2, depth: 3, values: 4, bytes: 5 } as const;
+export const FLAW = { encoding: 1, syntax: 2, depth: 3, values: 4, bytes: 5, keys: 6 } as const;
 
 export interface BodyFlaw {
   /** One of {@link FLAW}. */
@@ -81,6 +81,10 @@ export function flawError({ flaw, at, element }: BodyFlaw, body: Buffer, list: L
     case FLAW.values: {
       const rest = list === null || element >= 0 ? '' : ` outside of ${list.name}`;
       return new QuiverError('limit_exceeded', `${place} has more than ${bounds.jsonValuesMax} values${rest} (MAX_JSON_VALUES)`);
+    }
+    case FLAW.keys: {
+      const rest = list === null || element >= 0 ? '' : ` outside of ${list.name}`;
+      return new QuiverError('limit_exceeded', `${place} has more than ${bounds.jsonKeysMax} keys${rest} (MAX_JSON_KEYS)`);
     }
     case FLAW.bytes: {
       const rest = element >= 0 ? '' : ` outside of ${list?.name}`;

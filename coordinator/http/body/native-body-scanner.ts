@@ -51,10 +51,10 @@ export class NativeBodyScanner implements BodyScanner {
   private questionFor(list: ListPlace | null): { list: string; bounds: Float64Array } {
     let question = this.questions.get(list);
     if (question === undefined) {
-      const { vectorDimMax, jsonDepthMax, jsonValuesMax, requestBytesMax } = this.bounds;
+      const { vectorDimMax, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax } = this.bounds;
       question = {
         list: list === null ? '' : JSON.stringify(list.name),
-        bounds: Float64Array.of(vectorDimMax, list?.lengthMax ?? 1, jsonDepthMax, jsonValuesMax, requestBytesMax),
+        bounds: Float64Array.of(vectorDimMax, list?.lengthMax ?? 1, jsonDepthMax, jsonValuesMax, requestBytesMax, jsonKeysMax),
       };
       this.questions.set(list, question);
     }

@@ -47,6 +47,8 @@ export class PlainScan {
   private keyEnd = 0;
   private values = 0;
   private rootValues = 0;
+  private keys = 0;
+  private rootKeys = 0;
   private inList = false;
   private element = 0;
   private listBytes = 0;
@@ -112,6 +114,7 @@ export class PlainScan {
     this.keyEnd = this.at;
     this.skipSpace();
     if (this.body[this.at] !== COLON) return this.refuse(FLAW.syntax);
+    if (++this.keys > this.bounds.jsonKeysMax) return this.refuse(FLAW.keys);
     this.at++;
     this.state = State.value;
   }
@@ -221,7 +224,9 @@ export class PlainScan {
   private openElement(): void {
     this.element = this.at;
     this.rootValues = this.values;
+    this.rootKeys = this.keys;
     this.values = 0;
+    this.keys = 0;
     this.isRootVectorMet = this.isVectorMet;
     this.isVectorMet = false;
     if (this.partBytes === 0) this.part = this.at;
@@ -238,6 +243,7 @@ export class PlainScan {
     }
     this.listLength++;
     this.values = this.rootValues;
+    this.keys = this.rootKeys;
     this.isVectorMet = this.isRootVectorMet;
   }
 
