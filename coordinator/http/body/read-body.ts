@@ -24,6 +24,10 @@ export function bodyTooLarge({ bytesMax, setting }: BodyBound): QuiverError {
   return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes (${setting})`);
 }
 
+export function bodyStalled(stallTimeoutMs: number): QuiverError {
+  return new QuiverError('invalid_parameter', `the body stopped coming: nothing of it arrived for ${stallTimeoutMs} ms (STALL_TIMEOUT_MS)`);
+}
+
 export interface ReadBodyOptions {
   bound: BodyBound;
   /** Told of every piece as it arrives; may refuse by throwing. */
@@ -102,10 +106,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       // The end of a packed body is its unpacking's, which may come after the request's own.
       if (!request.readableEnded) refuse(new ClientGone());
     };
-    const stall = setTimeout(
-      () => refuse(new QuiverError('invalid_parameter', `the body stopped coming: nothing of it arrived for ${stallTimeoutMs} ms (STALL_TIMEOUT_MS)`)),
-      stallTimeoutMs,
-    );
+    const stall = setTimeout(() => refuse(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
     source.on('data', take);
     source.on('end', complete);
     // `close` follows whatever ended the request early; the error itself says nothing more.
