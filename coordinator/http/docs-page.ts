@@ -4,8 +4,9 @@ import swaggerUi from 'swagger-ui-express';
 /** What the page loads comes from this server alone. */
 const OPTIONS: swaggerUi.SwaggerUiOptions = {
   swaggerUrl: '/openapi.json',
-  // `validatorUrl` would have the browser ask a public service for a badge.
-  swaggerOptions: { persistAuthorization: true, validatorUrl: null, displayRequestDuration: true },
+  // `validatorUrl` would have the browser ask a public service for a badge. The usual layout adds a bar that loads other
+  // documents, and whose logo has its styles in it.
+  swaggerOptions: { layout: 'BaseLayout', persistAuthorization: true, validatorUrl: null, displayRequestDuration: true },
 };
 
 /** The package's own page has its styles in it, which the policy below forbids; these are the files of swagger-ui-dist. */
