@@ -74,7 +74,7 @@ export const SETTINGS = {
   requestBytesMax: {
     // Room for the largest vector, metadata and a long text; parsing it takes some 20 ms at worst.
     name: 'MAX_REQUEST_BYTES', kind: 'integer', fallback: 2_097_152, minimum: 1024, maximum: 1_073_741_824,
-    meaning: 'Bytes of any other JSON body, and of one item, query or id of those; at most MAX_BODY_BYTES counts',
+    meaning: 'Bytes of any other JSON body (never more than MAX_BODY_BYTES), and of each item, query or id of those',
   },
   jsonDepthMax: {
     // The deepest filter that is taken needs 98.
