@@ -51,8 +51,10 @@ export interface JsonBody {
 
 export interface BodyList {
   name: string;
-  /** More are refused by `schema`. */
+  /** More are a limit exceeded, here as in `schema`. */
   lengthMax: number;
+  /** What configures it. */
+  setting?: string;
   elements: z.ZodArray<z.ZodType>;
 }
 

@@ -159,7 +159,7 @@ export class Exchange {
       void discardBody(request).then(() => response.end());
     }
     // The system mostly takes a small answer at once.
-    if (response.writableLength > 0) void this.progress('finish');
+    if (response.writableEnded && response.writableLength > 0) void this.progress('finish');
   }
 
   private async answerInPieces(pieces: Iterable<string> | AsyncIterable<string>): Promise<void> {

@@ -1,6 +1,7 @@
-import type { z } from 'zod';
+import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
+import { tooLong } from '../schema/fields';
 import { validate, validateElements } from '../schema/issue';
 import { TURN_MS, type Turns } from '../turns';
 import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
@@ -51,17 +52,15 @@ export class BodyReader {
       if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
       return validate(expected.schema, root, 'body');
     }
-    const elements: unknown[] = [];
-    root[list.name] = elements;
-    // Too long a list is the schema's to refuse, by its length alone.
-    if (judged.length > list.lengthMax) elements.length = judged.length;
+    if (judged.length > list.lengthMax) throw new QuiverError('limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
+    root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
     output[list.name] = await this.elements(judged, list, scan, isGone);
     return output;
   }
 
   /** The list's elements, built and checked a part at a time. */
-  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<z.output<z.ZodType>[]> {
+  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
     for (let i = 0; i < judged.partCount; i++) {

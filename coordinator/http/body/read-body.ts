@@ -7,6 +7,9 @@ import { ClientGone } from './client-gone';
 /** Copied in one turn when a body's pieces are put together: a millisecond or two of fresh memory. */
 const JOINED_BYTES_A_TURN = 2 * 1024 * 1024;
 
+/** A search's body, by far, mostly arrives at once. */
+const UNWATCHED_BYTES = 64 * 1024;
+
 /** What bounds a body's size, for the error that a client sees. */
 export interface BodyBound {
   bytesMax: number;
@@ -32,7 +35,7 @@ export interface ReadBodyOptions {
   bound: BodyBound;
   /** Told of every piece as it arrives; may refuse by throwing. */
   grown: (bytes: number) => void;
-  /** Longest that no byte may come, in milliseconds. */
+  /** Longest that no byte may come, in milliseconds; a body of up to 64 KiB has the server's time for a whole request. */
   stallTimeoutMs: number;
   turns: Turns;
 }
@@ -67,7 +70,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
     let sent = 0;
 
     const finish = (): void => {
-      clearTimeout(stall);
+      if (stall !== null) clearTimeout(stall);
       source.off('data', take);
       source.off('end', complete);
       request.off('close', hungUp);
@@ -90,13 +93,13 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
         return refuse(error);
       }
       pieces.push(piece);
-      stall.refresh();
+      stall?.refresh();
     };
     // What unpacks to nothing would otherwise go on for ever.
     const countSent = (piece: Buffer): void => {
       sent += piece.length;
       if (sent > bound.bytesMax) refuse(bodyTooLarge(bound));
-      else stall.refresh();
+      else stall?.refresh();
     };
     const complete = (): void => {
       finish();
@@ -106,7 +109,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       // The end of a packed body is its unpacking's, which may come after the request's own.
       if (!request.readableEnded) refuse(new ClientGone());
     };
-    const stall = setTimeout(() => refuse(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
+    const stall = isSmall(request) ? null : setTimeout(() => refuse(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
     source.on('data', take);
     source.on('end', complete);
     // `close` follows whatever ended the request early; the error itself says nothing more.
@@ -117,6 +120,12 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       gunzip.on('error', () => refuse(new QuiverError('invalid_parameter', 'body is not valid gzip')));
     }
   });
+}
+
+/** Whether a body is announced that holds nothing worth a timer of its own; the server's time for a whole request ends it too. */
+function isSmall(request: IncomingMessage): boolean {
+  const announced = announcedLength(request);
+  return announced !== 'chunked' && announced <= UNWATCHED_BYTES;
 }
 
 /** The pieces as one; of a large body in turns, since copying it takes the thread tens of milliseconds. */

@@ -48,12 +48,15 @@ export const integerTextWithDefault = (minimum: number, maximum: number, value: 
  */
 export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
   return z.preprocess((value, context) => {
-    if (Array.isArray(value) && value.length > lengthMax) {
-      const limit = setting === undefined ? `${lengthMax}` : `${lengthMax} (${setting})`;
-      report(context, value, `has ${value.length} elements, more than the maximum of ${limit}`, { kind: 'limit_exceeded' });
-    }
+    if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: 'limit_exceeded' });
     return value;
   }, z.array(element).meta({ maxItems: lengthMax }));
+}
+
+/** What a list of that many elements is told, to stand after its name. */
+export function tooLong(length: number, bound: { lengthMax: number; setting?: string | undefined }): string {
+  const { lengthMax, setting } = bound;
+  return `has ${length} elements, more than the maximum of ${setting === undefined ? lengthMax : `${lengthMax} (${setting})`}`;
 }
 
 const COLLECTION_NAME = /^[A-Za-z0-9_-]{1,255}$/;

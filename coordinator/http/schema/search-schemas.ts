@@ -97,7 +97,7 @@ export function rerankBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => ({ source: vectorSource(body, context) ?? z.NEVER, candidates: body.candidates, includeTiming: body.include_timing }));
-  return { schema, list: { name: 'candidates', lengthMax: limits.kMax, elements: z.array(externalId) } };
+  return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
 }
 
 /** Fields of recommend's body; k and offset may stand in the query string instead. Left out, they are undefined here. */

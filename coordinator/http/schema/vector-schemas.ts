@@ -45,14 +45,14 @@ export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
     schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), include_timing: includeTiming }),
-    list: { name: 'items', lengthMax: limits.batchItemsMax, elements: z.array(item) },
+    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item) },
   };
 }
 
 export function deleteBatchBody(limits: HttpLimits) {
   return {
     schema: z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE') }),
-    list: { name: 'external_ids', lengthMax: limits.batchItemsMax, elements: z.array(externalId) },
+    list: { name: 'external_ids', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(externalId) },
   };
 }
 
