@@ -72,12 +72,11 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
-  const limiter = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
   const { port, firstSecret } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
-    rateLimiter: limiter(),
-    addressLimiter: limiter(),
+    rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
+    addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
     quota: processQuota(capacity, () => files.isShort),
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
     operations: (service, embedding) =>

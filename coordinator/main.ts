@@ -97,10 +97,9 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
 
-  const local = (): SlidingWindowLimiter => new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock });
   const peers = new PeerLimits({ map, channels });
   endings.defer(() => peers.close());
-  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: local(), askOwner: (id, subject) => peers.ask(id, subject) });
+  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }), askOwner: (id, subject) => peers.ask(id, subject) });
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
@@ -119,7 +118,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
         clusterStore: store,
         shardClient,
         rateLimiter,
-        addressLimiter: local(),
+        addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
         quota: clusterQuota(map, capacity.collectionsMax),
         connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
         operations: (service, embedding) =>

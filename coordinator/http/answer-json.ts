@@ -12,14 +12,32 @@ export function scoreJson(score: number): string {
   return Number.isNaN(score) ? '0' : String(Math.sign(score) * Number.MAX_VALUE);
 }
 
-export function hitsJson(hits: readonly ScoredHit[]): string {
-  let json = '[';
-  for (let i = 0; i < hits.length; i++) {
-    const { externalId, score, metadata, explanation } = hits[i];
-    const more = explanation === undefined ? '' : explanationMembers(explanation);
-    json += `${i === 0 ? '' : ','}{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${more}}`;
+/** A piece of a long answer is about as long, in characters: it takes well under a millisecond to make, and small answers are one. */
+const PIECE_CHARACTERS = 16 * 1024;
+
+/** A JSON array in pieces, made as they are taken: `head`, the elements by `elementJson` in brackets, `tail`. */
+export function* listPieces<Element>(head: string, elements: readonly Element[], elementJson: (element: Element, index: number) => string, tail: string): Generator<string> {
+  let piece = `${head}[`;
+  for (let i = 0; i < elements.length; i++) {
+    piece += i === 0 ? elementJson(elements[i], i) : `,${elementJson(elements[i], i)}`;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    yield piece;
+    piece = '';
   }
-  return `${json}]`;
+  yield `${piece}]${tail}`;
+}
+
+/** Lists of hits in an array, in pieces. */
+export function* hitListsPieces(head: string, lists: readonly (readonly ScoredHit[])[], tail: string): Generator<string> {
+  if (lists.length === 0) yield `${head}[]${tail}`;
+  for (let i = 0; i < lists.length; i++) {
+    yield* listPieces(i === 0 ? `${head}[` : ',', lists[i], hitJson, i === lists.length - 1 ? `]${tail}` : '');
+  }
+}
+
+export function hitJson({ externalId, score, metadata, explanation }: ScoredHit): string {
+  const more = explanation === undefined ? '' : explanationMembers(explanation);
+  return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${more}}`;
 }
 
 /** A hit's places in the lists that were fused, with a comma before each. */
@@ -28,12 +46,9 @@ function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore
   return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
 }
 
-/** Hits with their text, as the query endpoint gives them. */
-export function textHitsJson(hits: readonly ScoredHit[]): string {
-  const parts = hits.map(({ externalId, score, metadata, text }) => {
-    return `{"text":${JSON.stringify(text ?? '')},"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
-  });
-  return `[${parts.join(',')}]`;
+/** A hit with its text, as the query endpoint gives it. */
+export function textHitJson({ externalId, score, metadata, text }: ScoredHit): string {
+  return `{"text":${JSON.stringify(text ?? '')},"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
 }
 
 /** One stored vector; `vector` is in it when the view has it. */

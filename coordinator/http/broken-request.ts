@@ -31,6 +31,6 @@ export function refuseTunnel(socket: Duplex): void {
 
 function endWithError(socket: Duplex, code: number, message: string): void {
   const body = errorEnvelope(code, message);
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
   socket.end(head + body, () => socket.destroy());
 }

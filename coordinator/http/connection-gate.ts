@@ -4,6 +4,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { Exchange } from './exchange';
 import type { RequestObserver } from './observer';
+import type { Turns } from './turns';
 
 /** How many clients may be connected. */
 export interface ConnectionBounds {
@@ -43,9 +44,9 @@ export class ConnectionGate {
   }
 
   /** Answers that there are too many connections and closes this one. */
-  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver }): void {
+  refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns }): void {
     response.shouldKeepAlive = false;
-    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true });
+    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, stallTimeoutMs: TELL_MS });
     exchange.fail(new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.connectionsMax}, by its limit of open files); try again in a moment`));
   }
 

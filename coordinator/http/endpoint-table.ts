@@ -13,23 +13,25 @@ import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
 import { openApiDocument } from './openapi/openapi-document';
 
-/** Every endpoint of the public port but /docs, with its handler bound to the services. */
+/** Every endpoint of the public port but /docs, with its handler bound to the services; `metricsText` null: no metrics here. */
 export function endpointTable(parts: {
   service: Service;
   keys: KeysService;
   usage: KeyUsage;
   operations: OperationsService;
-  metricsText: MetricsText;
+  metricsText: MetricsText | null;
+  hasDocs: boolean;
   format: VectorFormat;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, metricsText, format, limits } = parts;
-  let openapiJson: string | null = null;
+  const { service, keys, usage, operations, metricsText, hasDocs, format, limits } = parts;
+  let openapiJson: Buffer | null = null;
+  const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
     ...publicEndpoints({
       metricsText,
       endpoints: () => table,
-      openapiJson: () => (openapiJson ??= JSON.stringify(openApiDocument(table, limits))),
+      openapiJson: hasDocs ? describe : null,
     }),
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
     ...vectorEndpoints({ vectors: service.vectors, format, limits }),

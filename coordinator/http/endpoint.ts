@@ -32,10 +32,31 @@ export interface Endpoint {
 
 export type EndpointBody =
   | { type: 'none' }
-  /** `example` is a body that works in the documentation's order of steps. */
-  | { type: 'json'; schema: z.ZodType; required: boolean; example: unknown }
+  | JsonBody
   /** The form is read by the handler as it streams in; `schema` documents it. */
   | { type: 'form'; schema: z.ZodType };
+
+export interface JsonBody {
+  type: 'json';
+  schema: z.ZodType;
+  required: boolean;
+  /** A body that works in the documentation's order of steps. */
+  example: unknown;
+  /**
+   * The member that makes the body a bulk: its elements are built and checked one by one, and the body may have
+   * MAX_BODY_BYTES; without one, MAX_REQUEST_BYTES. The output of `schema` has it under the same name.
+   */
+  list?: BodyList;
+}
+
+export interface BodyList {
+  name: string;
+  /** More are a limit exceeded, here as in `schema`. */
+  lengthMax: number;
+  /** What configures it. */
+  setting?: string;
+  elements: z.ZodArray<z.ZodType>;
+}
 
 export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };
 
@@ -52,12 +73,15 @@ export interface EndpointCall {
 export type WorkedTime = { totalMs: number };
 
 export type Answer =
-  /** JSON text of the envelope's `data`; `worked` where the steps of the endpoint are measured. */
+  /** JSON text of the envelope's `data`, which is small; `worked` where the steps of the endpoint are measured. */
   | { type: 'data'; json: string; worked?: WorkedTime }
-  /** The same in pieces. It fails before the first piece or breaks the connection; it is never cut short silently. */
-  | { type: 'stream'; pieces: AsyncIterable<string> }
+  /**
+   * The same in pieces, which are made as the client takes them. It fails before the first piece or breaks the connection;
+   * it is never cut short silently.
+   */
+  | { type: 'pieces'; pieces: Iterable<string> | AsyncIterable<string>; worked?: WorkedTime }
   /** Outside the envelope. */
-  | { type: 'text'; contentType: string; text: string };
+  | { type: 'text'; contentType: string; text: string | Buffer };
 
 /** An endpoint as its author writes it: the handler sees its schemas' types, what is left out is the usual. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
@@ -65,6 +89,6 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
     Partial<Pick<Endpoint, 'lane' | 'sheds' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
-  body?: { type: 'none' } | { type: 'json'; schema: B; required: boolean; example: unknown } | { type: 'form'; schema: z.ZodType };
+  body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
   handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage }): Promise<Answer>;
 }

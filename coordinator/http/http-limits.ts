@@ -3,7 +3,18 @@ import type { Config } from '../../shared/config/config';
 /** What of the configuration bounds requests. */
 export type HttpLimits = Pick<
   Config,
-  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax'
+  | 'batchItemsMax'
+  | 'bodyBytesMax'
+  | 'requestBytesMax'
+  | 'jsonDepthMax'
+  | 'jsonValuesMax'
+  | 'jsonKeysMax'
+  | 'uploadBytesMax'
+  | 'metadataBytesMax'
+  | 'vectorDimMax'
+  | 'kMax'
+  | 'queryLengthMax'
+  | 'stallTimeoutMs'
 >;
 
 /** Bounds of single requests that are the same in every deployment. */

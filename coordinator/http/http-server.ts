@@ -5,6 +5,7 @@ import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
+import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { answerBrokenRequest, refuseTunnel } from './broken-request';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
@@ -19,17 +20,21 @@ import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
+import { Turns } from './turns';
 
 export interface HttpServerParts {
   service: Service;
   keys: KeysService;
   usage: KeyUsage;
   rateLimiter: RateLimiter;
-  /** Limits requests with a bad key, by client address. Default: `rateLimiter`, where addresses compete with keys for memory. */
-  addressLimiter?: RateLimiter;
+  /** Limits requests with a bad key, by client address. */
+  addressLimiter: RateLimiter;
   operations: OperationsService;
   observer: RequestObserver;
-  metricsText: MetricsText;
+  /** null: no metrics on this port. */
+  metricsText: MetricsText | null;
+  /** Whether there are /docs and /openapi.json. */
+  hasDocs: boolean;
   limits: HttpLimits;
   clock: Clock;
   /** Default: the native codec when it is built. */
@@ -51,18 +56,22 @@ const HEADER_BYTES_MAX = 32 * 1024;
 /** Where the process does not say how many its open files allow. */
 const CONNECTIONS_MAX = 10_000;
 
+/** A search's body, by far; as many as there may be requests take 256 MiB. */
+const SMALL_BODY_BYTES = 64 * 1024;
+
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
 export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): OverloadBounds {
-  return { bodyBytesMax: 4 * limits.bodyBytesMax, requestsMax: 4096, delayMsMax: 1500 };
+  return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
 /** The server of the public port, not yet listening. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { service, keys, usage, rateLimiter, operations, observer, metricsText, limits, clock } = parts;
-  const codec = parts.codec ?? openVectorCodec(limits);
+  const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, limits, clock } = parts;
+  const turns = new Turns();
+  const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs, load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, format: codec.format, limits });
+  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host, and Node's own refusal of a request without one is a bare HTTP 400.
@@ -71,10 +80,11 @@ export function createHttpServer(parts: HttpServerParts): Server {
     keys,
     usage,
     rateLimiter,
-    addressLimiter: parts.addressLimiter ?? rateLimiter,
+    addressLimiter: parts.addressLimiter,
     observer,
     gate,
-    parser: codec.parser,
+    bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
+    turns,
     limits,
     clock,
     isDraining: () => !server.listening,
@@ -85,10 +95,10 @@ export function createHttpServer(parts: HttpServerParts): Server {
     const match = matcher.match(request.method ?? '', target.segments);
     void pipeline.serve({ request, response, target, match, awaitsContinue: waiting.has(request) });
   };
-  const app = expressLane(endpoints, (request, response) => serve(request, response));
+  const app = expressLane(endpoints, (request, response) => serve(request, response), hasDocs);
 
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (connections.isTurnedAway(request.socket)) return connections.refuse(request, response, { clock, observer });
+    if (connections.isTurnedAway(request.socket)) return connections.refuse(request, response, { clock, observer, turns });
     const target = parseTarget(request.url ?? '/');
     if (matcher.match(request.method ?? '', target.segments)?.endpoint.lane === 'direct') serve(request, response, target);
     else app(request, response);

@@ -5,6 +5,8 @@ import { HttpLoad } from './http-load';
 export interface OverloadBounds {
   /** Bytes of request bodies being read or worked on. */
   bodyBytesMax: number;
+  /** A body of this size passes whatever the others hold: large ones that are announced and never sent must keep no search out. */
+  smallBodyBytes: number;
   /** Requests being worked on. */
   requestsMax: number;
   /** How late the event loop may run. */
@@ -34,7 +36,7 @@ export class OverloadGate {
   /** Takes on a request with `announcedBytes` of body (0 when not known). Errors: overloaded. */
   enter(announcedBytes: number): Admission {
     if (this.load.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw this.busy();
-    this.take(announcedBytes);
+    this.take(announcedBytes, announcedBytes);
     this.load.requests++;
     let held = announcedBytes;
     let arrived = 0;
@@ -43,7 +45,7 @@ export class OverloadGate {
       grow: (bytes) => {
         arrived += bytes;
         if (arrived <= held) return;
-        this.take(arrived - held);
+        this.take(arrived - held, arrived);
         held = arrived;
       },
       release: () => {
@@ -55,9 +57,10 @@ export class OverloadGate {
     };
   }
 
-  private take(bytes: number): void {
+  /** Counts `bytes` more of a body that is then `size` bytes long. */
+  private take(bytes: number, size: number): void {
     // A body that is alone always passes, however small the bound: its own size is limited elsewhere.
-    if (this.load.bodyBytes > 0 && this.load.bodyBytes + bytes > this.bounds.bodyBytesMax) throw this.busy();
+    if (size > this.bounds.smallBodyBytes && this.load.bodyBytes > 0 && this.load.bodyBytes + bytes > this.bounds.bodyBytesMax) throw this.busy();
     this.load.bodyBytes += bytes;
   }
 

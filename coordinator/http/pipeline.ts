@@ -3,9 +3,9 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
-import type { BodyParser } from './body/body-parser';
-import { announcedLength, bodyTooLarge, readBody } from './body/read-body';
-import type { Endpoint } from './endpoint';
+import type { BodyReader } from './body/body-reader';
+import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
+import type { Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
 import type { HttpLimits } from './http-limits';
@@ -13,6 +13,7 @@ import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
+import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
 
 export interface PipelineParts {
@@ -23,7 +24,8 @@ export interface PipelineParts {
   addressLimiter: RateLimiter;
   observer: RequestObserver;
   gate: OverloadGate;
-  parser: BodyParser;
+  bodies: BodyReader;
+  turns: Turns;
   limits: HttpLimits;
   clock: Clock;
   isDraining: () => boolean;
@@ -59,9 +61,9 @@ export class Pipeline {
 
   /** Answers the request; never rejects. */
   async serve(arrival: Arrival): Promise<void> {
-    const { clock, observer, isDraining } = this.parts;
+    const { clock, observer, isDraining, turns, limits } = this.parts;
     const { request, response, awaitsContinue, match } = arrival;
-    const exchange = new Exchange({ request, response, clock, observer, awaitsContinue, isDraining });
+    const exchange = new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs });
     if (match !== null) exchange.endpoint = match.endpoint.template;
     try {
       await this.run(arrival, exchange);
@@ -118,26 +120,39 @@ export class Pipeline {
   private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
     if (endpoint.body.type === 'none') return 0;
     const announced = announcedLength(request);
-    const { bodyBytesMax } = this.parts.limits;
     // Forms are not counted as they arrive: whatever their size, they hold no more than this.
     if (endpoint.body.type === 'form') return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
     if (announced === 'chunked') return 0;
-    if (announced > bodyBytesMax) throw bodyTooLarge(bodyBytesMax);
+    const bound = this.bodyBound(endpoint.body);
+    if (announced > bound.bytesMax) throw bodyTooLarge(bound);
     return announced;
+  }
+
+  /** Only a bulk may be large: whatever else is, is no honest request. */
+  private bodyBound(body: JsonBody): BodyBound {
+    const { bodyBytesMax, requestBytesMax } = this.parts.limits;
+    if (body.list !== undefined || bodyBytesMax <= requestBytesMax) return { bytesMax: bodyBytesMax, setting: 'MAX_BODY_BYTES' };
+    return { bytesMax: requestBytesMax, setting: 'MAX_REQUEST_BYTES' };
   }
 
   private async body(request: IncomingMessage, endpoint: Endpoint, exchange: Exchange, admission: Admission): Promise<unknown> {
     if (endpoint.body.type === 'none') return undefined;
     exchange.invite();
     if (endpoint.body.type === 'form') return undefined;
-    const bytes = await readBody(request, { bytesMax: this.parts.limits.bodyBytesMax, grown: (size) => admission.grow(size) });
+    const { bodies, clock, limits, turns } = this.parts;
+    const bytes = await readBody(request, {
+      bound: this.bodyBound(endpoint.body),
+      grown: (size) => admission.grow(size),
+      stallTimeoutMs: limits.stallTimeoutMs,
+      turns,
+    });
     if (bytes.length === 0) {
       if (endpoint.body.required) throw new QuiverError('schema_violation', 'body is required: send a JSON object');
       return validate(endpoint.body.schema, {}, 'body');
     }
-    const startMs = this.parts.clock.monotonicMs();
-    const body = validate(endpoint.body.schema, this.parts.parser.parse(bytes), 'body');
-    exchange.parseMs = this.parts.clock.monotonicMs() - startMs;
+    const startMs = clock.monotonicMs();
+    const body = await bodies.read(bytes, endpoint.body, () => exchange.isGone);
+    exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
 }

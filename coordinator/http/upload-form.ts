@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable, Writable } from 'node:stream';
 import type { z } from 'zod';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import { announcedLength, ClientGone } from './body/read-body';
+import { ClientGone } from './body/client-gone';
+import { announcedLength, bodyStalled } from './body/read-body';
 import { uploadFields } from './schema/document-schemas';
 import { validate } from './schema/issue';
 import { SpooledFile } from './spooled-file';
@@ -39,10 +40,11 @@ export interface UploadForm {
  * behind the file, that is when the form is over. What arrives faster than the content is read waits in memory and
  * beyond {@link SpooledFile}'s bound on disk, so a slow reader holds up neither the client nor the memory.
  *
- * Errors: schema_violation for a missing field or another kind of body; limit_exceeded for a larger file; ClientGone.
+ * Errors: schema_violation for a missing field or another kind of body; limit_exceeded for a larger file;
+ * invalid_parameter for a form that stops coming; ClientGone.
  */
-export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number }): Promise<UploadForm> {
-  const { uploadBytesMax } = limits;
+export async function openUploadForm(request: IncomingMessage, limits: { uploadBytesMax: number; stallTimeoutMs: number }): Promise<UploadForm> {
+  const { uploadBytesMax, stallTimeoutMs } = limits;
   const announced = announcedLength(request);
   if (announced !== 'chunked' && announced > uploadBytesMax + FORM_FRAME_BYTES) throw fileTooLarge(uploadBytesMax);
   const parser = openParser(request);
@@ -53,8 +55,15 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
   let spooled: Promise<void> = Promise.resolve();
   let fail: (error: unknown) => void = () => undefined;
   const clientGone = (): void => fail(new ClientGone());
+  const stall = setTimeout(() => fail(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
+  // All of it has come: what is still done with it is not the client's doing.
+  const arrived = (): void => clearTimeout(stall);
+  const moved = (): void => void stall.refresh();
   const { socket } = request;
   const close = async (): Promise<void> => {
+    clearTimeout(stall);
+    request.off('data', moved);
+    request.off('end', arrived);
     socket.off('close', clientGone);
     request.unpipe(parser);
     parser.destroy();
@@ -105,6 +114,8 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
     parser.on('partsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.parts} parts`)));
     parser.on('fieldsLimit', () => fail(new QuiverError('schema_violation', `body has more than ${FORM_BOUNDS.fields} fields`)));
     socket.on('close', clientGone);
+    request.on('data', moved);
+    request.on('end', arrived);
     request.pipe(parser);
   });
   try {

@@ -1,13 +1,18 @@
-// Node-API binding of the body scanner. Everything here runs on the calling JavaScript thread and keeps no state between
-// calls, so the addon may be loaded in any number of contexts.
+// Node-API binding of the body scanner. Everything but the work of scanAside runs on the calling JavaScript thread, and
+// nothing keeps state between calls, so the addon may be loaded in any number of contexts.
 #include <node_api.h>
 
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <utility>
 
 #include "body_scanner.h"
 
 namespace {
+
+// Bodies are smaller, and every bound fits 32 bits with room.
+constexpr double kBoundMax = 2147483648.0;
 
 // Answers undefined with a pending exception.
 napi_value refuse(napi_env env, const char* message) {
@@ -33,52 +38,201 @@ bool typed_array(napi_env env, napi_value value, napi_typedarray_type wanted, vo
          napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
-// An ArrayBuffer of its own memory holding a copy of `count` elements of four bytes. Views on it are the caller's to make:
+// An ArrayBuffer of its own memory holding a copy of `bytes` bytes. Views on it are the caller's to make:
 // typed arrays made here would belong to the context that loaded the addon, which need not be the caller's.
-napi_value copied_buffer(napi_env env, const void* data, size_t count) {
+napi_value copied_buffer(napi_env env, const void* data, size_t bytes) {
   void* memory = nullptr;
   napi_value buffer = nullptr;
-  if (napi_create_arraybuffer(env, count * 4, &memory, &buffer) != napi_ok) return nullptr;
-  if (count > 0) std::memcpy(memory, data, count * 4);
+  if (napi_create_arraybuffer(env, bytes, &memory, &buffer) != napi_ok) return nullptr;
+  if (bytes > 0) std::memcpy(memory, data, bytes);
   return buffer;
 }
 
-// scan(body: Uint8Array, nonce: string, lengthMax: number): { rest, floats } | null
-napi_value scan(napi_env env, napi_callback_info info) {
-  size_t argument_count = 3;
-  napi_value arguments[3];
-  void* body = nullptr;
+// From this size on an answer's memory is handed over instead of copied: a copy of a large body's vectors would hold up
+// the JavaScript thread.
+constexpr size_t kHandedOverBytes = 64 * 1024;
+
+// An ArrayBuffer over the memory of `owner`, which it keeps until it is collected; a copy of a small one.
+template <class Owner>
+napi_value handed_over(napi_env env, Owner& owner) {
+  const size_t bytes = owner.size() * sizeof(owner[0]);
+  if (bytes < kHandedOverBytes) return copied_buffer(env, owner.data(), bytes);
+  auto* kept = new Owner(std::move(owner));
+  napi_value buffer = nullptr;
+  const auto release = [](napi_env, void*, void* hint) { delete static_cast<Owner*>(hint); };
+  if (napi_create_external_arraybuffer(env, kept->data(), bytes, release, kept, &buffer) == napi_ok) return buffer;
+  // A runtime may allow no memory but its own.
+  buffer = copied_buffer(env, kept->data(), bytes);
+  delete kept;
+  return buffer;
+}
+
+// What both kinds of scan are asked.
+struct ScanQuestion {
+  const char* text = nullptr;
   size_t size = 0;
+  std::string nonce;
+  quiver::ScanBounds bounds;
+};
+
+// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array); false with a pending exception.
+bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body) {
+  size_t argument_count = 4;
+  napi_value arguments[4];
+  void* text = nullptr;
   char nonce[80];
+  char list[80];
   size_t nonce_size = 0;
-  int64_t length_max = 0;
-  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 3 ||
-      !typed_array(env, arguments[0], napi_uint8_array, &body, &size)) {
-    return refuse(env, "scan: body must be a Uint8Array");
+  size_t list_size = 0;
+  void* bounds = nullptr;
+  size_t bounds_count = 0;
+  if (napi_get_cb_info(env, info, &argument_count, arguments, nullptr, nullptr) != napi_ok || argument_count < 4 ||
+      !typed_array(env, arguments[0], napi_uint8_array, &text, &question.size)) {
+    refuse(env, "scan: body must be a Uint8Array");
+    return false;
   }
   if (napi_get_value_string_latin1(env, arguments[1], nonce, sizeof nonce, &nonce_size) != napi_ok || nonce_size == 0) {
-    return refuse(env, "scan: nonce must be a short string");
+    refuse(env, "scan: nonce must be a short string");
+    return false;
   }
-  if (napi_get_value_int64(env, arguments[2], &length_max) != napi_ok || length_max < 1) {
-    return refuse(env, "scan: lengthMax must be a positive integer");
+  if (napi_get_value_string_latin1(env, arguments[2], list, sizeof list, &list_size) != napi_ok) {
+    refuse(env, "scan: list must be a short string");
+    return false;
   }
-  return guarded(env, [&]() -> napi_value {
-    quiver::ScannedBody scanned;
-    napi_value result = nullptr;
-    if (!quiver::scan_body(static_cast<const char*>(body), size, std::string(nonce, nonce_size), static_cast<size_t>(length_max), scanned)) {
-      napi_get_null(env, &result);
-      return result;
+  if (!typed_array(env, arguments[3], napi_float64_array, &bounds, &bounds_count) || bounds_count != 6) {
+    refuse(env, "scan: bounds must be a Float64Array of six");
+    return false;
+  }
+  const double* numbers = static_cast<const double*>(bounds);
+  for (size_t i = 0; i < bounds_count; ++i) {
+    if (!(numbers[i] >= 1 && numbers[i] <= kBoundMax)) {
+      refuse(env, "scan: every bound must be from 1 to 2^31");
+      return false;
     }
-    napi_value rest = nullptr;
-    napi_value floats = copied_buffer(env, scanned.floats.data(), scanned.floats.size());
-    if (floats == nullptr || napi_create_string_utf8(env, scanned.rest.data(), scanned.rest.size(), &rest) != napi_ok ||
-        napi_create_object(env, &result) != napi_ok) {
-      napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
+  }
+  question.text = static_cast<const char*>(text);
+  question.nonce.assign(nonce, nonce_size);
+  question.bounds.list.assign(list, list_size);
+  question.bounds.vector_length_max = static_cast<size_t>(numbers[0]);
+  question.bounds.list_length_max = static_cast<size_t>(numbers[1]);
+  question.bounds.depth_max = static_cast<size_t>(numbers[2]);
+  question.bounds.values_max = static_cast<size_t>(numbers[3]);
+  question.bounds.bytes_max = static_cast<size_t>(numbers[4]);
+  question.bounds.keys_max = static_cast<size_t>(numbers[5]);
+  *body = arguments[0];
+  return true;
+}
+
+void set_number(napi_env env, napi_value object, const char* name, double number) {
+  napi_value value = nullptr;
+  if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
+}
+
+// The answer of a scan as body-scanner.ts has it; null with a pending exception.
+napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned) {
+  napi_value result = nullptr;
+  if (napi_create_object(env, &result) != napi_ok) return nullptr;
+  if (scanned.flaw != quiver::Flaw::kNone) {
+    set_number(env, result, "flaw", static_cast<double>(scanned.flaw));
+    set_number(env, result, "at", static_cast<double>(scanned.at));
+    set_number(env, result, "element", scanned.is_in_list ? static_cast<double>(scanned.list_length) : -1);
+    return result;
+  }
+  napi_value root = nullptr;
+  napi_value floats = handed_over(env, scanned.floats);
+  if (floats == nullptr || napi_create_string_utf8(env, scanned.root.data(), scanned.root.size(), &root) != napi_ok) {
+    napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
+    return nullptr;
+  }
+  napi_set_named_property(env, result, "root", root);
+  napi_set_named_property(env, result, "floats", floats);
+  if (!scanned.has_list) return result;
+  napi_value elements = handed_over(env, scanned.elements);
+  napi_value parts = handed_over(env, scanned.parts);
+  if (elements == nullptr || parts == nullptr) {
+    napi_throw_error(env, "QUIVER_NATIVE", "scan: out of memory");
+    return nullptr;
+  }
+  napi_set_named_property(env, result, "elements", elements);
+  napi_set_named_property(env, result, "parts", parts);
+  set_number(env, result, "listLength", static_cast<double>(scanned.list_length));
+  return result;
+}
+
+// scan(body, nonce, list, bounds): ScanAnswer
+napi_value scan(napi_env env, napi_callback_info info) {
+  return guarded(env, [&]() -> napi_value {
+    ScanQuestion question;
+    napi_value body;
+    if (!read_question(env, info, question, &body)) return nullptr;
+    quiver::ScannedBody scanned = quiver::scan_body(question.text, question.size, question.nonce, question.bounds);
+    return scan_answer(env, scanned);
+  });
+}
+
+// A scan on a thread of libuv's pool. The body's memory is held by a reference until it is over; the JavaScript thread
+// must not write to it meanwhile.
+struct ScanTask {
+  ScanQuestion question;
+  quiver::ScannedBody scanned;
+  std::string failure;
+  napi_ref body = nullptr;
+  napi_deferred deferred = nullptr;
+  napi_async_work work = nullptr;
+};
+
+// On the pool: no Node-API here.
+void run_scan(napi_env, void* data) {
+  auto* task = static_cast<ScanTask*>(data);
+  try {
+    task->scanned = quiver::scan_body(task->question.text, task->question.size, task->question.nonce, task->question.bounds);
+  } catch (const std::exception& error) {
+    task->failure = error.what();
+  }
+}
+
+// Back on the JavaScript thread.
+void settle_scan(napi_env env, napi_status status, void* data) {
+  std::unique_ptr<ScanTask> task(static_cast<ScanTask*>(data));
+  napi_delete_reference(env, task->body);
+  napi_delete_async_work(env, task->work);
+  napi_value answer = nullptr;
+  if (status == napi_ok && task->failure.empty()) answer = guarded(env, [&] { return scan_answer(env, task->scanned); });
+  if (answer != nullptr) {
+    napi_resolve_deferred(env, task->deferred, answer);
+    return;
+  }
+  napi_value error = nullptr;
+  bool is_pending = false;
+  if (napi_is_exception_pending(env, &is_pending) == napi_ok && is_pending) {
+    napi_get_and_clear_last_exception(env, &error);
+  } else {
+    napi_value message = nullptr;
+    const std::string text = task->failure.empty() ? "scan: cancelled" : task->failure;
+    napi_create_string_utf8(env, text.data(), text.size(), &message);
+    napi_create_error(env, nullptr, message, &error);
+  }
+  napi_reject_deferred(env, task->deferred, error);
+}
+
+// scanAside(body, nonce, list, bounds): Promise<ScanAnswer>
+napi_value scan_aside(napi_env env, napi_callback_info info) {
+  return guarded(env, [&]() -> napi_value {
+    auto task = std::make_unique<ScanTask>();
+    napi_value body;
+    if (!read_question(env, info, task->question, &body)) return nullptr;
+    napi_value promise = nullptr;
+    napi_value name = nullptr;
+    if (napi_create_string_latin1(env, "quiver:scan", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+        napi_create_reference(env, body, 1, &task->body) != napi_ok ||
+        napi_create_promise(env, &task->deferred, &promise) != napi_ok ||
+        napi_create_async_work(env, nullptr, name, run_scan, settle_scan, task.get(), &task->work) != napi_ok ||
+        napi_queue_async_work(env, task->work) != napi_ok) {
+      napi_throw_error(env, "QUIVER_NATIVE", "scan: it could not be begun");
       return nullptr;
     }
-    napi_set_named_property(env, result, "rest", rest);
-    napi_set_named_property(env, result, "floats", floats);
-    return result;
+    task.release();
+    return promise;
   });
 }
 
@@ -110,8 +264,9 @@ napi_value format_vector(napi_env env, napi_callback_info info) {
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
       {"scan", nullptr, scan, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"scanAside", nullptr, scan_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
-  napi_define_properties(env, exports, 2, properties);
+  napi_define_properties(env, exports, 3, properties);
   return exports;
 }

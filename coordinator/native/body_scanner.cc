@@ -1,171 +1,378 @@
 #include "body_scanner.h"
 
 #include "decimal_float.h"
+#include "utf8.h"
 
 namespace quiver {
 namespace {
 
+// Elements of a list are handed out in runs: of this many bytes, so that small elements do not cost a call each, and of
+// this many values, so that building one run never holds up the caller's thread. plain-body-scanner.ts has the same.
+constexpr size_t kPartBytes = 64 * 1024;
+constexpr size_t kPartValues = 4096;
+// The stack of a list's elements: the root and the list.
+constexpr size_t kElementDepth = 2;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+// plain-body-scanner.ts is the same machine: the two must agree to the byte on what they refuse.
 class Scanner {
  public:
-  Scanner(const char* text, size_t size, const std::string& nonce, size_t length_max, ScannedBody& out)
-      : at_(text), end_(text + size), copied_(text), nonce_(nonce), length_max_(length_max), out_(out) {}
+  Scanner(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds, ScannedBody& out)
+      : text_(text), at_(text), end_(text + size), copied_(text), nonce_(nonce), bounds_(bounds), out_(out) {
+    stack_.reserve(bounds.depth_max);
+  }
 
-  bool run() {
-    skip_space();
-    if (!object(Level::kRoot)) return false;
-    out_.rest.append(copied_, end_ - copied_);
-    return true;
+  void run() {
+    while (state_ != State::kDone && out_.flaw == Flaw::kNone) step();
   }
 
  private:
-  enum class Level { kRoot, kItem };
+  enum class State { kValue, kFirstElement, kFirstKey, kKey, kAfter, kDone };
 
-  bool peek(char c) const { return at_ < end_ && *at_ == c; }
-
-  bool take(char c) {
-    if (!peek(c)) return false;
-    ++at_;
-    return true;
+  void refuse(Flaw flaw) {
+    if (out_.flaw != Flaw::kNone) return;
+    out_.flaw = flaw;
+    out_.at = at_ - text_;
+    out_.is_in_list = in_list_;
   }
 
-  void skip_space() {
+  void step() {
     while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
-  }
-
-  // The grammar of objects is followed strictly here: an array is only ever replaced where a member's value stands, so a
-  // malformed body can't become a well-formed one by the replacement.
-  bool object(Level level) {
-    if (!take('{')) return false;
-    skip_space();
-    if (take('}')) return true;
-    for (;;) {
-      const char* key = at_;
-      if (!skip_string()) return false;
-      const size_t key_size = at_ - key;
-      skip_space();
-      if (!take(':')) return false;
-      skip_space();
-      if (!member(level, key, key_size)) return false;
-      skip_space();
-      if (take('}')) return true;
-      if (!take(',')) return false;
-      skip_space();
+    if (state_ == State::kAfter && stack_.empty()) return finish();
+    if (at_ == end_) return refuse(Flaw::kSyntax);
+    switch (state_) {
+      case State::kFirstElement:
+        return *at_ == ']' ? close() : value();
+      case State::kFirstKey:
+        return *at_ == '}' ? close() : key();
+      case State::kValue:
+        return value();
+      case State::kKey:
+        return key();
+      default:
+        return after();
     }
   }
 
-  bool member(Level level, const char* key, size_t key_size) {
-    const auto is = [&](const char* name, size_t size) { return key_size == size && std::char_traits<char>::compare(key, name, size) == 0; };
-    if (peek('[')) {
-      if (is("\"vector\"", 8)) return vector();
-      if (level == Level::kRoot && (is("\"items\"", 7) || is("\"queries\"", 9))) return items();
-    }
-    return skip_value();
+  void finish() {
+    if (at_ != end_) return refuse(Flaw::kSyntax);
+    if (!bounds_.list.empty() && (end_ - text_) - list_bytes_ > bounds_.bytes_max) return refuse(Flaw::kBytes);
+    out_.root.append(copied_, end_ - copied_);
+    state_ = State::kDone;
   }
 
-  bool items() {
-    if (!take('[')) return false;
-    skip_space();
-    if (take(']')) return true;
-    for (;;) {
-      if (!(peek('{') ? object(Level::kItem) : skip_value())) return false;
-      skip_space();
-      if (take(']')) return true;
-      if (!take(',')) return false;
-      skip_space();
-    }
-  }
-
-  bool vector() {
-    const char* start = at_;
-    const size_t first = out_.floats.size();
-    if (!numbers(first)) {
-      // Not an array of numbers only: JSON.parse and the validation say what is wrong with it.
-      out_.floats.resize(first);
-      at_ = start;
-      return skip_value();
-    }
-    out_.rest.append(copied_, start - copied_);
-    out_.rest += '"';
-    out_.rest += nonce_;
-    out_.rest += std::to_string(first);
-    out_.rest += ':';
-    out_.rest += std::to_string(out_.floats.size());
-    out_.rest += '"';
-    copied_ = at_;
-    return true;
-  }
-
-  bool numbers(size_t first) {
+  void key() {
+    key_ = at_;
+    if (*at_ != '"') return refuse(Flaw::kSyntax);
+    if (!skip_string()) return;
+    key_size_ = at_ - key_;
+    while (at_ < end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t')) ++at_;
+    if (at_ == end_ || *at_ != ':') return refuse(Flaw::kSyntax);
+    if (++keys_ > bounds_.keys_max) return refuse(Flaw::kKeys);
     ++at_;
-    skip_space();
-    if (take(']')) return true;
-    for (;;) {
-      float value;
-      at_ = parse_json_number(at_, end_, value);
-      if (at_ == nullptr) return false;
-      if (out_.floats.size() - first <= length_max_) out_.floats.push_back(value);
-      if (take(',')) {
-        skip_space();
-        continue;
-      }
-      skip_space();
-      if (take(']')) return true;
-      if (!take(',')) return false;
-      skip_space();
+    state_ = State::kValue;
+  }
+
+  void after() {
+    const bool in_object = stack_.back() == '{';
+    if (*at_ == ',') {
+      ++at_;
+      state_ = in_object ? State::kKey : State::kValue;
+    } else if (*at_ == (in_object ? '}' : ']')) {
+      close();
+    } else {
+      refuse(Flaw::kSyntax);
     }
   }
 
-  // Skips a value whose inside does not matter here. Brackets are only counted: a mismatch stays in the copied text,
-  // where JSON.parse meets it.
-  bool skip_value() {
-    if (peek('"')) return skip_string();
-    if (!peek('{') && !peek('[')) return skip_scalar();
-    size_t depth = 0;
-    while (at_ < end_) {
-      const char c = *at_;
-      if (c == '"') {
-        if (!skip_string()) return false;
-        continue;
-      }
-      ++at_;
-      if (c == '{' || c == '[') ++depth;
-      if ((c == '}' || c == ']') && --depth == 0) return true;
+  bool is_key(const char* name, size_t size) const { return key_size_ == size && std::char_traits<char>::compare(key_, name, size) == 0; }
+
+  // Whether a member of the root, or of an element of the list, is about to have its value.
+  bool in_root() const { return stack_.size() == 1 && stack_[0] == '{'; }
+  bool in_element() const { return in_list_ && stack_.size() == kElementDepth + 1 && stack_[kElementDepth] == '{'; }
+
+  void value() {
+    if (in_list_ && stack_.size() == kElementDepth) open_element();
+    const bool in_vector = vector_depth_ != 0 && vector_depth_ == stack_.size();
+    const char c = *at_;
+    if (c == '-' || is_digit(c)) {
+      if (in_vector) return vector_number();
+      if (skip_number()) scalar();
+      return;
     }
+    // Not an array of numbers only: JSON.parse and the validation say what is wrong with it.
+    if (in_vector) leave_vector();
+    if (out_.flaw != Flaw::kNone) return;
+    if (c == '"') {
+      if (skip_string()) scalar();
+    } else if (c == '{' || c == '[') {
+      open(c);
+    } else if (skip_word("true", 4) || skip_word("false", 5) || skip_word("null", 4)) {
+      scalar();
+    } else {
+      refuse(Flaw::kSyntax);
+    }
+  }
+
+  void scalar() {
+    count(1);
+    end_value();
+  }
+
+  void count(size_t values) {
+    values_ += values;
+    if (values_ > bounds_.values_max) refuse(Flaw::kValues);
+  }
+
+  void open(char kind) {
+    if (stack_.size() == bounds_.depth_max) return refuse(Flaw::kDepth);
+    count(1);
+    if (kind == '[' && in_root() && !bounds_.list.empty() && is_key(bounds_.list.data(), bounds_.list.size())) {
+      open_list();
+    } else if (kind == '[' && !is_vector_met_ && (in_root() || in_element()) && is_key("\"vector\"", 8)) {
+      is_vector_met_ = true;
+      vector_depth_ = stack_.size() + 1;
+      vector_start_ = at_;
+      vector_first_ = out_.floats.size();
+      vector_numbers_ = 0;
+    }
+    stack_.push_back(kind);
+    ++at_;
+    state_ = kind == '{' ? State::kFirstKey : State::kFirstElement;
+  }
+
+  void close() {
+    ++at_;
+    if (vector_depth_ != 0 && vector_depth_ == stack_.size()) close_vector();
+    if (in_list_ && stack_.size() == kElementDepth) close_list();
+    stack_.pop_back();
+    end_value();
+  }
+
+  void end_value() {
+    state_ = State::kAfter;
+    if (in_list_ && stack_.size() == kElementDepth) close_element();
+  }
+
+  void open_list() {
+    out_.root.append(copied_, at_ - copied_);
+    out_.root += '"';
+    out_.root += nonce_;
+    out_.root += '"';
+    out_.elements.clear();
+    out_.parts.clear();
+    out_.list_length = 0;
+    out_.has_list = true;
+    list_ = at_;
+    in_list_ = true;
+  }
+
+  void close_list() {
+    close_part();
+    in_list_ = false;
+    list_bytes_ += at_ - list_;
+    copied_ = at_;
+  }
+
+  bool is_kept() const { return out_.list_length < bounds_.list_length_max; }
+
+  void open_element() {
+    element_ = at_;
+    root_values_ = values_;
+    root_keys_ = keys_;
+    values_ = 0;
+    keys_ = 0;
+    is_root_vector_met_ = is_vector_met_;
+    is_vector_met_ = false;
+    if (!is_kept()) return;
+    if (part_bytes_ == 0) {
+      part_ = out_.elements.size();
+    } else {
+      out_.elements += ',';
+    }
+    copied_ = at_;
+  }
+
+  void close_element() {
+    const size_t size = at_ - element_;
+    if (size > bounds_.bytes_max) return refuse(Flaw::kBytes);
+    if (is_kept()) {
+      out_.elements.append(copied_, at_ - copied_);
+      part_bytes_ += size;
+      part_values_ += values_;
+      if (part_bytes_ >= kPartBytes || part_values_ >= kPartValues) close_part();
+    }
+    ++out_.list_length;
+    values_ = root_values_;
+    keys_ = root_keys_;
+    is_vector_met_ = is_root_vector_met_;
+  }
+
+  void close_part() {
+    if (part_bytes_ == 0) return;
+    out_.parts.push_back(static_cast<uint32_t>(part_));
+    out_.parts.push_back(static_cast<uint32_t>(out_.elements.size()));
+    part_bytes_ = 0;
+    part_values_ = 0;
+  }
+
+  void vector_number() {
+    float value;
+    const char* next = parse_json_number(at_, end_, value);
+    if (next == nullptr) {
+      // Finds the byte.
+      skip_number();
+      return;
+    }
+    at_ = next;
+    if (vector_numbers_++ <= bounds_.vector_length_max) out_.floats.push_back(value);
+    state_ = State::kAfter;
+  }
+
+  void leave_vector() {
+    out_.floats.resize(vector_first_);
+    vector_depth_ = 0;
+    count(vector_numbers_);
+  }
+
+  void close_vector() {
+    vector_depth_ = 0;
+    if (in_list_ && !is_kept()) {
+      out_.floats.resize(vector_first_);
+      return;
+    }
+    std::string& text = in_list_ ? out_.elements : out_.root;
+    text.append(copied_, vector_start_ - copied_);
+    text += '"';
+    text += nonce_;
+    text += std::to_string(vector_first_);
+    text += ':';
+    text += std::to_string(out_.floats.size());
+    text += '"';
+    copied_ = at_;
+  }
+
+  bool refused() {
+    refuse(Flaw::kSyntax);
     return false;
   }
 
-  bool skip_scalar() {
-    const char* start = at_;
-    while (at_ < end_ && *at_ != ',' && *at_ != '}' && *at_ != ']' && *at_ != ' ' && *at_ != '\n' && *at_ != '\r' && *at_ != '\t') ++at_;
-    return at_ > start;
+  bool skip_word(const char* word, size_t size) {
+    if (static_cast<size_t>(end_ - at_) < size || std::char_traits<char>::compare(at_, word, size) != 0) return false;
+    at_ += size;
+    return true;
+  }
+
+  bool skip_digits() {
+    if (at_ == end_ || !is_digit(*at_)) return refused();
+    while (at_ < end_ && is_digit(*at_)) ++at_;
+    return true;
+  }
+
+  bool skip_number() {
+    if (*at_ == '-') ++at_;
+    if (at_ < end_ && *at_ == '0') {
+      ++at_;
+    } else if (!skip_digits()) {
+      return false;
+    }
+    if (at_ < end_ && *at_ == '.') {
+      ++at_;
+      if (!skip_digits()) return false;
+    }
+    if (at_ < end_ && (*at_ == 'e' || *at_ == 'E')) {
+      ++at_;
+      if (at_ < end_ && (*at_ == '+' || *at_ == '-')) ++at_;
+      if (!skip_digits()) return false;
+    }
+    return true;
   }
 
   bool skip_string() {
-    if (!take('"')) return false;
+    ++at_;
     while (at_ < end_) {
-      const char c = *at_++;
-      if (c == '"') return true;
-      if (c == '\\') {
-        if (at_ == end_) return false;
+      const char c = *at_;
+      if (c == '"') {
         ++at_;
+        return true;
       }
+      if (static_cast<unsigned char>(c) < 0x20) return refused();
+      ++at_;
+      if (c == '\\' && !skip_escape()) return false;
     }
-    return false;
+    return refused();
   }
 
+  bool skip_escape() {
+    if (at_ == end_) return refused();
+    const char c = *at_;
+    if (c == 'u') {
+      ++at_;
+      for (int i = 0; i < 4; ++i) {
+        if (at_ == end_ || !is_hex(*at_)) return refused();
+        ++at_;
+      }
+      return true;
+    }
+    if (c != '"' && c != '\\' && c != '/' && c != 'b' && c != 'f' && c != 'n' && c != 'r' && c != 't') return refused();
+    ++at_;
+    return true;
+  }
+
+  const char* const text_;
   const char* at_;
-  const char* end_;
-  // Everything before this has been copied to the rest or replaced.
+  const char* const end_;
+  // Everything before this has been copied to the root or the elements, or replaced.
   const char* copied_;
   const std::string& nonce_;
-  const size_t length_max_;
+  const ScanBounds& bounds_;
   ScannedBody& out_;
+
+  State state_ = State::kValue;
+  // The objects and arrays that are open, outermost first, by their brackets.
+  std::string stack_;
+  // The last key that was met; it counts where an object is on top of the stack.
+  const char* key_ = nullptr;
+  size_t key_size_ = 0;
+  // Values and keys of the element that is open, else of the root; those of the root while an element is open.
+  size_t values_ = 0;
+  size_t root_values_ = 0;
+  size_t keys_ = 0;
+  size_t root_keys_ = 0;
+
+  bool in_list_ = false;
+  const char* list_ = nullptr;
+  size_t list_bytes_ = 0;
+  const char* element_ = nullptr;
+  // The run of elements that is open, by its place in the elements; there is none while its bytes are 0.
+  size_t part_ = 0;
+  size_t part_bytes_ = 0;
+  size_t part_values_ = 0;
+
+  // Only the first vector of an element (and of the root) is taken out: a doubled one stays as it is, so that the text
+  // never grows by more than one placeholder an element.
+  bool is_vector_met_ = false;
+  bool is_root_vector_met_ = false;
+  // Size of the stack inside the vector that is open; 0 without one.
+  size_t vector_depth_ = 0;
+  const char* vector_start_ = nullptr;
+  size_t vector_first_ = 0;
+  size_t vector_numbers_ = 0;
 };
 
 }  // namespace
 
-bool scan_body(const char* text, size_t size, const std::string& nonce, size_t length_max, ScannedBody& out) {
-  return Scanner(text, size, nonce, length_max, out).run();
+ScannedBody scan_body(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds) {
+  ScannedBody scanned;
+  if (!is_utf8(text, size)) {
+    scanned.flaw = Flaw::kEncoding;
+    return scanned;
+  }
+  Scanner(text, size, nonce, bounds, scanned).run();
+  return scanned;
 }
 
 void format_vector(const float* values, size_t count, std::string& out) {

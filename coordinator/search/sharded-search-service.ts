@@ -11,6 +11,8 @@ import { groupByShard, shardOf } from '../routing/shard-router';
 import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
+import { DeepSearches } from './deep-searches';
+import { fusionDepth } from './fusion';
 import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
@@ -29,6 +31,7 @@ export class ShardedSearchService implements SearchService {
   private readonly shards: ShardClient;
   private readonly scatter: ScatterGather;
   private readonly hybrid: HybridSearch;
+  private readonly deep = new DeepSearches();
   private readonly clock: Clock;
   private readonly kMax: number;
   private readonly observer: SearchObserver;
@@ -96,7 +99,7 @@ export class ShardedSearchService implements SearchService {
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
-    const hits = await this.hybrid.search(collection, { ...request, vector }, call);
+    const hits = await this.deep.run(fusionDepth(request.offset + request.k), () => this.hybrid.search(collection, { ...request, vector }, call));
     // Its lists are merged as they come, so the time of both is the shards'.
     this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
@@ -173,7 +176,7 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call));
+    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call)));
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };

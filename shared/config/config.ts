@@ -13,8 +13,15 @@ export interface Config {
   apiKey: string | undefined;
   /** Requests per minute and key; 0 is unlimited. */
   rateLimitPerMinute: number;
+  /** The same for a client address without a valid key. */
+  badKeyLimitPerMinute: number;
   batchItemsMax: number;
+  /** Of a JSON body that holds a bulk, and of any other or one part of a bulk. */
   bodyBytesMax: number;
+  requestBytesMax: number;
+  jsonDepthMax: number;
+  jsonValuesMax: number;
+  jsonKeysMax: number;
   uploadBytesMax: number;
   metadataBytesMax: number;
   vectorDimMax: number;
@@ -49,6 +56,11 @@ export interface Config {
   logLevel: string;
   /** Longest a client call may take inside, in milliseconds. */
   requestTimeoutMs: number;
+  /** Longest that a client may make no progress with its body or answer, in milliseconds. */
+  stallTimeoutMs: number;
+  /** 'true' or 'false', as the next. */
+  apiMetrics: string;
+  apiDocs: string;
   /** Longest a graceful stop may take before the process ends hard, in milliseconds. */
   shutdownTimeoutMs: number;
 }

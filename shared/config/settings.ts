@@ -69,13 +69,37 @@ export const SETTINGS = {
     name: 'RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
     meaning: 'Requests per key in any 60 seconds; 0 turns the limit off',
   },
+  badKeyLimitPerMinute: {
+    name: 'BAD_KEY_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
+    meaning: 'Requests without a valid key per client address in any 60 seconds; 0 turns the limit off',
+  },
   batchItemsMax: {
     name: 'MAX_BATCH_SIZE', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
     meaning: 'Items in one bulk_upsert and ids in one delete_batch',
   },
   bodyBytesMax: {
     name: 'MAX_BODY_BYTES', kind: 'integer', fallback: 67_108_864, minimum: 1024, maximum: 1_073_741_824,
-    meaning: 'Bytes of a JSON body',
+    meaning: 'Bytes of the JSON body of bulk_upsert, bulk_search, rerank and delete_batch, as sent and as unpacked',
+  },
+  requestBytesMax: {
+    // Room for the largest vector, metadata and a long text; parsing it takes some 20 ms at worst.
+    name: 'MAX_REQUEST_BYTES', kind: 'integer', fallback: 2_097_152, minimum: 1024, maximum: 1_073_741_824,
+    meaning: 'Bytes of any other JSON body (never more than MAX_BODY_BYTES), and of each item, query or id of those',
+  },
+  jsonDepthMax: {
+    // The deepest filter that is taken needs 98.
+    name: 'MAX_JSON_DEPTH', kind: 'integer', fallback: 128, minimum: 8, maximum: 1024,
+    meaning: 'Objects and arrays inside one another in a JSON body',
+  },
+  jsonValuesMax: {
+    // Metadata of 65,536 bytes hold 32,767 values at most; building this many takes some 15 ms.
+    name: 'MAX_JSON_VALUES', kind: 'integer', fallback: 100_000, minimum: 100, maximum: 100_000_000,
+    meaning: 'Values (members and elements at any depth, numbers of vectors apart) of a JSON body; in a bulk, of each item, query or id',
+  },
+  jsonKeysMax: {
+    // Metadata of 65,536 bytes hold 13,107 members at most; building this many takes 50 ms where each object has a key of its own.
+    name: 'MAX_JSON_KEYS', kind: 'integer', fallback: 16_384, minimum: 100, maximum: 100_000_000,
+    meaning: 'Members of objects, at any depth, of a JSON body; in a bulk, of each item, query or id',
   },
   uploadBytesMax: {
     name: 'MAX_UPLOAD_BYTES', kind: 'integer', fallback: 26_214_400, minimum: 1, maximum: 1_073_741_824,
@@ -175,6 +199,19 @@ export const SETTINGS = {
   requestTimeoutMs: {
     name: 'REQUEST_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 3_600_000,
     meaning: 'Longest that a call may take, in milliseconds',
+  },
+  stallTimeoutMs: {
+    // Longer than a browser or proxy pauses for; short enough that clients that never read can't fill the process.
+    name: 'STALL_TIMEOUT_MS', kind: 'integer', fallback: 30_000, minimum: 100, maximum: 3_600_000,
+    meaning: 'Longest that a client may go without sending any of its body, or taking any of its answer, in milliseconds; then the connection ends',
+  },
+  apiMetrics: {
+    name: 'API_METRICS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
+    meaning: '`false`: no `/metrics` on the API port, where it needs no key; OPS_PORT has it all the same',
+  },
+  apiDocs: {
+    name: 'API_DOCS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
+    meaning: '`false`: no `/docs` and `/openapi.json`, which need no key',
   },
   shutdownTimeoutMs: {
     // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.

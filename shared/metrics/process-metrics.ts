@@ -1,5 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { type Clock, systemClock } from '../time/clock';
 import { observeEventLoopDelay } from './event-loop-delay';
+import { type Scrape, SharedScrape } from './shared-scrape';
 
 /** A part that takes longer is left out of the scrape: Prometheus gives up a target after 10 s, unless told otherwise. */
 const MEASURE_TIMEOUT_MS = 5_000;
@@ -33,10 +35,11 @@ export class ProcessMetrics {
   private readonly onMeasureError: (error: unknown) => void;
   private readonly timeoutMs: number;
   private readonly failures: Counter;
-  private scrape: Promise<string> | null = null;
+  private readonly shared: SharedScrape;
 
   /** `onMeasureError` hears why a part could not be measured; the scrape goes on without it. */
-  constructor(options: { identity: ProcessIdentity; onMeasureError: (error: unknown) => void; measureTimeoutMs?: number }) {
+  constructor(options: { identity: ProcessIdentity; onMeasureError: (error: unknown) => void; measureTimeoutMs?: number; clock?: Clock }) {
+    this.shared = new SharedScrape({ build: async () => ({ contentType: this.contentType, text: await this.text() }), clock: options.clock ?? systemClock });
     this.onMeasureError = options.onMeasureError;
     this.timeoutMs = options.measureTimeoutMs ?? MEASURE_TIMEOUT_MS;
     const registers = [this.registry];
@@ -83,19 +86,13 @@ export class ProcessMetrics {
     });
   }
 
-  /** The metrics in Prometheus's text format. Scrapes at the same time share one measuring. */
-  text(): Promise<string> {
-    this.scrape ??= this.collect().finally(() => {
-      this.scrape = null;
-    });
-    return this.scrape;
+  /** The metrics as an answer, at most a second old: every port of the process gives the same one. */
+  read(): Promise<Scrape> {
+    return this.shared.read();
   }
 
-  async read(): Promise<{ contentType: string; text: string }> {
-    return { contentType: this.contentType, text: await this.text() };
-  }
-
-  private async collect(): Promise<string> {
+  /** The metrics in Prometheus's text format, measured now. */
+  async text(): Promise<string> {
     await Promise.all(this.parts.map(async (part) => part.show(await this.measured(part))));
     return this.registry.metrics();
   }

@@ -14,7 +14,7 @@ export type Readiness = { ready: true } | { ready: false; reason: string };
 interface Answer {
   status: number;
   contentType: string;
-  text: string;
+  text: string | Buffer;
 }
 
 /**
@@ -23,12 +23,12 @@ interface Answer {
  */
 export class OpsServer {
   private readonly readiness: () => Readiness;
-  private readonly metrics: () => Promise<{ contentType: string; text: string }>;
+  private readonly metrics: () => Promise<{ contentType: string; text: string | Buffer }>;
   private readonly onError: (error: unknown) => void;
   private readonly server: Server;
 
   /** `onError` hears of a `/metrics` that failed, which is answered with 500, and of connections that could not be taken. */
-  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string }>; onError: (error: unknown) => void }) {
+  constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string | Buffer }>; onError: (error: unknown) => void }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
     this.onError = options.onError;
@@ -64,9 +64,13 @@ export class OpsServer {
       this.onError(error);
       return plain(500, 'failed');
     });
-    const body = Buffer.from(answer.text, 'utf8');
-    response.writeHead(answer.status, { 'content-type': answer.contentType, 'content-length': body.length, 'cache-control': 'no-store' });
-    response.end(request.method === 'HEAD' ? undefined : body);
+    response.writeHead(answer.status, {
+      'content-type': answer.contentType,
+      'content-length': Buffer.byteLength(answer.text),
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(request.method === 'HEAD' ? undefined : answer.text);
     request.resume();
   }
 

@@ -278,7 +278,7 @@ describe('failing services', () => {
 
 describe('an overloaded process', () => {
   test('refuses with 429 "server busy", and still answers health', async () => {
-    await start({}, { overload: { requestsMax: 1, bodyBytesMax: 1000, delayMsMax: 1e9 } });
+    await start({}, { overload: { requestsMax: 1, bodyBytesMax: 1000, smallBodyBytes: 0, delayMsMax: 1e9 } });
     let finish: () => void = () => undefined;
     let entered: () => void = () => undefined;
     const begun = new Promise<void>((resolve) => {
@@ -304,7 +304,7 @@ describe('an overloaded process', () => {
   });
 
   test('refuses bodies when too many bytes are in flight', async () => {
-    await start({}, { overload: { requestsMax: 10, bodyBytesMax: 1000, delayMsMax: 1e9 } });
+    await start({}, { overload: { requestsMax: 10, bodyBytesMax: 1000, smallBodyBytes: 0, delayMsMax: 1e9 } });
     const holder = await RawConnection.open(server);
     await holder.send(head('POST /v1/collections', { 'content-length': 900 }));
     await holder.send('{');
@@ -318,7 +318,7 @@ describe('an overloaded process', () => {
   });
 
   test('refuses when the event loop runs late', async () => {
-    await start({}, { overload: { requestsMax: 10, bodyBytesMax: 1000, delayMsMax: -1 } });
+    await start({}, { overload: { requestsMax: 10, bodyBytesMax: 1000, smallBodyBytes: 0, delayMsMax: -1 } });
     errorOf(await api.get('/v1/collections'), 429);
     dataOf(await api.get('/v1/health'));
   });

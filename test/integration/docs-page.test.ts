@@ -61,4 +61,18 @@ inBrowser('the explorer in Chromium', () => {
     await page.click('[id="operations-Collections-get_collections"] .execute');
     await page.until(`document.querySelector('[id="operations-Collections-get_collections"] .live-responses-table pre').innerText.includes(${JSON.stringify(`"name": "${collections[0].name}"`)})`);
   });
+
+  test('breaks its policy nowhere, which is in force', async () => {
+    const broken = (): Promise<string[]> =>
+      page.evaluate(`new Promise((resolve) => {
+        const seen = [];
+        const observer = new ReportingObserver((reports) => seen.push(...reports), { buffered: true, types: ['csp-violation'] });
+        observer.observe();
+        setTimeout(() => resolve(seen.map(({ body }) => body.effectiveDirective + ' ' + body.blockedURL)), 500);
+      })`);
+    expect(await broken()).toEqual([]);
+    await page.evaluate(`document.body.setAttribute('style', 'color: red')`);
+    await page.evaluate(`fetch('http://127.0.0.1:9').catch(() => undefined)`);
+    expect((await broken()).map((text) => text.split(' ')[0])).toEqual(['style-src-attr', 'connect-src']);
+  });
 });

@@ -355,6 +355,7 @@ export class ClusterProcesses {
       DEFAULT_SHARDS: String(shards),
       EMBEDDING_MODEL: 'builtin',
       RATE_LIMIT_PER_MINUTE: '0',
+      BAD_KEY_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
       ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, 'rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
       ...environment,

@@ -57,6 +57,7 @@ export class EmbeddedProcess {
         API_KEY: this.apiKey,
         EMBEDDING_MODEL: 'builtin',
         RATE_LIMIT_PER_MINUTE: '0',
+        BAD_KEY_LIMIT_PER_MINUTE: '0',
         LOG_LEVEL: 'warn',
         ...this.environment,
       },

@@ -22,8 +22,13 @@ describe('configuration', () => {
       dataDir: 'data',
       apiKey: undefined,
       rateLimitPerMinute: 100,
+      badKeyLimitPerMinute: 100,
       batchItemsMax: 1000,
       bodyBytesMax: 67_108_864,
+      requestBytesMax: 2_097_152,
+      jsonDepthMax: 128,
+      jsonValuesMax: 100_000,
+      jsonKeysMax: 16_384,
       uploadBytesMax: 26_214_400,
       metadataBytesMax: 65_536,
       vectorDimMax: 16_384,
@@ -49,6 +54,9 @@ describe('configuration', () => {
       storeWriteBufferBytes: 268_435_456,
       logLevel: 'info',
       requestTimeoutMs: 60_000,
+      stallTimeoutMs: 30_000,
+      apiMetrics: 'true',
+      apiDocs: 'true',
       shutdownTimeoutMs: 25_000,
     });
   });
@@ -59,11 +67,11 @@ describe('configuration', () => {
 
   test('every variable reaches its field', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
-      port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
-      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, badKeyLimitPerMinute: 3, batchItemsMax: 4,
+      bodyBytesMax: 2048, requestBytesMax: 1025, jsonDepthMax: 16, jsonValuesMax: 101, jsonKeysMax: 102, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingRevision: 'v1.0', embeddingSha256: 'ab'.repeat(32), embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug',
-      requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
+      requestTimeoutMs: 1400, stallTimeoutMs: 1500, apiMetrics: 'false', apiDocs: 'false', shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
     expect(readConfig(environment, 2)).toEqual(given);

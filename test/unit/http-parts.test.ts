@@ -1,4 +1,4 @@
-import { hitsJson, scoreJson, timingMember, vectorJson } from '../../coordinator/http/answer-json';
+import { hitJson, hitListsPieces, listPieces, scoreJson, timingMember, vectorJson } from '../../coordinator/http/answer-json';
 import { formatVectorPlainly } from '../../coordinator/http/body/vector-format';
 import { defineEndpoint } from '../../coordinator/http/define-endpoint';
 import { EndpointMatcher } from '../../coordinator/http/endpoint-matcher';
@@ -63,21 +63,41 @@ describe('answers as text', () => {
   });
 
   test('metadata goes in as it is, ids and texts are escaped', () => {
-    expect(hitsJson([{ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' }])).toBe('[{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}]');
-    expect(hitsJson([])).toBe('[]');
+    expect(hitJson({ externalId: '"\n\u2028', score: 1, metadata: '{"__proto__":1}' })).toBe('{"external_id":"\\"\\n\u2028","score":1,"metadata":{"__proto__":1}}');
     expect(vectorJson({ externalId: 'a', vector: Float32Array.of(0.1), metadata: '{}', text: 'x"' }, formatVectorPlainly)).toBe('{"external_id":"a","vector":[0.1],"metadata":{},"text":"x\\""}');
     expect(timingMember({ embeddingMs: 1, storageMs: 2, totalMs: 3 }, true)).toBe(',"timing_ms":{"embedding_ms":1,"storage_ms":2,"total_ms":3}');
     expect(timingMember({ embeddingMs: 1, searchMs: 2, totalMs: 3 }, false)).toBe('');
   });
 
+  test('lists come in pieces of bounded length, and are the same text as at once', () => {
+    const hits = Array.from({ length: 1000 }, (_, i) => ({ externalId: `hit-${i}`, score: 1 / (i + 1), metadata: JSON.stringify({ text: 'x'.repeat(100) }) }));
+    const pieces = [...listPieces('{"results":', hits, hitJson, ',"k":1000}')];
+    expect(pieces.length).toBeGreaterThan(5);
+    for (const piece of pieces) expect(piece.length).toBeLessThan(17_000);
+    expect(pieces.join('')).toBe(`{"results":[${hits.map(hitJson).join(',')}],"k":1000}`);
+    expect([...listPieces('', hits.slice(0, 10), hitJson, '')]).toHaveLength(1);
+    expect([...listPieces('', [], hitJson, '')].join('')).toBe('[]');
+    const lists = [hits.slice(0, 2), [], hits.slice(3, 4)];
+    for (const given of [lists, [], [[]]]) {
+      expect([...hitListsPieces('{"results":', given, '}')].join('')).toBe(`{"results":[${given.map((list) => `[${list.map(hitJson).join(',')}]`).join(',')}]}`);
+    }
+  });
+
   test('only operating errors speak to clients', () => {
     expect(publicError(new QuiverError('already_exists', 'it is there'))).toEqual({ code: 409, message: 'it is there' });
+    const told = (message: string): string => publicError(new QuiverError('storage_failed', message)).message;
+    expect(told("the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28")).toBe(
+      'the store in (a file) cannot be opened: IO error: No space left: While appending to file: (a file): 28',
+    );
+    expect(told("EACCES: permission denied, open '/data/x'")).toBe("EACCES: permission denied, open '(a file)'");
+    expect(told('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more')).toBe('shard 3 of node-1 (http://10.0.0.1:7100/x) failed, 3 MB/s, and/or more');
+    expect(publicError(new QuiverError('not_found', 'there is no GET /v1/nothing')).message).toBe('there is no GET /v1/nothing');
     for (const error of [new Error('secret'), 'secret', null, new QuiverError('internal', 'secret')]) expect(publicError(error)).toEqual({ code: 500, message: 'internal server error' });
   });
 });
 
 describe('overload', () => {
-  const bounds = { requestsMax: 2, bodyBytesMax: 100, delayMsMax: 50 };
+  const bounds = { requestsMax: 2, bodyBytesMax: 100, smallBodyBytes: 0, delayMsMax: 50 };
   const busy = expect.objectContaining({ kind: 'overloaded' });
 
   test('requests and bytes are bounded and given back once', () => {

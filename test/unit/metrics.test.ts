@@ -14,6 +14,7 @@ import { LABELLED_SHARDS_MAX, OTHER_COLLECTIONS } from '../../shared/metrics/lab
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { StepHistogram } from '../../shared/metrics/step-histogram';
 import type { ShardStatus } from '../../shared/shard/shard-client';
+import { ManualClock } from '../../shared/time/clock';
 
 const STATUS: ShardStatus = {
   vectorCount: 7,
@@ -31,10 +32,10 @@ function reading(collection: string, shard: number, status: ShardStatus | null):
   return { collection, collectionUid: `uid-of-${collection}`, shard, status };
 }
 
-function metricsOfProcess(measureTimeoutMs?: number): { metrics: ProcessMetrics; errors: unknown[] } {
+function metricsOfProcess(measureTimeoutMs?: number, clock?: ManualClock): { metrics: ProcessMetrics; errors: unknown[] } {
   const errors: unknown[] = [];
   const identity = { role: 'coordinator', member: 'coordinator-0', version: '1.2.3' } as const;
-  return { metrics: new ProcessMetrics({ identity, onMeasureError: (error) => errors.push(error), measureTimeoutMs }), errors };
+  return { metrics: new ProcessMetrics({ identity, onMeasureError: (error) => errors.push(error), measureTimeoutMs, clock }), errors };
 }
 
 /** The sample lines whose metric name starts with `prefix`, sorted. */
@@ -45,7 +46,8 @@ async function samples(metrics: ProcessMetrics, prefix: string): Promise<string[
 describe('the metrics of a process', () => {
   test('say what it is and how it is, under the contract’s content type', async () => {
     const { metrics } = metricsOfProcess();
-    const { contentType, text } = await metrics.read();
+    const { contentType, text: bytes } = await metrics.read();
+    const text = bytes.toString();
     expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(text).toContain('quiver_process_info{role="coordinator",member="coordinator-0",version="1.2.3"} 1');
     expect(text).toContain('process_resident_memory_bytes ');
@@ -85,16 +87,22 @@ describe('the metrics of a process', () => {
     expect(errors).toEqual([]);
   });
 
-  test('are measured once for scrapes at the same time, and again later', async () => {
-    const { metrics } = metricsOfProcess();
+  test('are measured once for everybody who asks within a second', async () => {
+    const clock = new ManualClock();
+    const { metrics } = metricsOfProcess(undefined, clock);
     let calls = 0;
     addCollectionMetrics(metrics, async () => {
       calls += 1;
       return [];
     });
-    await Promise.all([metrics.text(), metrics.text(), metrics.text()]);
+    const [first, second] = await Promise.all([metrics.read(), metrics.read()]);
+    clock.advance(999);
+    const third = await metrics.read();
     expect(calls).toBe(1);
-    await metrics.text();
+    expect(second).toBe(first);
+    expect(third).toBe(first);
+    clock.advance(1);
+    await metrics.read();
     expect(calls).toBe(2);
   });
 });

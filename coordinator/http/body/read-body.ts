@@ -1,10 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { Turns } from '../turns';
+import { ClientGone } from './client-gone';
 
-/** The client hung up before its request was complete: there is nobody to answer. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
+/** Copied in one turn when a body's pieces are put together: a millisecond or two of fresh memory. */
+const JOINED_BYTES_A_TURN = 2 * 1024 * 1024;
+
+/** A search's body, by far, mostly arrives at once. */
+const UNWATCHED_BYTES = 64 * 1024;
+
+/** What bounds a body's size, for the error that a client sees. */
+export interface BodyBound {
+  bytesMax: number;
+  /** The setting that it comes from. */
+  setting: string;
 }
 
 /** How the length of a request's body is announced: a number of bytes, `chunked`, or no body. */
@@ -13,39 +23,59 @@ export function announcedLength(request: IncomingMessage): number | 'chunked' {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-export function bodyTooLarge(bytesMax: number): QuiverError {
-  return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes (MAX_BODY_BYTES)`);
+export function bodyTooLarge({ bytesMax, setting }: BodyBound): QuiverError {
+  return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes (${setting})`);
+}
+
+export function bodyStalled(stallTimeoutMs: number): QuiverError {
+  return new QuiverError('invalid_parameter', `the body stopped coming: nothing of it arrived for ${stallTimeoutMs} ms (STALL_TIMEOUT_MS)`);
+}
+
+export interface ReadBodyOptions {
+  bound: BodyBound;
+  /** Told of every piece as it arrives; may refuse by throwing. */
+  grown: (bytes: number) => void;
+  /** Longest that no byte may come, in milliseconds; a body of up to 64 KiB has the server's time for a whole request. */
+  stallTimeoutMs: number;
+  turns: Turns;
 }
 
 /**
- * Reads a request's body whole, at most `bytesMax` bytes as sent and as unpacked (Content-Encoding gzip).
- * `grown` is told of every piece as it arrives and may refuse by throwing.
+ * Reads a request's body whole, at most `bound.bytesMax` bytes as sent and as unpacked (Content-Encoding gzip).
  *
- * Errors: limit_exceeded; invalid_parameter for another encoding or broken gzip; ClientGone. After an error the rest of
- * the body is unread and left to the caller.
+ * Errors: limit_exceeded; invalid_parameter for another encoding, broken gzip or a body that stops coming; ClientGone.
+ * After an error the rest of the body is unread and left to the caller.
  */
-export function readBody(request: IncomingMessage, options: { bytesMax: number; grown: (bytes: number) => void }): Promise<Buffer> {
-  const { bytesMax, grown } = options;
+export async function readBody(request: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
+  const { bound } = options;
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'identity' && encoding !== 'gzip') {
-    return Promise.reject(new QuiverError('invalid_parameter', `content-encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported: use gzip or none`));
+    throw new QuiverError('invalid_parameter', `content-encoding ${JSON.stringify(encoding.slice(0, 40))} is not supported: use gzip or none`);
   }
   const announced = announcedLength(request);
-  if (announced !== 'chunked' && announced > bytesMax) return Promise.reject(bodyTooLarge(bytesMax));
+  if (announced !== 'chunked' && announced > bound.bytesMax) throw bodyTooLarge(bound);
+  if (request.destroyed) throw new ClientGone();
 
-  if (request.destroyed) return Promise.reject(new ClientGone());
+  const pieces = await readPieces(request, encoding === 'gzip', options);
+  return pieces.length === 1 ? pieces[0] : joined(pieces, options.turns);
+}
 
+function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBodyOptions): Promise<Buffer[]> {
+  const { bound, grown, stallTimeoutMs } = options;
   return new Promise((resolve, reject) => {
-    const gunzip = encoding === 'gzip' ? createGunzip() : null;
+    const gunzip = isPacked ? createGunzip() : null;
     const source = gunzip === null ? request : request.pipe(gunzip);
     const pieces: Buffer[] = [];
     let size = 0;
+    let sent = 0;
 
     const finish = (): void => {
+      if (stall !== null) clearTimeout(stall);
       source.off('data', take);
       source.off('end', complete);
       request.off('close', hungUp);
       if (gunzip !== null) {
+        request.off('data', countSent);
         request.unpipe(gunzip);
         gunzip.destroy();
       }
@@ -56,27 +86,61 @@ export function readBody(request: IncomingMessage, options: { bytesMax: number; 
     };
     const take = (piece: Buffer): void => {
       size += piece.length;
-      if (size > bytesMax) return refuse(bodyTooLarge(bytesMax));
+      if (size > bound.bytesMax) return refuse(bodyTooLarge(bound));
       try {
         grown(piece.length);
       } catch (error) {
         return refuse(error);
       }
       pieces.push(piece);
+      stall?.refresh();
+    };
+    // What unpacks to nothing would otherwise go on for ever.
+    const countSent = (piece: Buffer): void => {
+      sent += piece.length;
+      if (sent > bound.bytesMax) refuse(bodyTooLarge(bound));
+      else stall?.refresh();
     };
     const complete = (): void => {
       finish();
-      resolve(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, size));
+      resolve(pieces);
     };
     const hungUp = (): void => {
       // The end of a packed body is its unpacking's, which may come after the request's own.
       if (!request.readableEnded) refuse(new ClientGone());
     };
+    const stall = isSmall(request) ? null : setTimeout(() => refuse(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
     source.on('data', take);
     source.on('end', complete);
     // `close` follows whatever ended the request early; the error itself says nothing more.
     request.on('error', () => undefined);
     request.on('close', hungUp);
-    gunzip?.on('error', () => refuse(new QuiverError('invalid_parameter', 'body is not valid gzip')));
+    if (gunzip !== null) {
+      request.on('data', countSent);
+      gunzip.on('error', () => refuse(new QuiverError('invalid_parameter', 'body is not valid gzip')));
+    }
   });
+}
+
+/** Whether a body is announced that holds nothing worth a timer of its own; the server's time for a whole request ends it too. */
+function isSmall(request: IncomingMessage): boolean {
+  const announced = announcedLength(request);
+  return announced !== 'chunked' && announced <= UNWATCHED_BYTES;
+}
+
+/** The pieces as one; of a large body in turns, since copying it takes the thread tens of milliseconds. */
+async function joined(pieces: readonly Buffer[], turns: Turns): Promise<Buffer> {
+  const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  if (size <= JOINED_BYTES_A_TURN) return Buffer.concat(pieces, size);
+  const whole = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  let copied = 0;
+  for (const piece of pieces) {
+    at += piece.copy(whole, at);
+    copied += piece.length;
+    if (copied < JOINED_BYTES_A_TURN) continue;
+    copied = 0;
+    await turns.next();
+  }
+  return whole;
 }

@@ -1,20 +1,20 @@
 import { type BodyScannerAddon, loadBodyScanner } from '../../native/body-scanner';
-import type { BodyParser } from './body-parser';
-import { JsonBodyParser } from './json-body-parser';
-import { NativeBodyParser } from './native-body-parser';
+import type { Turns } from '../turns';
+import type { BodyScanner, ScanBounds } from './body-scanner';
+import { NativeBodyScanner } from './native-body-scanner';
+import { PlainBodyScanner } from './plain-body-scanner';
 import { formatVectorPlainly, type VectorFormat } from './vector-format';
 
 /** How vectors come in and go out as JSON text. */
 export interface VectorCodec {
-  parser: BodyParser;
+  scanner: BodyScanner;
   format: VectorFormat;
   /** `plain`: the addon isn't built, and parsing costs several times as much. */
   kind: 'native' | 'plain';
 }
 
 /** The codec over `addon`, by default the built one; the plain one for null. */
-export function openVectorCodec(limits: { vectorDimMax: number }, addon: BodyScannerAddon | null = loadBodyScanner()): VectorCodec {
-  const { vectorDimMax } = limits;
-  if (addon === null) return { parser: new JsonBodyParser({ vectorDimMax }), format: formatVectorPlainly, kind: 'plain' };
-  return { parser: new NativeBodyParser({ addon, vectorDimMax }), format: (vector) => addon.formatVector(vector), kind: 'native' };
+export function openVectorCodec(parts: { bounds: ScanBounds; turns: Turns }, addon: BodyScannerAddon | null = loadBodyScanner()): VectorCodec {
+  if (addon === null) return { scanner: new PlainBodyScanner(parts), format: formatVectorPlainly, kind: 'plain' };
+  return { scanner: new NativeBodyScanner({ addon, bounds: parts.bounds }), format: (vector) => addon.formatVector(vector), kind: 'native' };
 }

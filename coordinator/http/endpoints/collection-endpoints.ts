@@ -118,7 +118,7 @@ export function collectionEndpoints(parts: {
       errors: [404],
       handle: async ({ path, query }) => {
         const { collection, pages } = await vectors.export(path.collection_name, query.limit);
-        return { type: 'stream', pieces: exportPieces(collection, pages, format) };
+        return { type: 'pieces', pieces: exportPieces(collection, pages, format) };
       },
     }),
   ];

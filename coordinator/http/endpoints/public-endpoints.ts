@@ -6,11 +6,15 @@ const tag = 'Service';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The answer of the metrics registry: Prometheus text. */
-export type MetricsText = () => Promise<{ contentType: string; text: string }>;
+export type MetricsText = () => Promise<{ contentType: string; text: string | Buffer }>;
 
-/** Endpoints that need no key. `openapiJson` and `endpoints` are asked for late: they describe the table these are part of. */
-export function publicEndpoints(parts: { metricsText: MetricsText; openapiJson: () => string; endpoints: () => readonly Endpoint[] }): Endpoint[] {
-  return [
+/**
+ * Endpoints that need no key; without metrics or documentation where those are null. `openapiJson` and `endpoints` are
+ * asked for late: they describe the table these are part of.
+ */
+export function publicEndpoints(parts: { metricsText: MetricsText | null; openapiJson: (() => Buffer) | null; endpoints: () => readonly Endpoint[] }): Endpoint[] {
+  const { metricsText, openapiJson } = parts;
+  const table = [
     defineEndpoint({
       method: 'GET',
       template: '/',
@@ -19,33 +23,43 @@ export function publicEndpoints(parts: { metricsText: MetricsText; openapiJson: 
       summary: 'What this is and where to go on',
       answer: {
         type: 'data',
-        schema: z.object({ message: z.string(), docs: z.string(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
+        schema: z.object({ message: z.string(), docs: z.string().nullable(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
       },
       handle: async () =>
         dataAnswer({
           message: 'Quiver: a vector collection service',
-          docs: '/docs',
+          docs: openapiJson === null ? null : '/docs',
           endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
         }),
     }),
-    defineEndpoint({
-      method: 'GET',
-      template: '/metrics',
-      access: 'public',
-      sheds: false,
-      tag,
-      summary: 'Metrics in Prometheus text format',
-      answer: { type: 'text', contentType: 'text/plain' },
-      handle: async () => ({ type: 'text', ...(await parts.metricsText()) }),
-    }),
-    defineEndpoint({
-      method: 'GET',
-      template: '/openapi.json',
-      access: 'public',
-      tag,
-      summary: 'This document',
-      answer: { type: 'text', contentType: 'application/json' },
-      handle: async () => ({ type: 'text', contentType: JSON_TYPE, text: parts.openapiJson() }),
-    }),
   ];
+  if (metricsText !== null) table.push(metricsEndpoint(metricsText));
+  if (openapiJson !== null) table.push(openapiEndpoint(openapiJson));
+  return table;
+}
+
+function metricsEndpoint(metricsText: MetricsText): Endpoint {
+  return defineEndpoint({
+    method: 'GET',
+    template: '/metrics',
+    access: 'public',
+    sheds: false,
+    tag,
+    summary: 'Metrics in Prometheus text format',
+    description: 'At most a second old.',
+    answer: { type: 'text', contentType: 'text/plain' },
+    handle: async () => ({ type: 'text', ...(await metricsText()) }),
+  });
+}
+
+function openapiEndpoint(openapiJson: () => Buffer): Endpoint {
+  return defineEndpoint({
+    method: 'GET',
+    template: '/openapi.json',
+    access: 'public',
+    tag,
+    summary: 'This document',
+    answer: { type: 'text', contentType: 'application/json' },
+    handle: async () => ({ type: 'text', contentType: JSON_TYPE, text: openapiJson() }),
+  });
 }

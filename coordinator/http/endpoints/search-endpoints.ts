@@ -1,5 +1,5 @@
 import type { SearchService } from '../../service';
-import { hitsJson, scoreJson, textHitsJson, timingMember } from '../answer-json';
+import { hitJson, hitListsPieces, listPieces, scoreJson, textHitJson, timingMember } from '../answer-json';
 import { defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
@@ -31,7 +31,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { hits, totalCount, timing } = await search.search(path.name, body.search);
         const { k, offset } = body.search;
         const page = `"total_count":${totalCount},"k":${k},"offset":${offset}`;
-        return { type: 'data', json: `{"results":${hitsJson(hits)},${page}${timingMember(timing, body.includeTiming)}}`, worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${page}${timingMember(timing, body.includeTiming)}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -42,12 +42,12 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Run several searches in one call',
       path: collectionPath,
-      body: { type: 'json', required: true, schema: schemas.bulkSearchBody(limits), example: { queries: [{ vector: EXAMPLE_VECTOR, k: 5 }, { text: 'rivers', k: 3 }] } },
+      body: { type: 'json', required: true, ...schemas.bulkSearchBody(limits), example: { queries: [{ vector: EXAMPLE_VECTOR, k: 5 }, { text: 'rivers', k: 3 }] } },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
         const { results, timing } = await search.bulkSearch(path.name, body.queries);
-        return { type: 'data', json: `{"results":[${results.map(hitsJson).join(',')}]${timingMember(timing, body.include_timing)}}`, worked: timing };
+        return { type: 'pieces', pieces: hitListsPieces('{"results":', results, `${timingMember(timing, body.include_timing)}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -65,7 +65,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       handle: async ({ path, body }) => {
         const { query_text: queryText, vector, k, offset, alpha, filters: filter, min_score: minScore, explain } = body;
         const { hits, timing } = await search.hybridSearch(path.name, { queryText, vector, k, offset, alpha, filter, minScore, explain });
-        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.include_timing)}}`, worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.include_timing)}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -77,12 +77,12 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       summary: 'Score listed candidates exactly',
       description: 'Unknown candidates are skipped, repeated ones count once.',
       path: collectionPath,
-      body: { type: 'json', required: true, schema: schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
+      body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
         const { hits, timing } = await search.rerank(path.name, { source: body.source, candidates: body.candidates });
-        return { type: 'data', json: `{"results":${hitsJson(hits)}${timingMember(timing, body.includeTiming)}}`, worked: timing };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `${timingMember(timing, body.includeTiming)}}`), worked: timing };
       },
     }),
     defineEndpoint({
@@ -102,7 +102,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { k, offset } = validate(recommendPage, { k: body.k ?? query.k, offset: body.offset ?? query.offset }, 'body');
         const { hits } = await search.recommend(path.name, path.id, { k, offset, filter: body.filters });
         const source = `"collection":${JSON.stringify(path.name)},"source_id":${JSON.stringify(path.id)}`;
-        return { type: 'data', json: `{"results":${hitsJson(hits)},${source},"k":${k},"offset":${offset}}` };
+        return { type: 'pieces', pieces: listPieces('{"results":', hits, hitJson, `,${source},"k":${k},"offset":${offset}}`) };
       },
     }),
     defineEndpoint({
@@ -136,7 +136,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
         const { query: text, collection_name: collection, top_k: k, filters: filter, min_score: minScore } = body;
         const { hits, timing } = await search.query(collection, { text, k, filter, minScore });
         const head = `"query":${JSON.stringify(text)},"collection":${JSON.stringify(collection)}`;
-        return { type: 'data', json: `{${head},"results":${textHitsJson(hits)}${timingMember(timing, body.include_timing)}}`, worked: timing };
+        return { type: 'pieces', pieces: listPieces(`{${head},"results":`, hits, textHitJson, `${timingMember(timing, body.include_timing)}}`), worked: timing };
       },
     }),
   ];

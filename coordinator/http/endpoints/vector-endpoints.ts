@@ -1,6 +1,6 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
-import type { VectorsService, VectorView } from '../../service';
-import { timingMember, vectorJson } from '../answer-json';
+import type { VectorInput, VectorsService, VectorView } from '../../service';
+import { listPieces, timingMember, vectorJson } from '../answer-json';
 import type { VectorFormat } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -13,7 +13,7 @@ const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { 
 
 export function vectorEndpoints(parts: { vectors: VectorsService; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
   const { vectors, format, limits } = parts;
-  const listJson = (views: readonly VectorView[]): string => `[${views.map((view) => vectorJson(view, format)).join(',')}]`;
+  const viewJson = (view: VectorView): string => vectorJson(view, format);
   const notFound = (id: string, collection: string) => new QuiverError('not_found', `vector ${JSON.stringify(id)} not found in collection "${collection}"`);
   return [
     defineEndpoint({
@@ -43,13 +43,13 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       summary: 'Insert or update many vectors',
       description: 'The whole batch is checked before anything is written; one bad item refuses it all.',
       path: collectionPath,
-      body: { type: 'json', required: true, schema: schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
+      body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
         const { statuses, timing } = await vectors.upsert(path.name, body.items);
-        const results = body.items.map((item, i) => `{"external_id":${JSON.stringify(item.externalId)},"status":"${statuses[i]}"}`);
-        return { type: 'data', json: `{"results":[${results.join(',')}]${timingMember(timing, body.include_timing)}}` };
+        const outcomeJson = (item: VectorInput, i: number): string => `{"external_id":${JSON.stringify(item.externalId)},"status":"${statuses[i]}"}`;
+        return { type: 'pieces', pieces: listPieces('{"results":', body.items, outcomeJson, `${timingMember(timing, body.include_timing)}}`) };
       },
     }),
     defineEndpoint({
@@ -77,7 +77,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       summary: 'Delete many vectors',
       description: 'Ids that do not exist are skipped and listed in not_found.',
       path: collectionPath,
-      body: { type: 'json', required: true, schema: schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
+      body: { type: 'json', required: true, ...schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
       answer: { type: 'data', schema: schemas.batchDeletedAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
@@ -134,7 +134,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       errors: [404],
       handle: async ({ path, body }) => {
         const views = await vectors.fetch(path.name, body.ids, { vectors: body.include_vectors });
-        return { type: 'data', json: `{"vectors":${listJson(views)}}` };
+        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson, '}') };
       },
     }),
     defineEndpoint({
@@ -156,7 +156,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
           filter: body.filters,
           vectors: body.include_vectors,
         });
-        return { type: 'data', json: `{"vectors":${listJson(views)},"next_cursor":${JSON.stringify(nextCursor)}}` };
+        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson, `,"next_cursor":${JSON.stringify(nextCursor)}}`) };
       },
     }),
   ];

@@ -41,7 +41,9 @@ function description(limits: HttpLimits): string {
     ...meanings,
     '',
     'In bodies null for an optional field counts as left out, and unknown fields are ignored; nothing is converted from one type to another.',
-    `Bodies hold at most ${limits.bodyBytesMax} bytes and may be sent with Content-Encoding gzip.`,
+    `Bodies hold at most ${limits.requestBytesMax} bytes, those with a list of items, queries, candidates or external_ids ${limits.bodyBytesMax}, and may be sent with ` +
+      `Content-Encoding gzip. A body, or one element of such a list, holds at most ${limits.jsonValuesMax} values and ${limits.jsonKeysMax} keys, ${limits.jsonDepthMax} levels deep; ` +
+      `the numbers of vectors do not count. A client that sends or takes nothing for ${limits.stallTimeoutMs} ms is cut off.`,
   ].join('\n');
 }
 

@@ -23,8 +23,18 @@ export function withDefault<S extends z.ZodType>(schema: S, value: z.util.NoUnde
 /** An integer from `minimum` to `maximum`. */
 export const integer = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum);
 
-const INTEGER = /^-?\d{1,15}$/;
-const numberFromText = (value: unknown): unknown => (typeof value === 'string' && INTEGER.test(value) ? Number(value) : value);
+const INTEGER = /^-?\d+$/;
+
+/** The number that a text says, held at the ends of what is exact; reports a text that says none. */
+function numberFromText(value: unknown, context: z.core.$RefinementCtx): unknown {
+  if (typeof value !== 'string') return value;
+  if (INTEGER.test(value)) return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER));
+  report(context, value, `must be an integer, not ${JSON.stringify(value.slice(0, SHOWN_TEXT_MAX))}`);
+  return z.NEVER;
+}
+
+/** Longest piece of a client's text that is put into a message. */
+const SHOWN_TEXT_MAX = 40;
 
 /** An integer in a path or query string, where everything is text. */
 export const integerText = (minimum: number, maximum: number) => z.preprocess(numberFromText, integer(minimum, maximum));
@@ -38,12 +48,15 @@ export const integerTextWithDefault = (minimum: number, maximum: number, value: 
  */
 export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
   return z.preprocess((value, context) => {
-    if (Array.isArray(value) && value.length > lengthMax) {
-      const limit = setting === undefined ? `${lengthMax}` : `${lengthMax} (${setting})`;
-      report(context, value, `has ${value.length} elements, more than the maximum of ${limit}`, { kind: 'limit_exceeded' });
-    }
+    if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: 'limit_exceeded' });
     return value;
   }, z.array(element).meta({ maxItems: lengthMax }));
+}
+
+/** What a list of that many elements is told, to stand after its name. */
+export function tooLong(length: number, bound: { lengthMax: number; setting?: string | undefined }): string {
+  const { lengthMax, setting } = bound;
+  return `has ${length} elements, more than the maximum of ${setting === undefined ? lengthMax : `${lengthMax} (${setting})`}`;
 }
 
 const COLLECTION_NAME = /^[A-Za-z0-9_-]{1,255}$/;

@@ -17,7 +17,6 @@ const ARTICLES: Record<string, string> = { array: 'an array', object: 'a JSON ob
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'a number out of range';
   if (typeof value === 'number' && !Number.isInteger(value)) return 'a fraction';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
@@ -33,6 +32,7 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
+      if (typeof issue.input === 'number' && !Number.isFinite(issue.input)) return 'is out of range';
       return `must be ${ARTICLES[issue.expected] ?? `a ${issue.expected}`}, not ${nameOf(issue.input)}`;
     case 'too_small':
       return `must ${sizeIn(issue.origin, Number(issue.minimum)).replace('%', issue.inclusive === false ? 'more than' : 'at least')}`;
@@ -59,7 +59,7 @@ function nameOfPath(path: PropertyKey[], place: RequestPlace): string {
 /** The external_id of the bulk item that an issue is about, for the message. */
 function itemId(path: PropertyKey[], value: unknown): string {
   if (path[0] !== 'items' || typeof path[1] !== 'number') return '';
-  const id = (value as { items: { external_id?: unknown }[] }).items[path[1]]?.external_id;
+  const id = (value as { items: Record<number, { external_id?: unknown } | null> }).items[path[1]]?.external_id;
   return typeof id === 'string' ? ` (external_id ${JSON.stringify(id.slice(0, SHOWN_ID_MAX))})` : '';
 }
 
@@ -75,4 +75,17 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, place: 
   const result = schema.safeParse(value, { error: (issue) => wordsFor(issue) });
   if (result.success) return result.data;
   throw errorFromIssue(result.error.issues[0], place, value);
+}
+
+/**
+ * Checks elements of a body's list, of which `first` is the index of the first, and answers them as the schema's output.
+ * Errors: as if the whole body were checked.
+ */
+export function validateElements<S extends z.ZodType>(elements: z.ZodArray<S>, values: readonly unknown[], place: { list: string; first: number }): z.output<S>[] {
+  const result = elements.safeParse(values, { error: (issue) => wordsFor(issue) });
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const index = Number(issue.path[0]);
+  const path = [place.list, place.first + index, ...issue.path.slice(1)];
+  throw errorFromIssue({ ...issue, path }, 'body', { [place.list]: { [place.first + index]: values[index] } });
 }

@@ -59,10 +59,11 @@ export function searchBody(limits: HttpLimits) {
 }
 
 export function bulkSearchBody(limits: HttpLimits) {
-  return z.object({
-    queries: boundedArray(z.object(searchFields(limits)).transform((query, context) => inputFromSearch(query, limits, context)), bulkQueriesMax),
-    include_timing: includeTiming,
-  });
+  const query = z.object(searchFields(limits)).transform((given, context) => inputFromSearch(given, limits, context));
+  return {
+    schema: z.object({ queries: boundedArray(query, bulkQueriesMax), include_timing: includeTiming }),
+    list: { name: 'queries', lengthMax: bulkQueriesMax, elements: z.array(query) },
+  };
 }
 
 export function hybridSearchBody(limits: HttpLimits) {
@@ -88,7 +89,7 @@ export function hybridSearchBody(limits: HttpLimits) {
 }
 
 export function rerankBody(limits: HttpLimits) {
-  return z
+  const schema = z
     .object({
       vector: optional(vector(limits.vectorDimMax)),
       text: optional(z.string()),
@@ -96,6 +97,7 @@ export function rerankBody(limits: HttpLimits) {
       include_timing: includeTiming,
     })
     .transform((body, context) => ({ source: vectorSource(body, context) ?? z.NEVER, candidates: body.candidates, includeTiming: body.include_timing }));
+  return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
 }
 
 /** Fields of recommend's body; k and offset may stand in the query string instead. Left out, they are undefined here. */

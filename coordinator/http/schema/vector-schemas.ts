@@ -42,14 +42,18 @@ export function upsertBody(limits: HttpLimits) {
 }
 
 export function bulkUpsertBody(limits: HttpLimits) {
-  return z.object({
-    items: boundedArray(z.object(itemFields(limits)).transform(inputFromItem), limits.batchItemsMax, 'MAX_BATCH_SIZE'),
-    include_timing: includeTiming,
-  });
+  const item = z.object(itemFields(limits)).transform(inputFromItem);
+  return {
+    schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), include_timing: includeTiming }),
+    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item) },
+  };
 }
 
 export function deleteBatchBody(limits: HttpLimits) {
-  return z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE') });
+  return {
+    schema: z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE') }),
+    list: { name: 'external_ids', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(externalId) },
+  };
 }
 
 export const deleteByFilterBody = z.object({ filters: requiredFilters });

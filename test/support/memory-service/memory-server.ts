@@ -21,7 +21,7 @@ export interface MemoryServer extends ApiTarget {
 
 /** The real HTTP layer over services in memory, listening on a port of its own. `environment` as for the process. */
 export async function startMemoryServer(environment: Record<string, string> = {}, replace: Partial<HttpServerParts> = {}): Promise<MemoryServer> {
-  const limits = readConfig({ RATE_LIMIT_PER_MINUTE: '0', ...environment }, 1);
+  const limits = readConfig({ RATE_LIMIT_PER_MINUTE: '0', BAD_KEY_LIMIT_PER_MINUTE: '0', ...environment }, 1);
   const adminKey = 'admin-secret';
   const keys = new MemoryKeys(adminKey);
   const service = new MemoryService();
@@ -31,9 +31,11 @@ export async function startMemoryServer(environment: Record<string, string> = {}
     keys,
     usage: keys,
     rateLimiter: new SlidingWindowLimiter({ limit: limits.rateLimitPerMinute, clock: systemClock }),
+    addressLimiter: new SlidingWindowLimiter({ limit: limits.badKeyLimitPerMinute, clock: systemClock }),
     operations: new MemoryOperations(service.collections),
     observer: { requestAnswered: (facts) => answered.push(facts) },
-    metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
+    metricsText: limits.apiMetrics === 'true' ? async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }) : null,
+    hasDocs: limits.apiDocs === 'true',
     limits,
     clock: systemClock,
     ...replace,

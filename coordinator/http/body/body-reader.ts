@@ -1,0 +1,91 @@
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { Clock } from '../../../shared/time/clock';
+import type { BodyList, JsonBody } from '../endpoint';
+import { tooLong } from '../schema/fields';
+import { validate, validateElements } from '../schema/issue';
+import { TURN_MS, type Turns } from '../turns';
+import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
+import { ClientGone } from './client-gone';
+
+/** A body of this size is judged and built where it stands, in a millisecond at worst; a larger one waits for its turns. */
+const AT_ONCE_BYTES = 64 * 1024;
+/** Of a larger body, JSON text that is built without waiting for a turn: a vector's place and the like. */
+const AT_ONCE_CHARACTERS = 16 * 1024;
+
+type Members = Record<string, unknown>;
+
+/**
+ * Makes an endpoint's checked input of the bytes of a JSON body. Nothing is built before all of it is judged; then it is
+ * built and checked in parts, between which others have their turn. So time on the thread and memory are bounded by the
+ * limits, whatever the bytes are, and a large honest body holds nobody up.
+ */
+export class BodyReader {
+  private readonly scanner: BodyScanner;
+  private readonly bounds: ScanBounds;
+  private readonly turns: Turns;
+  private readonly clock: Clock;
+
+  constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
+    this.scanner = options.scanner;
+    this.bounds = options.bounds;
+    this.turns = options.turns;
+    this.clock = options.clock;
+  }
+
+  /**
+   * The output of `expected.schema` for the body. `isGone` says whether its client has hung up, in which case the work ends.
+   * Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
+   */
+  async read(body: Buffer, expected: JsonBody, isGone: () => boolean): Promise<unknown> {
+    const list = expected.list ?? null;
+    const isSmall = body.length <= AT_ONCE_BYTES;
+    const scan = isSmall ? this.scanner.scan(body, list) : await this.scanner.scanAside(body, list, isGone);
+    if (scan.flaw !== undefined) throw flawError(scan, body, list, this.bounds);
+    if (!isSmall && scan.root.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
+    const root = JSON.parse(scan.root) as unknown;
+    takeVector(root, scan);
+    if (list === null || !isObject(root)) return validate(expected.schema, root, 'body');
+    const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
+    if (judged === null) {
+      // Not an array, or its name is written with escapes, so that it counts as a part of the root.
+      const given = Object.hasOwn(root, list.name) ? root[list.name] : undefined;
+      if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
+      return validate(expected.schema, root, 'body');
+    }
+    if (judged.length > list.lengthMax) throw new QuiverError('limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
+    root[list.name] = [];
+    const output = validate(expected.schema, root, 'body') as Members;
+    output[list.name] = await this.elements(judged, list, scan, isGone);
+    return output;
+  }
+
+  /** The list's elements, built and checked a part at a time. */
+  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
+    const outputs: unknown[] = [];
+    let startedMs = this.clock.monotonicMs();
+    for (let i = 0; i < judged.partCount; i++) {
+      if (i > 0 && this.clock.monotonicMs() - startedMs > TURN_MS) {
+        await this.turn(isGone);
+        startedMs = this.clock.monotonicMs();
+      }
+      const elements = JSON.parse(judged.part(i)) as unknown[];
+      for (const element of elements) takeVector(element, scan);
+      for (const output of validateElements(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
+    }
+    return outputs;
+  }
+
+  private async turn(isGone: () => boolean): Promise<void> {
+    await this.turns.next();
+    if (isGone()) throw new ClientGone();
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Puts the vector in its place. An own member only: `__proto__` is data like any other. */
+function takeVector(owner: unknown, scan: JudgedBody): void {
+  if (isObject(owner) && Object.hasOwn(owner, 'vector')) owner.vector = scan.vector(owner.vector);
+}

@@ -1,0 +1,59 @@
+import type { Clock } from '../time/clock';
+
+/** How old an answer may be. Scrapers ask every few seconds, and two of them may as well see the same. */
+const SHARED_MS = 1000;
+/** Callers to whom one answer is given at once: all the scrapers that a process has. More wait for the next answer. */
+const AT_ONCE_MAX = 8;
+
+/** One scrape's text, encoded once for all to whom it is given. */
+export interface Scrape {
+  contentType: string;
+  text: Buffer;
+}
+
+/**
+ * Gives one scrape to everybody who asks within a second: it is built once a second at most, whoever asks and however
+ * often. A flood of scrapers is held to the same pace, for even to send an answer takes time from those who search.
+ */
+export class SharedScrape {
+  private readonly build: () => Promise<{ contentType: string; text: string }>;
+  private readonly clock: Clock;
+  private building: Promise<Scrape> | null = null;
+  private latest: { scrape: Scrape; builtMs: number; given: number } | null = null;
+  private next: Promise<Scrape> | null = null;
+
+  constructor(options: { build: () => Promise<{ contentType: string; text: string }>; clock: Clock }) {
+    this.build = options.build;
+    this.clock = options.clock;
+  }
+
+  /** At most a second old. Rejects with what `build` failed with; the next call builds anew. */
+  read(): Promise<Scrape> {
+    if (this.building !== null) return this.building;
+    const { latest } = this;
+    const leftMs = latest === null ? 0 : latest.builtMs + SHARED_MS - this.clock.monotonicMs();
+    if (latest === null || leftMs <= 0) return this.begin();
+    if (latest.given < AT_ONCE_MAX) {
+      latest.given++;
+      return Promise.resolve(latest.scrape);
+    }
+    this.next ??= new Promise<void>((resolve) => setTimeout(resolve, leftMs).unref()).then(() => {
+      this.next = null;
+      return this.building ?? this.begin();
+    });
+    return this.next;
+  }
+
+  private begin(): Promise<Scrape> {
+    this.building = this.build()
+      .then(({ contentType, text }) => {
+        const scrape = { contentType, text: Buffer.from(text, 'utf8') };
+        this.latest = { scrape, builtMs: this.clock.monotonicMs(), given: 1 };
+        return scrape;
+      })
+      .finally(() => {
+        this.building = null;
+      });
+    return this.building;
+  }
+}
