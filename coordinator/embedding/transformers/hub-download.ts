@@ -41,7 +41,7 @@ export class HubDownload implements HubFiles {
     const timer = setTimeout(() => abort.abort(), patienceMs);
     let response: Response;
     try {
-      response = await fetch(`${hub.replace(/\/+$/, '')}/${model}/resolve/main/${path}`, { signal });
+      response = await fetch(`${hub.replace(/(?<!\/)\/+$/, '')}/${model}/resolve/main/${path}`, { signal });
     } catch (error) {
       if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
       throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : 'the hub can\'t be reached', error);
