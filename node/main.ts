@@ -105,6 +105,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     factories: indexFactories,
     openStore: (path) => RocksKeyValueStore.open(path),
     recallTarget: config.recallTarget,
+    fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
   };

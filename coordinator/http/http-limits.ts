@@ -3,7 +3,8 @@ import type { Config } from '../../shared/config/config';
 /** What of the configuration bounds requests. */
 export type HttpLimits = Pick<
   Config,
-  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax'
+  | 'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'metadataFieldsMax' | 'textBytesMax'
+  | 'vectorDimMax' | 'kMax' | 'queryLengthMax' | 'searchTextLengthMax'
 >;
 
 /** Bounds of single requests that are the same in every deployment. */

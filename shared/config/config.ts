@@ -17,9 +17,13 @@ export interface Config {
   bodyBytesMax: number;
   uploadBytesMax: number;
   metadataBytesMax: number;
+  metadataFieldsMax: number;
+  collectionFieldsMax: number;
+  textBytesMax: number;
   vectorDimMax: number;
   kMax: number;
   queryLengthMax: number;
+  searchTextLengthMax: number;
   embeddingModel: string;
   embeddingDtype: string;
   /** '' : `models` in `dataDir`. */
@@ -78,7 +82,7 @@ const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
 const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
 const HOST_NAME = /^[A-Za-z0-9.-]{0,253}$/;
 const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
-const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
+const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
 /** A configuration error: one clear line that names the variable; a secret's value is not in it. */
 function refuse(setting: Setting, value: string, expected: string): never {

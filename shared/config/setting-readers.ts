@@ -16,6 +16,7 @@ const OTHERWISE: Partial<Record<Field, readonly Role[]>> = {
   shutdownTimeoutMs: ROLES,
   recallTarget: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],
+  collectionFieldsMax: ['embedded', 'node'],
   zone: ['node'],
   copyBytesPerSecond: ['node'],
 };

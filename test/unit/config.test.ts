@@ -26,9 +26,13 @@ describe('configuration', () => {
       bodyBytesMax: 67_108_864,
       uploadBytesMax: 26_214_400,
       metadataBytesMax: 65_536,
+      metadataFieldsMax: 1024,
+      collectionFieldsMax: 10_000,
+      textBytesMax: 262_144,
       vectorDimMax: 16_384,
       kMax: 10_000,
       queryLengthMax: 1000,
+      searchTextLengthMax: 4096,
       embeddingModel: 'Xenova/all-MiniLM-L6-v2',
       embeddingDtype: 'auto',
       embeddingCacheDir: '',
@@ -54,7 +58,8 @@ describe('configuration', () => {
   test('every variable reaches its field', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
-      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, metadataFieldsMax: 14,
+      collectionFieldsMax: 16, textBytesMax: 17, searchTextLengthMax: 18, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,
