@@ -165,8 +165,8 @@ test('contractions of a text of a mebibyte take no time to speak of', () => {
 test.each(LANGUAGES)('a query of the longest text that may be searched by is analysed at once: %s', (language) => {
   const analyser = analyserFor(language);
   const text = words(ownScript(language), 6, SETTINGS.searchTextLengthMax.fallback);
-  // Some 30 ms.
-  expect(processorMs(() => queryTerms(analyser, text))).toBeLessThan(500);
+  // Some 20 ms, of Turkish 90.
+  expect(processorMs(() => queryTerms(analyser, text))).toBeLessThan(5_000);
 });
 
 function ownScript(language: Language): string {
