@@ -62,6 +62,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     factories: indexFactories,
     openStore: (folder) => RocksKeyValueStore.open(folder, stores),
     recallTarget: config.recallTarget,
+    fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
     openShardsMax: capacity.openShardsMax,

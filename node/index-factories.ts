@@ -1,3 +1,4 @@
+import { inSlices } from '../shared/time/work-slices';
 import { MemoryFilterIndex } from './filter/memory-filter-index';
 import { Bm25KeywordIndex } from './keyword/bm25-keyword-index';
 import type { IndexFactories } from './shard/shard-indexes';
@@ -6,6 +7,6 @@ import { NativeVectorIndex } from './vector/native-vector-index';
 /** The indexes that every form of the service runs on. */
 export const indexFactories: IndexFactories = {
   openVectorIndex: (options, save) => NativeVectorIndex.open(options, save),
-  loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
-  loadKeywordIndex: (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : Bm25KeywordIndex.load(bytes, { analyser })),
+  loadFilterIndex: async (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf }))),
+  loadKeywordIndex: async (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser }))),
 };

@@ -113,6 +113,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     factories: indexFactories,
     openStore: (path) => RocksKeyValueStore.open(path, storeBudget),
     recallTarget: config.recallTarget,
+    fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
     openShardsMax: capacity.openShardsMax,

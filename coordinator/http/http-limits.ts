@@ -11,9 +11,12 @@ export type HttpLimits = Pick<
   | 'jsonKeysMax'
   | 'uploadBytesMax'
   | 'metadataBytesMax'
+  | 'metadataFieldsMax'
+  | 'textBytesMax'
   | 'vectorDimMax'
   | 'kMax'
   | 'queryLengthMax'
+  | 'searchTextLengthMax'
   | 'stallTimeoutMs'
 >;
 

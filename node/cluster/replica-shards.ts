@@ -1,4 +1,4 @@
-import { operationsFromBytes } from '../../shared/shard/operation-codec';
+import { operationsInSteps } from '../../shared/shard/operation-codec';
 import type {
   Hit,
   KeywordSearch,
@@ -11,6 +11,7 @@ import type {
   VectorSearchResult,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
+import { inSlices } from '../../shared/time/work-slices';
 import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
 import type { ShardReader } from '../shard/shard';
 import type { HostedReplica } from './hosted-replica';
@@ -27,8 +28,12 @@ export class ReplicaShards implements NodeShards {
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     const { replica, shard } = await this.find(id, call);
     // Once in the log it has to be applied, on every replica and at every start.
-    shard.check(operationsFromBytes(request.payload));
-    return replica.write(request, call);
+    const admitted = await shard.admit(await inSlices(operationsInSteps(request.payload)));
+    try {
+      return await replica.write(request, call);
+    } finally {
+      admitted.release();
+    }
   }
 
   search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult> {

@@ -123,6 +123,7 @@ export class ReplicatedShard implements HostedReplica {
 
   private async finish(reason: 'closed' | 'dropped'): Promise<void> {
     await this.installing?.catch(() => undefined);
+    if (reason === 'dropped') this.data.shard.abandonWrites();
     await closeData(this.data, reason);
   }
 

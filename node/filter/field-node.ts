@@ -12,6 +12,8 @@ import { stringKey } from './value-key';
 export interface IndexExtent {
   /** Nodes and distinct values held. */
   entries: number;
+  /** Nodes alone. */
+  fields: number;
   /** Above every slot ever put. */
   slotLimit: number;
 }
@@ -71,8 +73,23 @@ export class FieldNode {
       child = new FieldNode(this.extent);
       (this.inner ??= new Map()).set(key, child);
       this.extent.entries++;
+      this.extent.fields++;
     }
     return child;
+  }
+
+  /** Calls `visit` with a name for each of the object's fields that has no node; `prefix` names this one. */
+  visitNewFields(object: JsonObject, visit: (name: string) => void, prefix = '', depth = 0): void {
+    if (depth >= PATH_DEPTH_MAX) return;
+    for (const key of Object.keys(object)) {
+      const child = this.children.get(key);
+      const value = object[key];
+      const isNested = isJsonObject(value);
+      if (child !== undefined && !isNested) continue;
+      const name = fieldName(prefix, key);
+      if (child === undefined) visit(name);
+      if (isNested) (child ?? NO_FIELD).visitNewFields(value, visit, name, depth + 1);
+    }
   }
 
   removeEverywhere(slots: ChunkedSlotSet): void {
@@ -210,9 +227,18 @@ export class FieldNode {
   private drop(key: string): void {
     this.inner?.delete(key);
     this.extent.entries--;
+    this.extent.fields--;
   }
 
   private dictionaries(): ValueDictionary<never>[] {
     return [this.numbers, this.strings, this.composites].filter((d) => d !== null) as unknown as ValueDictionary<never>[];
   }
+}
+
+/** A field that nothing has, for what lies inside of new ones. */
+const NO_FIELD = new FieldNode({ entries: 0, fields: 0, slotLimit: 0 });
+
+/** The length keeps keys apart whatever is in them. */
+function fieldName(prefix: string, key: string): string {
+  return `${prefix}${key.length}:${key}`;
 }

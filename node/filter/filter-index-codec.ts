@@ -37,8 +37,8 @@ export function* writeFields(node: FieldNode, writer: ByteWriter): Generator<Buf
   writer.u8(0);
 }
 
-/** Reads what writeFields wrote into a node without members. Throws an Error on bytes it did not write. */
-export function readFields(node: FieldNode, reader: ByteReader, extent: IndexExtent): void {
+/** Reads what writeFields wrote into a node without members, a block of values a step. Throws an Error on bytes it did not write. */
+export function* readFields(node: FieldNode, reader: ByteReader, extent: IndexExtent): Generator<undefined, void> {
   for (let tag = reader.u8(); tag !== 0; tag = reader.u8()) {
     if (tag !== 1) throw new Error('saved filter index: no field where one must be');
     const child = node.childOf(reader.text());
@@ -46,10 +46,11 @@ export function readFields(node: FieldNode, reader: ByteReader, extent: IndexExt
     child.nulls = postingUnion(child.nulls, readPosting(reader));
     child.trues = postingUnion(child.trues, readPosting(reader));
     child.falses = postingUnion(child.falses, readPosting(reader));
-    readDictionary(reader, extent, readNumbers, () => (child.numbers ??= new ValueDictionary<number>()));
-    readDictionary(reader, extent, readStrings, () => (child.strings ??= new ValueDictionary<string>()));
-    readDictionary(reader, extent, readStrings, () => (child.composites ??= new ValueDictionary<string>()));
-    readFields(child, reader, extent);
+    yield* readDictionary(reader, extent, readNumbers, () => (child.numbers ??= new ValueDictionary<number>()));
+    yield* readDictionary(reader, extent, readStrings, () => (child.strings ??= new ValueDictionary<string>()));
+    yield* readDictionary(reader, extent, readStrings, () => (child.composites ??= new ValueDictionary<string>()));
+    yield;
+    yield* readFields(child, reader, extent);
   }
 }
 
@@ -90,12 +91,12 @@ function readPosting(reader: ByteReader): Posting {
   }
 }
 
-function readDictionary<K extends number | string>(
+function* readDictionary<K extends number | string>(
   reader: ByteReader,
   extent: IndexExtent,
   readKeys: (reader: ByteReader, count: number) => K[],
   dictionary: () => ValueDictionary<K>,
-): void {
+): Generator<undefined, void> {
   for (let count = reader.u32(); count > 0; count = reader.u32()) {
     if (count > BLOCK_VALUES) throw new Error(`saved filter index: a block of ${count} values`);
     for (const key of readKeys(reader, count)) {
@@ -103,6 +104,7 @@ function readDictionary<K extends number | string>(
       if (posting === NO_SLOTS) throw new Error('saved filter index: a value without slots');
       if (dictionary().merge(key, posting)) extent.entries++;
     }
+    yield;
   }
 }
 

@@ -13,6 +13,15 @@ export interface FilterIndex {
   remove(slot: number, metadata: JsonObject): void;
   /** The matching slots. The set is the caller's to read, not to change, and stays as it was at the call. */
   resolve(filter: Filter): SlotSet;
+  /**
+   * To be awaited before `resolve` of that filter, or null when there is nothing to wait for: answering it takes long, and
+   * the work is done in slices.
+   */
+  prepare(filter: Filter): Promise<void> | null;
+  /** Distinct fields (a key at one place of the nesting, as far as paths reach) of all items indexed by field. */
+  readonly fieldCount: number;
+  /** The fields of an item's metadata that are not among them, each by a name of its own. */
+  newFields(metadata: JsonObject): string[];
   /** Takes the slots out of every list, whatever their metadata was: repairs a state loaded from a save. */
   removeEverywhere(slots: SlotSet): void;
   /**

@@ -1,5 +1,6 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { matches } from '../../shared/filter/matches';
+import { resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../slots/byte-reader';
 import { ByteWriter } from '../slots/byte-writer';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
@@ -10,6 +11,7 @@ import { FilterEvaluation } from './filter-evaluation';
 import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
 import { ResolvedFilters } from './resolved-filters';
+import { UnlistedMatches } from './unlisted-matches';
 
 export interface MemoryFilterIndexOptions {
   /** The metadata of a slot that is in the index; asked only for items that were left out of the lists (see EXTENT). */
@@ -20,22 +22,28 @@ export interface MemoryFilterIndexOptions {
  * How much the index may hold. An entry (a distinct key or value) costs some 100 to 500 bytes, so metadata with a
  * thousand keys that no other item has would cost twenty times its own size. While the whole index holds more than
  * `entriesFree` + `entriesPerItem` × items, an item that brings more than `entriesPerItem` new entries is left out of
- * the lists, and every filter reads its metadata instead: slower by microseconds for each such item, never wrong.
+ * the lists, and filters read its metadata instead (see UnlistedMatches): a filter that is new waits for it, in slices,
+ * and is never wrong.
  */
 const EXTENT = { entriesFree: 262_144, entriesPerItem: 64 };
+
+/** Items outside of the lists whose metadata a filter reads at once: each is up to some hundred microseconds of parsing. */
+const READ_AT_ONCE_MAX = 16;
 
 const SAVE_MAGIC = 0x31494651;
 
 /** The FilterIndex in memory: per key a dictionary from value to slots; exact by the algebra of sets. */
 export class MemoryFilterIndex implements FilterIndex {
   private readonly metadataOf: (slot: number) => JsonObject;
-  private readonly extent: IndexExtent = { entries: 0, slotLimit: 0 };
+  private readonly extent: IndexExtent = { entries: 0, fields: 0, slotLimit: 0 };
   private readonly root = new FieldNode(this.extent);
   private readonly resolved = new ResolvedFilters();
   /** The slots that are in the lists. */
   private all = new ChunkedSlotSet();
   /** The slots whose metadata is read instead. */
   private unlisted = new ChunkedSlotSet();
+  /** Which of those match filters of late. */
+  private readonly unlistedMatches = new UnlistedMatches();
 
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
@@ -43,12 +51,17 @@ export class MemoryFilterIndex implements FilterIndex {
 
   /** An index from the joined chunks of `save`. @throws Error on bytes that no save wrote; the caller then rebuilds. */
   static load(bytes: Buffer, options: MemoryFilterIndexOptions): MemoryFilterIndex {
+    return resultOf(MemoryFilterIndex.loadInSteps(bytes, options));
+  }
+
+  /** As `load`, in steps. */
+  static *loadInSteps(bytes: Buffer, options: MemoryFilterIndexOptions): Generator<undefined, MemoryFilterIndex> {
     const index = new MemoryFilterIndex(options);
     const reader = new ByteReader(bytes);
     if (reader.u32() !== SAVE_MAGIC) throw new Error('saved filter index: unknown format');
     index.all = readSlotSet(reader);
     index.unlisted = readSlotSet(reader);
-    readFields(index.root, reader, index.extent);
+    yield* readFields(index.root, reader, index.extent);
     index.extent.slotLimit = reader.u32() + 1;
     if (reader.u32() !== SAVE_MAGIC || !reader.atEnd) throw new Error('saved filter index: bytes after its end');
     return index;
@@ -64,13 +77,34 @@ export class MemoryFilterIndex implements FilterIndex {
       this.root.removeMembers(metadata, slot);
       this.all.remove(slot);
       this.unlisted.add(slot);
+      this.unlistedMatches.put(slot, metadata);
     }
   }
 
   remove(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
-    if (this.unlisted.remove(slot) || !this.all.remove(slot)) return;
-    this.root.removeMembers(metadata, slot);
+    if (this.unlisted.remove(slot)) {
+      this.unlistedMatches.remove(slot);
+      return;
+    }
+    if (this.all.remove(slot)) this.root.removeMembers(metadata, slot);
+  }
+
+  prepare(filter: Filter): Promise<void> | null {
+    if (this.unlisted.size <= READ_AT_ONCE_MAX) return null;
+    const key = JSON.stringify(filter);
+    if (this.resolved.get(key) !== undefined) return null;
+    return this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf });
+  }
+
+  get fieldCount(): number {
+    return this.extent.fields;
+  }
+
+  newFields(metadata: JsonObject): string[] {
+    const names: string[] = [];
+    this.root.visitNewFields(metadata, (name) => names.push(name));
+    return names;
   }
 
   resolve(filter: Filter): SlotSet {
@@ -79,7 +113,9 @@ export class MemoryFilterIndex implements FilterIndex {
     if (known !== undefined) return known;
     const evaluation = new FilterEvaluation({ root: this.root, all: this.all, slotLimit: this.extent.slotLimit });
     const found = evaluation.evaluate(filter);
-    this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
+    const read = this.unlistedMatches.get(key);
+    if (read !== undefined) found.orInPlace(read);
+    else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
     this.resolved.set(key, found);
     return found;
   }
@@ -89,6 +125,7 @@ export class MemoryFilterIndex implements FilterIndex {
     const gone = ChunkedSlotSet.from(slots);
     this.all.andNotInPlace(gone);
     this.unlisted.andNotInPlace(gone);
+    gone.forEach((slot) => this.unlistedMatches.remove(slot));
     this.root.removeEverywhere(gone);
   }
 

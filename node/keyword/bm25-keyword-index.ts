@@ -1,12 +1,13 @@
 import type { KeywordStatistics } from '../../shared/shard/shard-client';
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotSet } from '../slots/slot-set';
+import { resultOf } from '../../shared/time/work-slices';
 import type { SlotScores } from '../vector/vector-index';
 import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
-import { type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 import { searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
@@ -18,6 +19,8 @@ const DEAD_SHARE_MAX = 0.2;
 /** Work per put or remove while a renumbering is under way: some microseconds, and it ends before the next is due. */
 const POSTINGS_PER_STEP = 512;
 const DOCUMENTS_PER_STEP = 16;
+
+const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 /**
  * {@link KeywordIndex} as postings in compact arrays. A remove takes effect at once on every figure (a document knows its
@@ -44,8 +47,13 @@ export class Bm25KeywordIndex implements KeywordIndex {
    * this version and of the same analyser version.
    */
   static load(bytes: Buffer, options: { analyser?: Analyser } = {}): Bm25KeywordIndex {
+    return resultOf(Bm25KeywordIndex.loadInSteps(bytes, options));
+  }
+
+  /** As `load`, in steps. */
+  static *loadInSteps(bytes: Buffer, options: { analyser?: Analyser } = {}): Generator<undefined, Bm25KeywordIndex> {
     const index = new Bm25KeywordIndex(options);
-    readKeywordSave(bytes, index.analyser, index.tables);
+    yield* readKeywordSave(bytes, index.analyser, index.tables);
     return index;
   }
 
@@ -62,6 +70,55 @@ export class Bm25KeywordIndex implements KeywordIndex {
       this.frequencies[term] = 0;
     }
     this.maintain();
+  }
+
+  *analyse(text: string): Generator<undefined, AnalysedText> {
+    if (text === '') return NO_TERMS;
+    const places = new Map<number, number>();
+    let terms = new Uint32Array(64);
+    let frequencies = new Uint32Array(64);
+    let length = 0;
+    for (const part of this.analyser.parts(text)) {
+      length += part.length;
+      for (const text of part) {
+        const term = this.dictionary.intern(text);
+        const known = places.get(term);
+        if (known !== undefined) {
+          frequencies[known]++;
+          continue;
+        }
+        this.dictionary.pin(term);
+        const place = places.size;
+        places.set(term, place);
+        terms = grownUint32(terms, place + 1);
+        frequencies = grownUint32(frequencies, place + 1);
+        terms[place] = term;
+        frequencies[place] = 1;
+      }
+      this.lists.reserve(this.dictionary.count);
+      yield;
+    }
+    return { length, terms: terms.slice(0, places.size), frequencies: frequencies.slice(0, places.size) };
+  }
+
+  putAnalysed(slot: number, { length, terms, frequencies }: AnalysedText): void {
+    if (this.documents.documentOf(slot) !== NO_DOCUMENT) throw new Error(`keyword index: slot ${slot} is taken`);
+    if (length === 0) return;
+    const document = this.documents.add(slot, length, terms, terms.length);
+    for (let i = 0; i < terms.length; i++) {
+      const term = terms[i];
+      this.lists.append(term, document, frequencies[i], length);
+      this.dictionary.documentFrequencies[term]++;
+      this.dictionary.unpin(term);
+    }
+    this.maintain();
+  }
+
+  discard({ terms }: AnalysedText): void {
+    for (const term of terms) {
+      this.dictionary.unpin(term);
+      if (this.dictionary.documentFrequencies[term] === 0) this.dictionary.release(term);
+    }
   }
 
   remove(slot: number): void {
@@ -101,7 +158,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
     }));
     // The same order in every shard: rarest first, then as asked.
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
-    const known = weighted.flatMap(({ term, weight }) => (term === undefined ? [] : [{ term, weight }]));
+    // A term of a text that is not put yet has a number and no document.
+    const isFound = (term: number | undefined): term is number => term !== undefined && this.dictionary.documentFrequencies[term] > 0;
+    const known = weighted.flatMap(({ term, weight }) => (isFound(term) ? [{ term, weight }] : []));
     const { documents, lists } = this;
     const { k, allowed, nameOf = slotName } = options;
     const wanted = { k, allowed, nameOf: (document: number) => nameOf(documents.slots[document]) };

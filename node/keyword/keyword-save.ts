@@ -80,15 +80,15 @@ function writePostings(writer: VarintWriter, text: string, term: number, saved: 
 
 /**
  * Fills empty tables from a save. Everything that later code relies on is checked: numbers in range, documents rising,
- * no slot and no term twice, nothing behind the end. Throws QuiverError `storage_failed`.
+ * no slot and no term twice, nothing behind the end. One term a step. Throws QuiverError `storage_failed`.
  */
-export function readKeywordSave(bytes: Buffer, analyser: Analyser, tables: KeywordTables): void {
+export function* readKeywordSave(bytes: Buffer, analyser: Analyser, tables: KeywordTables): Generator<undefined, void> {
   const reader = new VarintReader(bytes);
   if (reader.text() !== FORMAT) reader.refuse('not a save of this version');
   if (reader.text() !== analyser.name || reader.varint() !== analyser.version) reader.refuse('its terms are of another analyser');
   const table = readDocuments(reader);
-  readTerms(reader, table, tables);
-  buildTermLists(table, tables);
+  yield* readTerms(reader, table, tables);
+  yield* buildTermLists(table, tables);
 }
 
 interface SavedDocuments {
@@ -113,7 +113,7 @@ function readDocuments(reader: VarintReader): SavedDocuments {
   return { slots, lengths, termCounts: new Uint32Array(count) };
 }
 
-function readTerms(reader: VarintReader, table: SavedDocuments, tables: KeywordTables): void {
+function* readTerms(reader: VarintReader, table: SavedDocuments, tables: KeywordTables): Generator<undefined, void> {
   const { dictionary, lists } = tables;
   const documentCount = table.slots.length;
   for (let text = reader.text(); text !== ''; text = reader.text()) {
@@ -124,6 +124,7 @@ function readTerms(reader: VarintReader, table: SavedDocuments, tables: KeywordT
     dictionary.documentFrequencies[term] = count;
     lists.reserve(term + 1);
     readPostings(reader, term, count, table, lists);
+    yield;
   }
   if (reader.varint() !== dictionary.count || reader.remaining > 0) reader.refuse('its end is not where it should be');
 }
@@ -153,7 +154,7 @@ function readPostings(reader: VarintReader, term: number, count: number, table: 
 }
 
 /** Gives every document the list of its terms, which the save leaves out as the postings imply it. */
-function buildTermLists(table: SavedDocuments, tables: KeywordTables): void {
+function* buildTermLists(table: SavedDocuments, tables: KeywordTables): Generator<undefined, void> {
   const { documents, dictionary, lists } = tables;
   const { slots, lengths, termCounts } = table;
   for (let document = 0; document < slots.length; document++) {
@@ -166,5 +167,6 @@ function buildTermLists(table: SavedDocuments, tables: KeywordTables): void {
       const document = view.documents[i];
       documents.setTerm(document, filled[document]++, term);
     }
+    yield;
   }
 }

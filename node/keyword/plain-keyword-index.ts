@@ -3,7 +3,7 @@ import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotSet } from '../slots/slot-set';
 import type { SlotScores } from '../vector/vector-index';
 import { B, K1 } from './bm25';
-import { type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 
 /**
  * {@link KeywordIndex} straight from the definition of BM25: every document is scored for every query. The reference
@@ -12,6 +12,7 @@ import { type KeywordIndex, type KeywordSearchOptions, slotName } from './keywor
 export class PlainKeywordIndex implements KeywordIndex {
   private readonly analyser: Analyser;
   private readonly documents = new Map<number, string[]>();
+  private readonly analysed = new WeakMap<AnalysedText, string[]>();
 
   constructor(options: { analyser?: Analyser } = {}) {
     this.analyser = options.analyser ?? defaultAnalyser;
@@ -21,6 +22,27 @@ export class PlainKeywordIndex implements KeywordIndex {
     if (this.documents.has(slot)) throw new Error(`keyword index: slot ${slot} is taken`);
     const terms = this.analyser.terms(text);
     if (terms.length > 0) this.documents.set(slot, terms);
+  }
+
+  *analyse(text: string): Generator<undefined, AnalysedText> {
+    const terms: string[] = [];
+    for (const part of this.analyser.parts(text)) {
+      terms.push(...part);
+      yield;
+    }
+    const analysed = { length: terms.length, terms: new Uint32Array(), frequencies: new Uint32Array() };
+    this.analysed.set(analysed, terms);
+    return analysed;
+  }
+
+  putAnalysed(slot: number, text: AnalysedText): void {
+    if (this.documents.has(slot)) throw new Error(`keyword index: slot ${slot} is taken`);
+    const terms = this.analysed.get(text) as string[];
+    if (terms.length > 0) this.documents.set(slot, terms);
+  }
+
+  discard(text: AnalysedText): void {
+    this.analysed.delete(text);
   }
 
   remove(slot: number): void {

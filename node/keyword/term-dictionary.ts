@@ -12,6 +12,8 @@ export class TermDictionary {
   private characters = 0;
   /** By term: how many live documents hold it. */
   documentFrequencies: Uint32Array<ArrayBuffer> = new Uint32Array(64);
+  /** By term: how many texts that are not yet documents hold it; such a term keeps its number without any document. */
+  private pins: Uint32Array<ArrayBuffer> = new Uint32Array(64);
 
   find(text: string): number | undefined {
     return this.numbers.get(text);
@@ -31,8 +33,18 @@ export class TermDictionary {
     return number;
   }
 
-  /** Forgets a term that no live document holds. */
+  pin(number: number): void {
+    this.pins = grownUint32(this.pins, this.texts.length);
+    this.pins[number]++;
+  }
+
+  unpin(number: number): void {
+    this.pins[number]--;
+  }
+
+  /** Forgets a term that no live document holds, unless it is pinned. */
   release(number: number): void {
+    if (number < this.pins.length && this.pins[number] > 0) return;
     const text = this.texts[number] as string;
     this.numbers.delete(text);
     this.texts[number] = undefined;
@@ -51,6 +63,6 @@ export class TermDictionary {
   }
 
   get memoryBytes(): number {
-    return this.numbers.size * TERM_OVERHEAD_BYTES + this.characters + this.documentFrequencies.byteLength;
+    return this.numbers.size * TERM_OVERHEAD_BYTES + this.characters + this.documentFrequencies.byteLength + this.pins.byteLength;
   }
 }

@@ -1,7 +1,8 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
-import { operationsFromBytes } from '../../shared/shard/operation-codec';
+import { operationsInSteps } from '../../shared/shard/operation-codec';
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { inSlices } from '../../shared/time/work-slices';
 import { logEntryFromBytes } from './log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey } from './log-keys';
 import { LogMark } from './log-mark';
@@ -187,14 +188,14 @@ export class RocksReplicaStorage implements ReplicaStorage {
     const requests: WriteOperation[][] = [];
     const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, outcomes: null }));
     const fresh: number[] = [];
-    entries.forEach((entry, i) => {
-      if (entry.write === null) return;
+    for (const [i, entry] of entries.entries()) {
+      if (entry.write === null) continue;
       const verdict = this.settled.begin(entry.write.source, entry.sequence);
       if (verdict.type === 'repeats') results[i].duplicateOf = verdict.sequence;
-      if (verdict.type !== 'new') return;
+      if (verdict.type !== 'new') continue;
       fresh.push(i);
-      requests.push(operationsFromBytes(entry.write.payload));
-    });
+      requests.push(await inSlices(operationsInSteps(entry.write.payload)));
+    }
     await this.shard.applyLogged(requests, (outcomes) => {
       fresh.forEach((i, place) => {
         results[i].outcomes = outcomes[place];

@@ -2,6 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import type { Analyser } from '../../shared/text/analyser';
 import { keywordText } from '../../shared/text/keyword-text';
+import { inSlices } from '../../shared/time/work-slices';
 import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
@@ -43,10 +44,10 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const { manifest, journal } = await usableManifest(parts);
 
   /** The content of a file, or null (and a log line) when the index has to be rebuilt. */
-  const load = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Index): Promise<Index | null> => {
+  const load = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Index | Promise<Index>): Promise<Index | null> => {
     if (manifest === null) return null;
     try {
-      return decode(await readCheckpointFile(folder, manifest, name));
+      return await decode(await readCheckpointFile(folder, manifest, name));
     } catch (error) {
       logger.warn({ error, file: name, folder }, 'a checkpoint file cannot be used and is rebuilt from the records');
       return null;
@@ -60,8 +61,8 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
   const indexes: ShardIndexes = {
     directory: directory ?? new Directory(),
     vectors: vectors ?? (await factories.openVectorIndex(vectorOptions, null)),
-    filters: filters ?? factories.loadFilterIndex(null, metadataOf),
-    keywords: keywords ?? factories.loadKeywordIndex(null, analyser),
+    filters: filters ?? (await factories.loadFilterIndex(null, metadataOf)),
+    keywords: keywords ?? (await factories.loadKeywordIndex(null, analyser)),
   };
   try {
     const sound = { directory: directory !== null, vectors: vectors !== null, filters: filters !== null, keywords: keywords !== null };
@@ -162,7 +163,7 @@ async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound,
   for (let at = 0; at < recnos.length; at += REPAIR_BATCH) {
     const batch = recnos.slice(at, at + REPAIR_BATCH);
     const items = await records.readItems(batch);
-    putItems(indexes, sound, items.map((item, i) => ({ recno: batch[i], item })), dim);
+    await putItems(indexes, sound, items.map((item, i) => ({ recno: batch[i], item })), dim);
   }
 }
 
@@ -170,19 +171,24 @@ async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound,
 async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound, dim: number): Promise<void> {
   const missing: Sound = { directory: !sound.directory, vectors: !sound.vectors, filters: !sound.filters, keywords: !sound.keywords };
   if (!Object.values(missing).includes(true)) return;
-  for await (const page of records.items()) putItems(indexes, missing, page, dim);
+  for await (const page of records.items()) await putItems(indexes, missing, page, dim);
 }
 
-/** Puts items into the indexes chosen, in which their slots are empty. */
-function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): void {
+/** Puts items into the indexes chosen, in which their slots are empty; in slices, as a start must answer too. */
+async function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): Promise<void> {
+  await inSlices(putSteps(indexes, chosen, page));
+  if (chosen.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);
+}
+
+function* putSteps(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[]): Generator<undefined, void> {
   for (const { recno, item } of page) {
     if (chosen.directory) indexes.directory.put(item.slot, directoryEntry(recno, item));
     if (!chosen.filters && !chosen.keywords) continue;
     const metadata = parsedMetadata(item.metadata);
     if (chosen.filters) indexes.filters.put(item.slot, metadata);
-    if (chosen.keywords) indexes.keywords.put(item.slot, keywordText(item.text, metadata));
+    if (chosen.keywords) indexes.keywords.putAnalysed(item.slot, yield* indexes.keywords.analyse(keywordText(item.text, metadata)));
+    yield;
   }
-  if (chosen.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);
 }
 
 function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {

@@ -31,6 +31,8 @@ export class ShardItems {
       records: RecordStore;
       indexes: ShardIndexes;
       counters: ShardCounters;
+      /** See ShardWriter. */
+      bringForward(slots: number[]): boolean;
     },
   ) {}
 
@@ -43,6 +45,7 @@ export class ShardItems {
   async scan(request: ScanRequest): Promise<StoredItem[]> {
     const { indexes, counters } = this.parts;
     const { directory } = indexes;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
     // Resolved once; what is stored after that is looked at by itself.
     const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
     const lastRecno = counters.lastRecno;
@@ -112,6 +115,7 @@ export class ShardItems {
         found[i] = null;
         left.push(i);
       });
+      if (left.length > 0) this.parts.bringForward(left.map((i) => indexes.directory.slotOf(externalIds[i])));
     }
     return found;
   }

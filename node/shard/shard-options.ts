@@ -14,6 +14,8 @@ export interface ShardOptions {
   openStore(folder: string): Promise<KeyValueStore>;
   recallTarget: number;
   buildThreads: number;
+  /** Most distinct metadata fields of a shard (MAX_COLLECTION_FIELDS); without it there is no bound. */
+  fieldsMax?: number | undefined;
   logger: ShardLogger;
   /** Most shards open at once. */
   openShardsMax: number;

@@ -33,12 +33,15 @@ export class ShardSearch {
       records: RecordStore;
       indexes: ShardIndexes;
       slots: SlotAllocator;
+      /** See ShardWriter. */
+      bringForward(slots: number[]): boolean;
     },
   ) {}
 
   /** Errors: unavailable when the items found change faster than their texts can be read. */
   async search(request: VectorSearch): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
@@ -58,6 +61,8 @@ export class ShardSearch {
           continue;
         }
         if (request.texts && !(await this.addTexts(hits))) {
+          // Bringing a write forward gets it nearer to its end, so that this comes to one, too.
+          if (this.parts.bringForward(hits.map(({ slot }) => slot))) attempt--;
           if (attempt < ATTEMPTS_MAX) continue;
           throw overtaken();
         }
@@ -96,8 +101,9 @@ export class ShardSearch {
     return this.parts.indexes.keywords.statistics(terms);
   }
 
-  keywordSearch(request: KeywordSearch): Hit[] {
-    const { keywords, directory } = this.parts.indexes;
+  async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
+    const { keywords, directory, filters } = this.parts.indexes;
+    if (request.filter !== null) await filters.prepare(request.filter);
     const allowed = this.allowed(request.filter);
     if (allowed !== null && allowed.size === 0) return [];
     // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.

@@ -1,14 +1,18 @@
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../../shared/kv/key-value-store';
+import { inSlices } from '../../shared/time/work-slices';
 import { recordToBytes } from '../records/record-codec';
-import type { RecordStore } from '../records/record-store';
+import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
-import { type IndexedItem, type ShardIndexes, addToIndexes, parsedMetadata, removeFromIndexes } from './shard-indexes';
+import { type IndexChange, IndexApplication } from './index-application';
+import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
 import { type PriorItem, planWrites } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
 const SYNCED = { sync: true, alongside: (): KeyValueChange[] => [] };
+
+type StoredRecord = RecordBatch['stored'][number];
 
 /** Where the numbering of a shard stands. */
 export interface ShardCounters {
@@ -17,7 +21,9 @@ export interface ShardCounters {
 }
 
 /**
- * The write path of one shard: plan, make durable, apply, answer. Runs one batch at a time (WriteQueue sees to it).
+ * The write path of one shard: plan, prepare, make durable, apply, answer. Runs one batch at a time (WriteQueue sees to it).
+ * Preparing (parsing, text analysis) and applying run in slices, so that a large write holds up nothing but the writes
+ * behind it. Preparing takes most of the time and comes first: what readers see meanwhile is the state before the write.
  *
  * A failed disk write leaves nothing visible, but what reached the disk is unknown, and an fsync must never be tried
  * again (Rebello et al., "Can applications recover from fsync failures?", 2020): the shard takes no more writes until it
@@ -25,6 +31,8 @@ export interface ShardCounters {
  */
 export class ShardWriter {
   private broken: QuiverError | null = null;
+  private abandoned: (() => QuiverError) | null = null;
+  private readonly application: IndexApplication;
 
   constructor(
     private readonly parts: {
@@ -40,7 +48,9 @@ export class ShardWriter {
       /** The disk failed: no write is taken until the shard is opened anew, and reads go on. */
       onWriteFailed: (error: Error) => void;
     },
-  ) {}
+  ) {
+    this.application = new IndexApplication(parts);
+  }
 
   /**
    * `writing` is how the batch goes to the disk; `alongside` of it is asked for once the outcomes are known, and written
@@ -51,46 +61,65 @@ export class ShardWriter {
     writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED,
   ): Promise<WriteOutcome[][]> {
     if (this.broken !== null) throw this.broken;
-    const { counters, records, indexes, slots, dim } = this.parts;
+    const { counters, records, indexes, slots } = this.parts;
     const texts = await this.textsToKeep(requests);
-    const { outcomes, puts, deletes } = planWrites(requests, (externalId) => this.priorOf(externalId, texts));
+    const { outcomes, puts, deletes } = await inSlices(planWrites(requests, (externalId) => this.priorOf(externalId, texts)));
     const alongside = writing.alongside(outcomes);
     if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
 
+    const prepared = await inSlices(this.whileWanted(prepareItems(indexes.keywords, puts.map(({ item }) => item))));
     const operation = counters.lastOperation + 1;
     let recno = counters.lastRecno;
-    const parsed = puts.map(({ item }) => parsedMetadata(item.metadata));
-    const items: IndexedItem[] = puts.map(({ item }, i) => ({ ...item, parsed: parsed[i], slot: slots.allocate(), recno: ++recno }));
-    const freed: number[] = [];
-    const successors = new Map<number, number>();
+    const items = puts.map(({ item }, i): IndexedItem => ({ ...item, ...prepared[i], slot: slots.allocate(), recno: ++recno }));
     const dropped = deletes.map(({ externalId, prior }) => ({ ...prior, externalId, leavesOrder: true }));
-    puts.forEach(({ item, prior }, i) => {
-      if (prior === null) return;
-      dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
-      successors.set(prior.slot, items[i].slot);
-    });
-    for (const { slot } of dropped) freed.push(slot);
+    for (const { item, prior } of puts) {
+      if (prior !== null) dropped.push({ ...prior, externalId: item.externalId, leavesOrder: prior.stamp !== item.stamp });
+    }
     try {
-      const stored = items.map((item) => ({ ...item, bytes: recordToBytes(item) }));
+      const stored = await inSlices(recordsOf(items));
       await records.write({ operation, stored, dropped }, { sync: writing.sync, alongside });
     } catch (error) {
       this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
       this.parts.onWriteFailed(error as Error);
       throw new QuiverError('commit_unknown', 'the disk failed while the write was stored: it is stored as a whole or not at all; it is safe to try again', { cause: error });
     }
-    counters.lastOperation = operation;
-    counters.lastRecno = recno;
-    this.parts.onChanges(items.length + dropped.length);
+    const changes: IndexChange[] = deletes.map(({ prior }) => ({ prior, item: null }));
+    puts.forEach(({ prior }, i) => changes.push({ prior, item: items[i] }));
     try {
-      removeFromIndexes(indexes, freed);
-      addToIndexes(indexes, items, dim);
+      await this.application.run(changes);
     } catch (error) {
       this.broken = new QuiverError('storage_failed', 'the shard stored a write that its indexes could not follow; it is being opened anew', { cause: error });
       this.parts.onDiverged(error as Error);
       throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
     }
-    slots.release(freed, successors);
+    // Only now: a checkpoint that begins meanwhile must not count this operation among those that its files hold.
+    counters.lastOperation = operation;
+    counters.lastRecno = recno;
+    this.parts.onChanges(items.length + dropped.length);
     return outcomes;
+  }
+
+  /**
+   * Applies now what is durable already of the items in these slots: for readers who found a record gone that the indexes
+   * still name. Answers whether there was any.
+   */
+  bringForward(slots: number[]): boolean {
+    return this.application.bringForward(slots);
+  }
+
+  /** What is still being prepared fails with the error, and nothing of it is stored; what is durable goes on. */
+  abandon(error: () => QuiverError): void {
+    this.abandoned = error;
+  }
+
+  /** The steps, until {@link abandon}. */
+  private *whileWanted<Result>(steps: Iterator<unknown, Result>): Generator<undefined, Result> {
+    for (;;) {
+      if (this.abandoned !== null) throw this.abandoned();
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      yield;
+    }
   }
 
   private priorOf(externalId: string, texts: ReadonlyMap<number, string | null>): PriorItem | null {
@@ -123,6 +152,16 @@ export class ShardWriter {
       }),
     );
   }
+}
+
+/** One record a step. */
+function* recordsOf(items: IndexedItem[]): Generator<undefined, StoredRecord[]> {
+  const stored: StoredRecord[] = [];
+  for (const item of items) {
+    stored.push({ ...item, bytes: recordToBytes(item) });
+    yield;
+  }
+  return stored;
 }
 
 /** What callers are told of a failed write; the whole of it is in the log. */

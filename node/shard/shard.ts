@@ -3,10 +3,12 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { analyserFor } from '../../shared/text/analyser-for';
+import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { removeOtherCheckpoints } from './checkpoint';
 import { checkOperations } from './checked-write';
+import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
 import { ShardItems } from './shard-items';
@@ -49,6 +51,7 @@ export class Shard {
   private readonly queue: WriteQueue;
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
+  private readonly fields: FieldBudget;
   private diverged = false;
   private damaged = false;
   private readonly verifying = new AbortController();
@@ -64,10 +67,12 @@ export class Shard {
     const { dim } = spec;
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
+    const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
     this.reader = {
-      search: new ShardSearch({ records, indexes, slots }),
-      items: new ShardItems({ dim, records, indexes, counters }),
+      search: new ShardSearch({ records, indexes, slots, bringForward }),
+      items: new ShardItems({ dim, records, indexes, counters, bringForward }),
     };
+    this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
     this.writer = new ShardWriter({
       dim,
@@ -130,14 +135,29 @@ export class Shard {
   /** Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for what callers must not send. */
   write(operations: WriteOperation[]): Promise<WriteOutcome[]> {
     return this.whileOpen(async () => {
-      checkOperations(operations, this.spec.dim);
-      return this.queue.push(operations);
+      const claim = await this.admit(operations);
+      try {
+        return await this.queue.push(operations);
+      } finally {
+        claim.release();
+      }
     });
   }
 
-  /** Refuses what `applyLogged` could not apply; to be asked before a write goes into a log. Errors: internal. */
-  check(operations: WriteOperation[]): void {
-    checkOperations(operations, this.spec.dim);
+  /**
+   * Refuses what `applyLogged` could not apply, and what goes beyond the limits of the shard: to be asked before a write
+   * goes into a log. What is in a log is judged no more, so that replicas agree. The claim is to be released when the write
+   * is applied or has failed. Errors: limit_exceeded, internal.
+   */
+  async admit(operations: WriteOperation[]): Promise<FieldClaim> {
+    const claim = this.fields.open();
+    try {
+      await inSlices(checkOperations(operations, this.spec.dim, (metadata, { externalId }) => claim.add(metadata, externalId)));
+      return claim;
+    } catch (error) {
+      claim.release();
+      throw error;
+    }
   }
 
   /**
@@ -238,10 +258,19 @@ export class Shard {
     this.surroundings.onDiverged(error);
   }
 
+  /** Fails the writes that nothing is stored of yet: for a shard that is about to be removed. */
+  abandonWrites(): void {
+    this.queue.abandon(() => this.closedError('dropped'));
+    this.writer.abandon(() => this.closedError('dropped'));
+  }
+
   private async finish(reason: ClosingReason): Promise<void> {
     const { records, folder, options, recovered } = this.parts;
     this.verifying.abort();
-    if (reason !== 'closed') this.queue.abandon(() => this.closedError(reason));
+    if (reason !== 'closed') {
+      this.queue.abandon(() => this.closedError(reason));
+      this.writer.abandon(() => this.closedError(reason));
+    }
     await this.queue.settled();
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not show what its counters say.

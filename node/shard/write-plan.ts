@@ -31,32 +31,20 @@ export interface WritePlan {
 
 /**
  * Folds the operations of several requests, in order, into one change per id: what a reader would see after applying
- * them one by one. An update keeps the stamp, and the metadata and text that it leaves out; a deleted item that is put
+ * them one by one. One operation a step: what is stored of its item may have to be parsed. An update keeps the stamp, and the metadata and text that it leaves out; a deleted item that is put
  * again is a new one.
  */
-export function planWrites(requests: WriteOperation[][], priorOf: (externalId: string) => PriorItem | null): WritePlan {
-  const states = new Map<string, { prior: PriorItem | null; now: PlannedItem | PriorItem | null }>();
-  const outcomes = requests.map((operations) =>
-    operations.map((operation): WriteOutcome => {
-      const { externalId } = operation;
-      let state = states.get(externalId);
-      if (state === undefined) {
-        const prior = priorOf(externalId);
-        state = { prior, now: prior };
-      }
-      // Deleted and set again, so that the map's order is that of the last operation on each id.
-      states.delete(externalId);
-      states.set(externalId, state);
-      const existed = state.now !== null;
-      if (operation.type === 'delete') {
-        if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
-        state.now = null;
-        return existed ? 'deleted' : 'absent';
-      }
-      state.now = updated(operation, state.now);
-      return existed ? 'updated' : 'inserted';
-    }),
-  );
+export function* planWrites(requests: WriteOperation[][], priorOf: (externalId: string) => PriorItem | null): Generator<undefined, WritePlan> {
+  const states: ItemStates = new Map();
+  const outcomes: WriteOutcome[][] = [];
+  for (const operations of requests) {
+    const ofRequest: WriteOutcome[] = [];
+    for (const operation of operations) {
+      ofRequest.push(follow(operation, states, priorOf));
+      yield;
+    }
+    outcomes.push(ofRequest);
+  }
 
   const puts: WritePlan['puts'] = [];
   const deletes: WritePlan['deletes'] = [];
@@ -65,6 +53,28 @@ export function planWrites(requests: WriteOperation[][], priorOf: (externalId: s
     else if (now === null && prior !== null) deletes.push({ externalId, prior });
   }
   return { outcomes, puts, deletes };
+}
+
+type ItemStates = Map<string, { prior: PriorItem | null; now: PlannedItem | PriorItem | null }>;
+
+function follow(operation: WriteOperation, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
+  const { externalId } = operation;
+  let state = states.get(externalId);
+  if (state === undefined) {
+    const prior = priorOf(externalId);
+    state = { prior, now: prior };
+  }
+  // Deleted and set again, so that the map's order is that of the last operation on each id.
+  states.delete(externalId);
+  states.set(externalId, state);
+  const existed = state.now !== null;
+  if (operation.type === 'delete') {
+    if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
+    state.now = null;
+    return existed ? 'deleted' : 'absent';
+  }
+  state.now = updated(operation, state.now);
+  return existed ? 'updated' : 'inserted';
 }
 
 function updated(operation: UpsertOperation, existing: PlannedItem | PriorItem | null): PlannedItem {

@@ -24,9 +24,13 @@ export interface Config {
   jsonKeysMax: number;
   uploadBytesMax: number;
   metadataBytesMax: number;
+  metadataFieldsMax: number;
+  collectionFieldsMax: number;
+  textBytesMax: number;
   vectorDimMax: number;
   kMax: number;
   queryLengthMax: number;
+  searchTextLengthMax: number;
   embeddingModel: string;
   embeddingDtype: string;
   /** '' : `models` in `dataDir`. */
@@ -109,7 +113,7 @@ const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}
 /** Becomes a part of URLs. */
 const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
 const SHA256 = /^(?:[0-9a-f]{64})?$/;
-const DECIMAL = /^-?\d*\.?\d+(?:[eE]-?\d{1,3})?$/;
+const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
 /** A configuration error: one clear line that names the variable; a secret's value is not in it. */
 function refuse(setting: Setting, value: string, expected: string): never {

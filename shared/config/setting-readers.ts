@@ -19,6 +19,7 @@ const OTHERWISE: Partial<Record<Field, readonly Role[]>> = {
   indexThreads: ['embedded', 'node'],
   storeCacheBytes: ['embedded', 'node'],
   storeWriteBufferBytes: ['embedded', 'node'],
+  collectionFieldsMax: ['embedded', 'node'],
   zone: ['node'],
   copyBytesPerSecond: ['node'],
 };

@@ -109,6 +109,21 @@ export const SETTINGS = {
     name: 'MAX_METADATA_BYTES', kind: 'integer', fallback: 65_536, minimum: 2, maximum: 16_777_216,
     meaning: "Bytes of one item's metadata as JSON",
   },
+  metadataFieldsMax: {
+    // An index entry costs some hundred bytes, often more than the value itself: a thousand an item is more than people name.
+    name: 'MAX_METADATA_FIELDS', kind: 'integer', fallback: 1024, minimum: 1, maximum: 1_000_000,
+    meaning: "Keys and array elements in one item's metadata, at all depths together",
+  },
+  collectionFieldsMax: {
+    // A kilobyte or two of memory each.
+    name: 'MAX_COLLECTION_FIELDS', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 10_000_000,
+    meaning: 'Distinct metadata keys (counted once for each place in the nesting) in each shard of a collection',
+  },
+  textBytesMax: {
+    // Its analysis takes some seconds at worst, and what of it can't be parted some tens of milliseconds.
+    name: 'MAX_TEXT_BYTES', kind: 'integer', fallback: 262_144, minimum: 1, maximum: 16_777_216,
+    meaning: "Bytes of one item's `text` or `content` in UTF-8",
+  },
   vectorDimMax: {
     name: 'MAX_VECTOR_DIM', kind: 'integer', fallback: 16_384, minimum: 1, maximum: 65_536,
     meaning: 'Largest dimension of a collection',
@@ -117,6 +132,11 @@ export const SETTINGS = {
   queryLengthMax: {
     name: 'MAX_QUERY_LENGTH', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
     meaning: 'Characters of a natural-language query',
+  },
+  searchTextLengthMax: {
+    // Some five hundred words: stemming words that were never seen before takes some 20 µs each, in the way of all others.
+    name: 'MAX_SEARCH_TEXT_LENGTH', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
+    meaning: 'Characters of a text to search by: `text` of search, bulk_search and rerank, `query_text` of hybrid_search',
   },
   embeddingModel: {
     name: 'EMBEDDING_MODEL', kind: 'text', fallback: 'Xenova/all-MiniLM-L6-v2',

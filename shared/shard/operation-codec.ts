@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { encodingOf } from '../text/text-encoding';
+import { resultOf } from '../time/work-slices';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
 
 /**
@@ -70,12 +71,20 @@ function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] 
  * so the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.
  */
 export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
+  return resultOf(operationsInSteps(bytes));
+}
+
+/** As {@link operationsFromBytes}, one operation a step. */
+export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOperation[]> {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== VERSION) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
   if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
   const reader = new OperationReader(bytes, HEADER_BYTES);
-  for (let i = 0; i < count; i++) operations[i] = reader.next();
+  for (let i = 0; i < count; i++) {
+    operations[i] = reader.next();
+    yield;
+  }
   if (!reader.atEnd) throw malformed('bytes after the last operation');
   return operations;
 }

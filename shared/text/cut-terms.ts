@@ -27,44 +27,96 @@ export function cutAsciiIntoTerms(text: string): string[] {
  */
 export function cutIntoTerms(text: string): string[] {
   const terms: string[] = [];
-  let position = 0;
-  while (position < text.length) {
-    const kind = segmentClassOf(text, position);
-    const start = position;
-    position += unitsAt(text, position);
-    if (kind === SegmentClass.word) {
-      while (position < text.length && segmentClassOf(text, position) === SegmentClass.word) position += unitsAt(text, position);
-      terms.push(capped(text, start, position));
-    } else if (kind === SegmentClass.symbol) {
-      terms.push(text.slice(start, position));
-    } else if (isScriptWithoutSpaces(kind)) {
-      position = cutUnspacedRun(text, start, terms);
-    }
-  }
+  new TermCutter(text).cut(terms, Infinity);
   return terms;
 }
 
-/** Pairs (and Han singles) of the run of unspaced script that starts at `start`; returns where the run ends. */
-function cutUnspacedRun(text: string, start: number, terms: string[]): number {
-  let position = start;
-  let previousStart = -1;
-  let previousKind = SegmentClass.separator;
-  let pairs = 0;
-  while (position < text.length) {
-    const kind = segmentClassOf(text, position);
-    if (!isScriptWithoutSpaces(kind)) break;
-    const characterStart = position;
-    position = endOfCharacter(text, position);
-    if (kind === SegmentClass.han) terms.push(capped(text, characterStart, position));
-    if (previousStart >= 0) {
-      terms.push(capped(text, previousStart, position));
-      pairs++;
-    }
-    previousStart = characterStart;
-    previousKind = kind;
+/** The terms of folded text, about `count` at a time; `ascii` says that it holds nothing else. */
+export function* cutInParts(folded: { text: string; ascii: boolean }, count: number): Generator<string[]> {
+  if (folded.ascii) {
+    const words = cutAsciiIntoTerms(folded.text);
+    yield* words.length <= count ? [words] : slicesOf(words, count);
+    return;
   }
-  if (pairs === 0 && previousKind === SegmentClass.unspaced) terms.push(capped(text, start, position));
-  return position;
+  const cutter = new TermCutter(folded.text);
+  for (let isMore = true; isMore; ) {
+    const terms: string[] = [];
+    isMore = cutter.cut(terms, count);
+    yield terms;
+  }
+}
+
+function* slicesOf(words: string[], count: number): Generator<string[]> {
+  for (let at = 0; at < words.length; at += count) yield words.slice(at, at + count);
+}
+
+/** As {@link cutIntoTerms}, a bounded number of terms at a time. */
+export class TermCutter {
+  private position = 0;
+  /** The run of unspaced script that the last call stopped in. */
+  private run: UnspacedRun | null = null;
+
+  constructor(private readonly text: string) {}
+
+  /** Appends the next terms to `terms`, until there are `limit` or two more; false once there are no more. */
+  cut(terms: string[], limit: number): boolean {
+    const { text } = this;
+    if (this.run !== null && this.cutRun(this.run, terms, limit)) return true;
+    let position = this.position;
+    while (position < text.length && terms.length < limit) {
+      const kind = segmentClassOf(text, position);
+      const start = position;
+      position += unitsAt(text, position);
+      if (kind === SegmentClass.word) {
+        while (position < text.length && segmentClassOf(text, position) === SegmentClass.word) position += unitsAt(text, position);
+        terms.push(capped(text, start, position));
+      } else if (kind === SegmentClass.symbol) {
+        terms.push(text.slice(start, position));
+      } else if (isScriptWithoutSpaces(kind)) {
+        this.position = start;
+        if (this.cutRun({ start, previousStart: -1, previousKind: SegmentClass.separator, pairs: 0 }, terms, limit)) return true;
+        position = this.position;
+      }
+    }
+    this.position = position;
+    return position < text.length;
+  }
+
+  /** Pairs (and Han singles) of a run of unspaced script; true when it stopped before the run's end. */
+  private cutRun(run: UnspacedRun, terms: string[], limit: number): boolean {
+    const { text } = this;
+    let position = this.position;
+    while (position < text.length) {
+      const kind = segmentClassOf(text, position);
+      if (!isScriptWithoutSpaces(kind)) break;
+      if (terms.length >= limit) {
+        this.run = run;
+        this.position = position;
+        return true;
+      }
+      const characterStart = position;
+      position = endOfCharacter(text, position);
+      if (kind === SegmentClass.han) terms.push(capped(text, characterStart, position));
+      if (run.previousStart >= 0) {
+        terms.push(capped(text, run.previousStart, position));
+        run.pairs++;
+      }
+      run.previousStart = characterStart;
+      run.previousKind = kind;
+    }
+    if (run.pairs === 0 && run.previousKind === SegmentClass.unspaced) terms.push(capped(text, run.start, position));
+    this.run = null;
+    this.position = position;
+    return false;
+  }
+}
+
+interface UnspacedRun {
+  start: number;
+  /** Where its last character starts; −1 before the first. */
+  previousStart: number;
+  previousKind: SegmentClass;
+  pairs: number;
 }
 
 /** End of the code point at `position` and of the marks that follow it: a Thai or Burmese vowel sign stays attached. */

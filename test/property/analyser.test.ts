@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { defaultAnalyser } from '../../shared/text/analyser';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { cutAsciiIntoTerms, cutIntoTerms, TERM_LENGTH_MAX } from '../../shared/text/cut-terms';
-import { foldWord } from '../../shared/text/fold-text';
+import { foldWord, IGNORED_CLASS, withoutContractions } from '../../shared/text/fold-text';
 import { LANGUAGES } from '../../shared/text/language';
 import { LanguageAnalyser } from '../../shared/text/language-analyser';
 
@@ -20,6 +20,8 @@ const text = fc
     { maxLength: 12 },
   )
   .map((parts) => parts.join(''));
+
+const IGNORED = new RegExp(IGNORED_CLASS);
 
 const language = fc.oneof(fc.constant(null), fc.constantFrom(...LANGUAGES));
 
@@ -76,6 +78,57 @@ describe(`the analyser on any text (SEED=${seed})`, () => {
         expect(sought.length > 0).toBe(stored.size > 0);
       }),
       { seed, numRuns: 400 },
+    );
+  });
+
+  test('gives the same terms in parts', () => {
+    // Longer than a piece, so that texts are parted, with white space and without.
+    const long = fc.tuple(text, fc.constantFrom('', ' ', '\n', "'s", '東'), fc.integer({ min: 1, max: 2000 })).map(([part, between, count]) => {
+      return (part + between).repeat(Math.min(count, Math.ceil(9_000 / (part.length + between.length + 1))));
+    });
+    fc.assert(
+      fc.property(fc.array(long, { minLength: 1, maxLength: 2 }), language, (inputs, code) => {
+        const input = inputs.join(' ');
+        expect([...analyserFor(code).parts(input)].flat()).toEqual(analyserFor(code).terms(input));
+      }),
+      { seed, numRuns: 40 },
+    );
+  });
+
+  test('leaves out the endings of contractions as the plain definition has it', () => {
+    const letter = /\p{L}/u;
+    const goesOn = /[\p{L}\p{N}\p{M}]/u;
+    /** One apostrophe after the other, looking at each of its neighbours: no regular expression for the whole of it. */
+    const plainly = (input: string): string => {
+      const characters = [...input];
+      const isLetterBefore = (at: number): boolean => {
+        for (; at >= 0; at--) {
+          if (letter.test(characters[at])) return true;
+          if (!IGNORED.test(characters[at])) return false;
+        }
+        return false;
+      };
+      const goesOnAt = (at: number): boolean => {
+        while (at < characters.length && IGNORED.test(characters[at])) at++;
+        return at < characters.length && goesOn.test(characters[at]);
+      };
+      let output = '';
+      for (let at = 0; at < characters.length; at++) {
+        const ending = /['\u2019]/.test(characters[at]) && isLetterBefore(at - 1) ? ['t', 's', 're', 've', 'll', 'd', 'm'].find((end) => characters.slice(at + 1, at + 1 + end.length).join('') === end && !goesOnAt(at + 1 + end.length)) : undefined;
+        if (ending === undefined) output += characters[at];
+        else {
+          output += ending === 't' ? 't' : '';
+          at += ending.length;
+        }
+      }
+      return output;
+    };
+    const characters = fc.constantFrom(..."aest'rvldm '\u2019\u0640\u0301\u00ad.5é東", "'s", "n't", "'re", '\ud800', '𐐨');
+    fc.assert(
+      fc.property(fc.array(characters, { maxLength: 30 }).map((parts) => parts.join('')), (input) => {
+        expect(withoutContractions(input)).toBe(plainly(input));
+      }),
+      { seed, numRuns: 4_000 },
     );
   });
 

@@ -189,6 +189,6 @@ test('a damaged save is refused or loads as an index that works', () => {
 
 test('terms of another analyser version are refused', () => {
   const bytes = Buffer.concat([...new Bm25KeywordIndex().save()]);
-  const other = { name: 'unicode', version: 999, terms: () => [], termsToFind: () => [] };
+  const other = { name: 'unicode', version: 999, terms: () => [], parts: () => [], termsToFind: () => [] };
   expect(() => Bm25KeywordIndex.load(bytes, { analyser: other })).toThrow(/another analyser/);
 });

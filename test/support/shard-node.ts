@@ -12,10 +12,11 @@ import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
 import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { type Clock, systemClock } from '../../shared/time/clock';
+import { inSlices } from '../../shared/time/work-slices';
 
 const textIndexes: Pick<IndexFactories, 'loadFilterIndex' | 'loadKeywordIndex'> = {
-  loadFilterIndex: (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : MemoryFilterIndex.load(bytes, { metadataOf })),
-  loadKeywordIndex: (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : Bm25KeywordIndex.load(bytes, { analyser })),
+  loadFilterIndex: async (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf }))),
+  loadKeywordIndex: async (bytes, analyser) => (bytes === null ? new Bm25KeywordIndex({ analyser }) : inSlices(Bm25KeywordIndex.loadInSteps(bytes, { analyser }))),
 };
 
 /** A shard's indexes with vectors compared one by one, and with the native graph. */
@@ -52,18 +53,18 @@ export class ShardNode {
   readonly log = new LogMemory();
   host!: ShardHost;
   client!: LocalShardClient;
-  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock };
+  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; fieldsMax?: number };
   private readonly ownsFolder: boolean;
 
-  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string }) {
+  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string; fieldsMax?: number }) {
     this.parts = parts;
     this.ownsFolder = parts.folder === undefined;
     this.folder = parts.folder ?? mkdtempSync(join(tmpdir(), 'quiver-shard-'));
   }
 
   async start(): Promise<this> {
-    const { factories, openStore, clock } = this.parts;
-    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity });
+    const { factories, openStore, clock, fieldsMax } = this.parts;
+    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

@@ -19,13 +19,17 @@ function noting(analyser: Analyser): Analyser {
       analysed.push(text);
       return analyser.terms(text);
     },
+    parts: (text) => {
+      analysed.push(text);
+      return analyser.parts(text);
+    },
     termsToFind: (text) => analyser.termsToFind(text),
   };
 }
 
 const factories: IndexFactories = {
   ...plainFactories,
-  loadKeywordIndex: (bytes, given) => {
+  loadKeywordIndex: async (bytes, given) => {
     const analyser = noting(given);
     return bytes === null ? new Bm25KeywordIndex({ analyser }) : Bm25KeywordIndex.load(bytes, { analyser });
   },

@@ -64,7 +64,7 @@ export class HubDownload implements HubFiles {
     let response: Response;
     let announced: Announced;
     try {
-      ({ response, announced } = await follow(`${hub.replace(/\/+$/, '')}/${model}/resolve/${revision}/${path}`, signal));
+      ({ response, announced } = await follow(`${hub.replace(/(?<!\/)\/+$/, '')}/${model}/resolve/${revision}/${path}`, signal));
     } catch (error) {
       if (isQuiverError(error)) throw error;
       if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);

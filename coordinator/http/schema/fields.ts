@@ -4,7 +4,7 @@ import type { Filter } from '../../../shared/filter/filter';
 import { parseFilter } from '../../../shared/filter/parse-filter';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
-import { metadataText } from './metadata-text';
+import { type MetadataLimits, metadataText } from './metadata-text';
 
 /** The fields that requests share. Types are never converted in JSON bodies: `"3"` and `true` are no integers. */
 
@@ -127,12 +127,38 @@ function float32FromArray(value: unknown, context: z.core.$RefinementCtx): Float
   return Float32Array.from(value as number[]);
 }
 
+/** A text of at most `charactersMax` characters; `setting` names what configures the limit. */
+export function boundedText(charactersMax: number, setting: string) {
+  return z
+    .string()
+    .meta({ maxLength: charactersMax })
+    .superRefine((text, context) => {
+      // A character takes at most two code units, so most texts need no counting.
+      if (text.length <= charactersMax || (text.length <= 2 * charactersMax && [...text].length <= charactersMax)) return;
+      report(context, text, `exceeds the maximum length of ${charactersMax} characters (${setting})`, { kind: 'limit_exceeded' });
+    });
+}
+
+/** An item's text, of at most so many bytes in UTF-8. */
+export function itemText(textBytesMax: number) {
+  return z
+    .string()
+    .meta({ description: `At most ${textBytesMax} bytes in UTF-8.` })
+    .superRefine((text, context) => {
+      // A code unit takes at most three bytes, so most texts need no counting.
+      if (text.length * 3 <= textBytesMax || Buffer.byteLength(text) <= textBytesMax) return;
+      report(context, text, `exceeds the maximum of ${textBytesMax} bytes (MAX_TEXT_BYTES)`, { kind: 'limit_exceeded' });
+    });
+}
+
 /** A metadata object, as its JSON text. */
-export function metadata(metadataBytesMax: number) {
+export function metadata(limits: MetadataLimits) {
+  const { metadataBytesMax, metadataFieldsMax } = limits;
+  const description = `At most ${metadataBytesMax} bytes as JSON, ${metadataFieldsMax} keys and array elements, and ${REQUEST_BOUNDS.metadataDepthMax} levels deep.`;
   return z
     .unknown()
-    .meta({ type: 'object', additionalProperties: true, description: `At most ${metadataBytesMax} bytes as JSON and ${REQUEST_BOUNDS.metadataDepthMax} levels deep.` })
-    .transform((value, context): string => metadataText(value, metadataBytesMax, context) ?? z.NEVER);
+    .meta({ type: 'object', additionalProperties: true, description })
+    .transform((value, context): string => metadataText(value, limits, context) ?? z.NEVER);
 }
 
 /** A metadata filter as clients write it; null when it asks for nothing. */

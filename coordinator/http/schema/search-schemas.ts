@@ -3,7 +3,7 @@ import type { SearchEffort } from '../../../shared/shard/shard-client';
 import type { SearchInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from './answer-fields';
-import { boundedArray, collectionName, externalId, filters, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
+import { boundedArray, boundedText, collectionName, externalId, filters, includeTiming, integer, integerText, optional, vector, withDefault } from './fields';
 import { type IssueSink, report } from './issue';
 import { vectorSource } from './vector-source';
 
@@ -30,10 +30,14 @@ function effortOf(given: { ef?: number | undefined; exact: boolean }): SearchEff
   return given.ef === undefined ? { type: 'calibrated' } : { type: 'ef', ef: given.ef };
 }
 
+function searchText(limits: HttpLimits) {
+  return boundedText(limits.searchTextLengthMax, 'MAX_SEARCH_TEXT_LENGTH');
+}
+
 function searchFields(limits: HttpLimits) {
   return {
     vector: optional(vector(limits.vectorDimMax)),
-    text: optional(z.string()),
+    text: optional(searchText(limits)),
     k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
     offset: withDefault(offset, 0),
     filters,
@@ -69,7 +73,7 @@ export function bulkSearchBody(limits: HttpLimits) {
 export function hybridSearchBody(limits: HttpLimits) {
   return z
     .object({
-      query_text: z.string(),
+      query_text: searchText(limits),
       vector: optional(vector(limits.vectorDimMax)),
       k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
       offset: withDefault(offset, 0),
@@ -92,7 +96,7 @@ export function rerankBody(limits: HttpLimits) {
   const schema = z
     .object({
       vector: optional(vector(limits.vectorDimMax)),
-      text: optional(z.string()),
+      text: optional(searchText(limits)),
       candidates: boundedArray(externalId, limits.kMax, 'MAX_K'),
       include_timing: includeTiming,
     })
@@ -124,7 +128,7 @@ export const similarityQuery = z.object({ id1: externalId, id2: externalId });
 export function queryBody(limits: HttpLimits) {
   return z
     .object({
-      query: z.string().meta({ maxLength: limits.queryLengthMax }),
+      query: boundedText(limits.queryLengthMax, 'MAX_QUERY_LENGTH'),
       collection_name: collectionName,
       top_k: withDefault(count.meta({ maximum: limits.kMax }), TOP_K_DEFAULT),
       filters,
@@ -134,10 +138,6 @@ export function queryBody(limits: HttpLimits) {
     .transform((body, context) => {
       const { query } = body;
       if (query.trim() === '') report(context, query, 'must not be empty', { kind: 'invalid_parameter', path: ['query'] });
-      if (query.length > limits.queryLengthMax && [...query].length > limits.queryLengthMax) {
-        const message = `exceeds the maximum length of ${limits.queryLengthMax} characters (MAX_QUERY_LENGTH)`;
-        report(context, query, message, { kind: 'limit_exceeded', path: ['query'] });
-      }
       checkPage({ k: body.top_k, offset: 0 }, limits, context, 'top_k');
       return body;
     });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { storedVectorAnswer, writeTiming } from './answer-fields';
-import { boundedArray, collectionName, externalId, filters, includeTiming, integer, metadata, optional, requiredFilters, vector, withDefault } from './fields';
+import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, withDefault } from './fields';
 import { vectorSource } from './vector-source';
 
 const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
@@ -14,9 +14,9 @@ function itemFields(limits: HttpLimits) {
   return {
     external_id: externalId,
     vector: optional(vector(limits.vectorDimMax)),
-    text: optional(z.string()),
-    content: optional(z.string()).meta({ description: 'Another name for text.' }),
-    metadata: optional(metadata(limits.metadataBytesMax)),
+    text: optional(itemText(limits.textBytesMax)),
+    content: optional(itemText(limits.textBytesMax)).meta({ description: 'Another name for text.' }),
+    metadata: optional(metadata(limits)),
   };
 }
 

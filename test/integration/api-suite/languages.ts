@@ -50,13 +50,13 @@ export function languagesSuite(context: SuiteContext): void {
     test('takes every kind of text and query', async () => {
       for (const language of [null, 'en', 'ar']) {
         const name = await context.collection({ language });
-        const texts = ['a\u0000b\u0007c', 'lone \ud800 half', 'w'.repeat(1_000_000), '…!?', 'שלום كِتَابٌ', '\u0301\u0301', 'the the the'];
+        const texts = ['a\u0000b\u0007c', 'lone \ud800 half', 'w'.repeat(250_000), '…!?', 'שלום كِتَابٌ', '\u0301\u0301', 'the the the'];
         const items = texts.map((text, i) => ({ external_id: `${i}`, vector: [1, 0, 0], text }));
         dataOf(await context.api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
         for (const query of ['\u0000 \ud800', '…!?', '\u0301', '\u202e']) expect(await find(name, query)).toEqual([]);
         expect(await find(name, 'half')).toEqual(['1']);
         expect(await find(name, 'b\u0007')).toEqual(['0']);
-        expect(await find(name, 'w'.repeat(500_000))).toEqual(['2']);
+        expect(await find(name, 'w'.repeat(4_000))).toEqual(['2']);
         expect(await find(name, 'שָׁלוֹם')).toEqual(['4']);
         expect(await find(name, 'the')).toEqual(['6']);
       }

@@ -59,5 +59,32 @@ export function limitsSuite(startTarget: StartTarget): void {
         const file = { name: 'file', fileName: 'a.txt', content: 'word '.repeat(201) };
         expect(errorOf(await api.upload([{ name: 'collection_name', value: 'c' }, file]), 400)).toContain('1000');
       }));
+
+    test('texts and metadata are bounded, and the error names the setting', () =>
+      against({ MAX_TEXT_BYTES: '10', MAX_SEARCH_TEXT_LENGTH: '4', MAX_METADATA_FIELDS: '3' }, async (api) => {
+        dataOf(await api.post('/v1/collections', { name: 'c', dim: 2 }));
+        const vector = [1, 0];
+        const upsert = (more: object) => api.post('/v1/collections/c/upsert', { external_id: 'a', vector, ...more });
+        for (const field of ['text', 'content']) {
+          dataOf(await upsert({ [field]: 'éèêëà' }));
+          expect(errorOf(await upsert({ [field]: 'éèêëàa' }), 400)).toBe(`${field} exceeds the maximum of 10 bytes (MAX_TEXT_BYTES)`);
+        }
+        expect(errorOf(await api.post('/v1/collections/c/bulk_upsert', { items: [{ external_id: 'b', vector }, { external_id: 'c', vector, text: 'x'.repeat(11) }] }), 400)).toContain('MAX_TEXT_BYTES');
+        for (const metadata of [{ a: 1, b: 2, c: 3 }, { a: [1, 2] }, { a: { b: { c: null } } }]) dataOf(await upsert({ metadata }));
+        for (const metadata of [{ a: 1, b: 2, c: 3, d: 4 }, { a: [1, 2, 3] }, { a: { b: { c: [0] } } }, { a: [{ b: [0] }] }]) {
+          expect(errorOf(await upsert({ metadata }), 400)).toBe('metadata has more than the maximum of 3 keys and array elements (MAX_METADATA_FIELDS)');
+        }
+        // Four characters, one of them of two code units.
+        dataOf(await api.post('/v1/collections/c/hybrid_search', { query_text: 'abc🎉', vector }));
+        const tooLong: [string, object][] = [
+          ['hybrid_search', { query_text: 'abcde', vector }],
+          ['search', { text: 'abcde' }],
+          ['bulk_search', { queries: [{ vector }, { text: 'abcde' }] }],
+          ['rerank', { text: 'abcde', candidates: ['a'] }],
+        ];
+        for (const [path, body] of tooLong) expect(errorOf(await api.post(`/v1/collections/c/${path}`, body), 400)).toMatch(/exceeds the maximum length of 4 characters \(MAX_SEARCH_TEXT_LENGTH\)/);
+        const { vector_count: count } = dataOf(await api.get('/v1/collections/c'));
+        expect(count).toBe(1);
+      }));
   });
 }

@@ -1,0 +1,76 @@
+import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { matches } from '../../shared/filter/matches';
+import { inSlices } from '../../shared/time/work-slices';
+import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+
+/** Filters kept: those of the queries that run side by side. Each is tested on every item that comes to the unlisted ones. */
+const FILTERS_MAX = 16;
+
+interface Unlisted {
+  slots(): ChunkedSlotSet;
+  metadataOf(slot: number): JsonObject;
+}
+
+interface ReadFilter {
+  filter: Filter;
+  found: ChunkedSlotSet;
+  /** Until all have been read. */
+  reading: Promise<void> | null;
+}
+
+/**
+ * Which of the items that a filter index does not hold in its lists match a filter. Their metadata has to be read, which
+ * takes a second for 64 MiB: it is done in slices, once for a filter, and the outcome is kept in step with the items that
+ * come and go afterwards, while the first reading goes on too.
+ */
+export class UnlistedMatches {
+  private readonly filters = new Map<string, ReadFilter>();
+
+  /** The matching slots, undefined when the filter has not been prepared; not the caller's to change. */
+  get(key: string): ChunkedSlotSet | undefined {
+    const known = this.filters.get(key);
+    return known?.reading === null ? known.found : undefined;
+  }
+
+  /** Null when there is nothing to wait for. */
+  prepare(key: string, filter: Filter, unlisted: Unlisted): Promise<void> | null {
+    const known = this.filters.get(key);
+    if (known !== undefined) return known.reading;
+    this.forgetOldest();
+    const entry: ReadFilter = { filter, found: new ChunkedSlotSet(), reading: null };
+    this.filters.set(key, entry);
+    entry.reading = inSlices(readAll(entry, unlisted)).then(
+      () => {
+        entry.reading = null;
+      },
+      (error: unknown) => {
+        this.filters.delete(key);
+        throw error;
+      },
+    );
+    return entry.reading;
+  }
+
+  put(slot: number, metadata: JsonObject): void {
+    for (const { filter, found } of this.filters.values()) if (matches(filter, metadata)) found.add(slot);
+  }
+
+  remove(slot: number): void {
+    for (const { found } of this.filters.values()) found.remove(slot);
+  }
+
+  private forgetOldest(): void {
+    for (const [key, { reading }] of this.filters) {
+      if (this.filters.size < FILTERS_MAX) return;
+      if (reading === null) this.filters.delete(key);
+    }
+  }
+}
+
+/** One item a step. A slot that another item has taken meanwhile is read as it is now. */
+function* readAll({ filter, found }: ReadFilter, unlisted: Unlisted): Generator<undefined, void> {
+  for (const slot of unlisted.slots().toArray()) {
+    if (unlisted.slots().has(slot) && matches(filter, unlisted.metadataOf(slot))) found.add(slot);
+    yield;
+  }
+}

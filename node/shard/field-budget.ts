@@ -1,0 +1,54 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { JsonObject } from '../../shared/filter/filter';
+import type { FilterIndex } from '../filter/filter-index';
+
+/** A write's claim on fields that the shard does not have yet. */
+export interface FieldClaim {
+  /** To be called once the write is applied or has failed. */
+  release(): void;
+}
+
+/**
+ * Bounds the distinct metadata fields of a shard: each costs a kilobyte of memory however few items have it, and metadata
+ * whose keys are data (an id as a key, say) would make one for every item. A write is judged before it is stored or goes
+ * into a log, by the shard that takes it: what is in a log is applied by every replica alike. Fields claimed by writes
+ * under way count, so that many at once get no further than one after another.
+ * A shard that has more already, from before the limit, is served as ever and takes items with the fields it has.
+ */
+export class FieldBudget {
+  /** Claims by field. */
+  private readonly claimed = new Map<string, number>();
+
+  constructor(private readonly parts: { filters: () => FilterIndex; fieldsMax: number }) {}
+
+  /** A claim that holds nothing yet; `add` takes one item's metadata to it. Errors of `add`: limit_exceeded. */
+  open(): FieldClaim & { add(metadata: JsonObject, externalId: string): void } {
+    const mine = new Set<string>();
+    return {
+      add: (metadata, externalId) => {
+        for (const field of this.parts.filters().newFields(metadata)) {
+          if (mine.has(field)) continue;
+          mine.add(field);
+          this.claimed.set(field, (this.claimed.get(field) ?? 0) + 1);
+        }
+        if (mine.size > 0 && this.parts.filters().fieldCount + this.claimed.size > this.parts.fieldsMax) throw this.refusal(externalId);
+      },
+      release: () => {
+        for (const field of mine) {
+          const claims = (this.claimed.get(field) as number) - 1;
+          if (claims === 0) this.claimed.delete(field);
+          else this.claimed.set(field, claims);
+        }
+        mine.clear();
+      },
+    };
+  }
+
+  private refusal(externalId: string): QuiverError {
+    const { fieldsMax } = this.parts;
+    return new QuiverError(
+      'limit_exceeded',
+      `the metadata of item ${JSON.stringify(externalId)} would give the collection more than the maximum of ${fieldsMax} distinct fields (MAX_COLLECTION_FIELDS); values that differ from item to item belong in values, not in keys`,
+    );
+  }
+}
