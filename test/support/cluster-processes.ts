@@ -12,7 +12,8 @@ import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
-const SECRET = 'secret-of-a-test-cluster';
+/** What members show each other. */
+export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
@@ -33,6 +34,11 @@ export class MemberProcess {
   get pid(): number {
     if (this.child?.pid === undefined) throw new Error(`${this.id} is not running`);
     return this.child.pid;
+  }
+
+  /** The port for other members, which a coordinator has beside that of its API. */
+  get rpcPort(): number {
+    return Number(this.environment.RPC_PORT);
   }
 
   get isRunning(): boolean {

@@ -32,6 +32,11 @@ export class EmbeddedProcess {
     this.environment = options.environment ?? {};
   }
 
+  /** The signal that ended the process of the last start; null while it runs and when it ended by itself. */
+  get endedBy(): string | null {
+    return this.child?.signalCode ?? null;
+  }
+
   get baseUrl(): string {
     return `http://127.0.0.1:${this.port}`;
   }
