@@ -1,9 +1,10 @@
 import type { Config } from '../../shared/config/config';
+import type { FilterBounds } from '../../shared/filter/parse-filter';
 
 /** What of the configuration bounds requests. */
 export type HttpLimits = Pick<
   Config,
-  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax'
+  'batchItemsMax' | 'bodyBytesMax' | 'uploadBytesMax' | 'metadataBytesMax' | 'vectorDimMax' | 'kMax' | 'queryLengthMax' | keyof FilterBounds
 >;
 
 /** Bounds of single requests that are the same in every deployment. */

@@ -7,6 +7,7 @@ import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { answerBrokenRequest, refuseTunnel } from './broken-request';
+import { ConnectionQueue } from './connection-queue';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
@@ -83,11 +84,12 @@ export function createHttpServer(parts: HttpServerParts): Server {
   };
   const app = expressLane(endpoints, (request, response) => serve(request, response));
 
-  const accept = (request: IncomingMessage, response: ServerResponse): void => {
+  const connections = new ConnectionQueue((request, response) => {
     const target = parseTarget(request.url ?? '/');
     if (matcher.match(request.method ?? '', target.segments)?.endpoint.lane === 'direct') serve(request, response, target);
     else app(request, response);
-  };
+  });
+  const accept = (request: IncomingMessage, response: ServerResponse): void => connections.take(request, response);
   server.on('request', accept);
   // A client that asks first is told about a wrong key or an oversized body before it sends it.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

@@ -13,6 +13,11 @@ export interface FilterIndex {
   remove(slot: number, metadata: JsonObject): void;
   /** The matching slots. The set is the caller's to read, not to change, and stays as it was at the call. */
   resolve(filter: Filter): SlotSet;
+  /**
+   * To be awaited before `resolve` of that filter, or null when there is nothing to wait for: answering it takes long, and
+   * the work is done in slices.
+   */
+  prepare(filter: Filter): Promise<void> | null;
   /** Takes the slots out of every list, whatever their metadata was: repairs a state loaded from a save. */
   removeEverywhere(slots: SlotSet): void;
   /**

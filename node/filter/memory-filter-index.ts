@@ -1,4 +1,5 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
 import { ByteReader } from '../slots/byte-reader';
 import { ByteWriter } from '../slots/byte-writer';
@@ -9,6 +10,7 @@ import { FieldNode, type IndexExtent } from './field-node';
 import { FilterEvaluation } from './filter-evaluation';
 import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
+import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 
 export interface MemoryFilterIndexOptions {
@@ -24,6 +26,12 @@ export interface MemoryFilterIndexOptions {
  */
 const EXTENT = { entriesFree: 262_144, entriesPerItem: 64 };
 
+/**
+ * Conditions times slots up to which a filter is worked out at once, and conditions that any filter may have: a range over a
+ * million slots takes a millisecond, and no condition less than some microseconds.
+ */
+const AT_ONCE = { slotsRead: 16_000_000, conditions: 64 };
+
 const SAVE_MAGIC = 0x31494651;
 
 /** The FilterIndex in memory: per key a dictionary from value to slots; exact by the algebra of sets. */
@@ -32,6 +40,7 @@ export class MemoryFilterIndex implements FilterIndex {
   private readonly extent: IndexExtent = { entries: 0, slotLimit: 0 };
   private readonly root = new FieldNode(this.extent);
   private readonly resolved = new ResolvedFilters();
+  private readonly prepared = new PreparedFilters();
   /** The slots that are in the lists. */
   private all = new ChunkedSlotSet();
   /** The slots whose metadata is read instead. */
@@ -56,6 +65,7 @@ export class MemoryFilterIndex implements FilterIndex {
 
   put(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
+    this.prepared.slotChanged(slot);
     if (slot >= this.extent.slotLimit) this.extent.slotLimit = slot + 1;
     const before = this.extent.entries;
     this.all.add(slot);
@@ -69,16 +79,25 @@ export class MemoryFilterIndex implements FilterIndex {
 
   remove(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
+    this.prepared.slotChanged(slot);
     if (this.unlisted.remove(slot) || !this.all.remove(slot)) return;
     this.root.removeMembers(metadata, slot);
+  }
+
+  prepare(filter: Filter): Promise<void> | null {
+    const conditions = conditionsIn(filter);
+    if (conditions <= AT_ONCE.conditions && conditions * this.extent.slotLimit <= AT_ONCE.slotsRead) return null;
+    const key = JSON.stringify(filter);
+    if (this.resolved.get(key) !== undefined) return null;
+    const isMatch = matcherOf(filter);
+    return this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.all.has(slot) && isMatch(this.metadataOf(slot)));
   }
 
   resolve(filter: Filter): SlotSet {
     const key = JSON.stringify(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
-    const evaluation = new FilterEvaluation({ root: this.root, all: this.all, slotLimit: this.extent.slotLimit });
-    const found = evaluation.evaluate(filter);
+    const found = this.prepared.get(key) ?? this.evaluation().evaluate(filter);
     this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
     this.resolved.set(key, found);
     return found;
@@ -87,6 +106,7 @@ export class MemoryFilterIndex implements FilterIndex {
   removeEverywhere(slots: SlotSet): void {
     this.resolved.clear();
     const gone = ChunkedSlotSet.from(slots);
+    gone.forEach((slot) => this.prepared.slotChanged(slot));
     this.all.andNotInPlace(gone);
     this.unlisted.andNotInPlace(gone);
     this.root.removeEverywhere(gone);
@@ -106,7 +126,11 @@ export class MemoryFilterIndex implements FilterIndex {
 
   /** An estimate, good to some tens of percent. */
   get memoryBytes(): number {
-    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes;
+    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
+  }
+
+  private evaluation(): FilterEvaluation {
+    return new FilterEvaluation({ root: this.root, all: this.all, extent: this.extent });
   }
 
   private isFull(): boolean {

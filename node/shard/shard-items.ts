@@ -43,6 +43,7 @@ export class ShardItems {
   async scan(request: ScanRequest): Promise<StoredItem[]> {
     const { indexes, counters } = this.parts;
     const { directory } = indexes;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
     // Resolved once; what is stored after that is looked at by itself.
     const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
     const lastRecno = counters.lastRecno;

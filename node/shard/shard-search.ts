@@ -39,6 +39,7 @@ export class ShardSearch {
   /** Errors: unavailable when the items found change faster than their texts can be read. */
   async search(request: VectorSearch): Promise<VectorSearchResult> {
     const { indexes, slots } = this.parts;
+    if (request.filter !== null) await indexes.filters.prepare(request.filter);
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
@@ -96,8 +97,9 @@ export class ShardSearch {
     return this.parts.indexes.keywords.statistics(terms);
   }
 
-  keywordSearch(request: KeywordSearch): Hit[] {
-    const { keywords, directory } = this.parts.indexes;
+  async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
+    const { keywords, directory, filters } = this.parts.indexes;
+    if (request.filter !== null) await filters.prepare(request.filter);
     const allowed = this.allowed(request.filter);
     if (allowed !== null && allowed.size === 0) return [];
     // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.

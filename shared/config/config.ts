@@ -20,6 +20,9 @@ export interface Config {
   vectorDimMax: number;
   kMax: number;
   queryLengthMax: number;
+  filterConditionsMax: number;
+  filterValuesMax: number;
+  filterDepthMax: number;
   embeddingModel: string;
   embeddingDtype: string;
   /** '' : `models` in `dataDir`. */

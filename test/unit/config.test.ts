@@ -29,6 +29,9 @@ describe('configuration', () => {
       vectorDimMax: 16_384,
       kMax: 10_000,
       queryLengthMax: 1000,
+      filterConditionsMax: 1024,
+      filterValuesMax: 16_384,
+      filterDepthMax: 32,
       embeddingModel: 'Xenova/all-MiniLM-L6-v2',
       embeddingDtype: 'auto',
       embeddingCacheDir: '',
@@ -54,7 +57,7 @@ describe('configuration', () => {
   test('every variable reaches its field', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, batchItemsMax: 4,
-      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, embeddingModel: 'builtin',
+      bodyBytesMax: 2048, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, filterConditionsMax: 16, filterValuesMax: 17, filterDepthMax: 18, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingThreads: 5,
       chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, indexThreads: 13, logLevel: 'debug',
       requestTimeoutMs: 1400, shutdownTimeoutMs: 15,

@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** Serves one request; its answer ends whenever it ends. */
+type Serve = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface Waiting {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/**
+ * Serves the requests of each connection one after the other. A client may send the next before it has the answer to the
+ * last (pipelining, RFC 9112, section 9.3.2), and thousands of small ones fit into what is read at once: begun together
+ * they would hold up all other connections. While one waits, its connection is read no further.
+ */
+export class ConnectionQueue {
+  /** Of each connection with a request under way, those behind it. */
+  private readonly queues = new WeakMap<Socket, Waiting[]>();
+
+  constructor(private readonly serve: Serve) {}
+
+  /** Serves the request at once when it is alone on its connection, else in its turn. */
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const queue = this.queues.get(socket);
+    if (queue !== undefined) {
+      queue.push({ request, response });
+      socket.pause();
+      return;
+    }
+    this.queues.set(socket, []);
+    this.begin(socket, request, response);
+  }
+
+  private begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
+    // Comes after the answer is written, and also when the connection ends before.
+    response.once('close', () => this.next(socket));
+    this.serve(request, response);
+  }
+
+  private next(socket: Socket): void {
+    const waiting = this.queues.get(socket)?.shift();
+    if (waiting === undefined) {
+      this.queues.delete(socket);
+      return;
+    }
+    if (socket.destroyed) {
+      this.queues.delete(socket);
+      return;
+    }
+    // In a later round of the event loop, so that every connection has its turn before this one has its next.
+    setImmediate(() => {
+      this.begin(socket, waiting.request, waiting.response);
+      if (this.queues.get(socket)?.length === 0) socket.resume();
+    });
+  }
+}
