@@ -4,6 +4,7 @@ import type { FuzzTarget } from './fuzz-target';
 
 /** Trials that making a finding smaller may take: each may cost a new process. */
 const SHRINK_TRIALS_MAX = 40;
+const SHRINK_WITHIN_MS = 120_000;
 /** A process is replaced after so many cases: what piles up by then has been seen by the check of its memory. */
 const CASES_PER_PROCESS = 5_000;
 /** Findings after which a target is left alone: more of the same helps nobody. */
@@ -73,7 +74,9 @@ async function restart(target: FuzzTarget): Promise<void> {
 async function smallest(target: FuzzTarget, finding: Finding): Promise<Finding> {
   const kind = kindOf(finding.faults);
   let trials = 0;
+  const untilMs = performance.now() + SHRINK_WITHIN_MS;
   const isStill = async (cases: unknown[]): Promise<string[] | null> => {
+    if (performance.now() > untilMs) trials = SHRINK_TRIALS_MAX;
     if (++trials > SHRINK_TRIALS_MAX) return null;
     const faults = await replay(target, { cases }).catch((error: Error) => [`death: ${error.message}`]);
     return kindOf(faults) === kind ? faults : null;

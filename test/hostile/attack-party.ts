@@ -29,7 +29,7 @@ export class AttackParty {
           (child) =>
             new Promise<void>((done, fail) => {
               child.once('message', () => done());
-              child.once('exit', () => fail(new Error('a hostile client ended before it began')));
+              child.once('exit', () => fail(new Error('a hostile client ended before it was ready')));
               patience.addEventListener('abort', () => fail(new Error('the hostile clients were not ready in time')));
             }),
         ),

@@ -65,6 +65,9 @@ export class EmbeddedProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
+    const killWithUs = (): void => void child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => process.removeListener('exit', killWithUs));
     child.stdout?.on('data', (chunk) => (this.output += chunk));
     child.stderr?.on('data', (chunk) => (this.output += chunk));
     const deadline = Date.now() + READY_DEADLINE_MS;

@@ -18,7 +18,7 @@ const QUIET_MS = 40;
 
 const ENVELOPE_CODES = new Set([400, 401, 403, 404, 409, 422, 429]);
 /** Of programs, not of what a client sent: stack frames, places in the file system, names of modules. */
-const REVEALING = /\bat .{0,80}\.(?:ts|js):\d|node_modules|node:internal|\/(?:work|home|root|tmp|usr)\/|ENOENT|EACCES/;
+const REVEALING = /\bat .{0,80}\.(?:ts|js):\d|node_modules|node:internal|\/(?:home|root|tmp|usr|var)\/|ENOENT|EACCES/;
 
 /** Sends the case over one connection; answers what is wrong with what came back. `secrets` may be in no answer. */
 export async function runHttpCase(port: number, given: HttpCase, secrets: readonly string[]): Promise<string[]> {

@@ -11,6 +11,7 @@ import { UploadCases } from './upload-cases';
 
 type HttpTargetName = Extract<(typeof TARGET_NAMES)[number], 'bodies' | 'uploads' | 'http'>;
 
+const ROOT = join(__dirname, '..', '..', '..');
 const CORPUS = join(__dirname, '..', 'corpus');
 /** Collections that requests make are removed beyond this many: they are not what is looked for. */
 const COLLECTIONS_MAX = 20;
@@ -43,7 +44,7 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
 
   run(given: HttpCase): Promise<string[]> {
     const { port, apiKey, dataDir } = this.running;
-    return runHttpCase(port, given, [apiKey, dataDir]);
+    return runHttpCase(port, given, [apiKey, dataDir, ROOT]);
   }
 
   async check(): Promise<string[]> {
