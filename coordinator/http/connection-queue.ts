@@ -4,6 +4,12 @@ import type { Socket } from 'node:net';
 /** Serves one request; its answer ends whenever it ends. */
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
+/**
+ * Requests that may wait on one connection. Node reads a connection on whenever a request is over, paused or not, so that
+ * pausing alone does not bound them; clients that pipeline in earnest have some tens under way.
+ */
+const WAITING_MAX = 256;
+
 interface Waiting {
   request: IncomingMessage;
   response: ServerResponse;
@@ -12,7 +18,8 @@ interface Waiting {
 /**
  * Serves the requests of each connection one after the other. A client may send the next before it has the answer to the
  * last (pipelining, RFC 9112, section 9.3.2), and thousands of small ones fit into what is read at once: begun together
- * they would hold up all other connections. While one waits, its connection is read no further.
+ * they would hold up all other connections. While one waits, its connection is read no further as far as Node lets it be, and
+ * a connection with more than {@link WAITING_MAX} behind each other is cut.
  */
 export class ConnectionQueue {
   /** Of each connection with a request under way, those behind it. */
@@ -23,8 +30,15 @@ export class ConnectionQueue {
   /** Serves the request at once when it is alone on its connection, else in its turn. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
+    // The rest of what was read before it was cut.
+    if (socket.destroyed) return;
     const queue = this.queues.get(socket);
     if (queue !== undefined) {
+      if (queue.length >= WAITING_MAX) {
+        queue.length = 0;
+        socket.destroy();
+        return;
+      }
       queue.push({ request, response });
       socket.pause();
       return;

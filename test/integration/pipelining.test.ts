@@ -4,7 +4,7 @@ import { RawConnection } from '../support/raw-connection';
 
 /** Clients that send the next request before they have the answer to the last. */
 
-const REQUESTS = 600;
+const REQUESTS = 200;
 const ANSWER = /HTTP\/1\.1 200 OK/g;
 
 let target: MemoryServer;
@@ -60,6 +60,15 @@ test('a client that goes away with requests waiting leaves none of them behind',
   await connection.closed();
   expect(dataOf(await api.post('/v1/collections/c/search', { vector: [1, 2], k: 3 })).k).toBe(3);
   expect(running.now).toBe(0);
+});
+
+test('a client that sends far more than it takes is cut off, and others are served', async () => {
+  const connection = await RawConnection.open(target);
+  const endless = connection.send(searchOf(5).repeat(20_000));
+  expect((await connection.closed()).match(ANSWER)?.length ?? 0).toBeLessThan(20_000);
+  await Promise.race([endless, connection.closed()]);
+  expect(dataOf(await api.post('/v1/collections/c/search', { vector: [1, 2], k: 3 })).k).toBe(3);
+  expect(running.peak).toBeLessThanOrEqual(2);
 });
 
 test('a body in the middle of the row may come late', async () => {
