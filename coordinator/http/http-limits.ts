@@ -1,4 +1,5 @@
 import type { Config } from '../../shared/config/config';
+import type { FilterBounds } from '../../shared/filter/parse-filter';
 
 /** What of the configuration bounds requests. */
 export type HttpLimits = Pick<
@@ -18,6 +19,7 @@ export type HttpLimits = Pick<
   | 'queryLengthMax'
   | 'searchTextLengthMax'
   | 'stallTimeoutMs'
+  | keyof FilterBounds
 >;
 
 /** Bounds of single requests that are the same in every deployment. */

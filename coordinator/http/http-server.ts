@@ -9,6 +9,7 @@ import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { answerBrokenRequest, refuseTunnel } from './broken-request';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
+import { ConnectionQueue } from './connection-queue';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
@@ -97,11 +98,14 @@ export function createHttpServer(parts: HttpServerParts): Server {
   };
   const app = expressLane(endpoints, (request, response) => serve(request, response), hasDocs);
 
-  const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (connections.isTurnedAway(request.socket)) return connections.refuse(request, response, { clock, observer, turns });
+  const queue = new ConnectionQueue((request, response) => {
     const target = parseTarget(request.url ?? '/');
     if (matcher.match(request.method ?? '', target.segments)?.endpoint.lane === 'direct') serve(request, response, target);
     else app(request, response);
+  });
+  const accept = (request: IncomingMessage, response: ServerResponse): void => {
+    if (connections.isTurnedAway(request.socket)) connections.refuse(request, response, { clock, observer, turns });
+    else queue.take(request, response);
   };
   server.on('request', accept);
   // A client that asks first is told about a wrong key or an oversized body before it sends it.

@@ -1,4 +1,5 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
 import { resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../slots/byte-reader';
@@ -10,6 +11,7 @@ import { FieldNode, type IndexExtent } from './field-node';
 import { FilterEvaluation } from './filter-evaluation';
 import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
+import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
 
@@ -29,6 +31,11 @@ const EXTENT = { entriesFree: 262_144, entriesPerItem: 64 };
 
 /** Items outside of the lists whose metadata a filter reads at once: each is up to some hundred microseconds of parsing. */
 const READ_AT_ONCE_MAX = 16;
+/**
+ * Conditions times slots up to which a filter is worked out at once, and conditions that any filter may have: a range over a
+ * million slots takes a millisecond, and no condition less than some microseconds.
+ */
+const AT_ONCE = { slotsRead: 16_000_000, conditions: 64 };
 
 const SAVE_MAGIC = 0x31494651;
 
@@ -38,6 +45,7 @@ export class MemoryFilterIndex implements FilterIndex {
   private readonly extent: IndexExtent = { entries: 0, fields: 0, slotLimit: 0 };
   private readonly root = new FieldNode(this.extent);
   private readonly resolved = new ResolvedFilters();
+  private readonly prepared = new PreparedFilters();
   /** The slots that are in the lists. */
   private all = new ChunkedSlotSet();
   /** The slots whose metadata is read instead. */
@@ -69,6 +77,7 @@ export class MemoryFilterIndex implements FilterIndex {
 
   put(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
+    this.prepared.slotChanged(slot);
     if (slot >= this.extent.slotLimit) this.extent.slotLimit = slot + 1;
     const before = this.extent.entries;
     this.all.add(slot);
@@ -83,6 +92,7 @@ export class MemoryFilterIndex implements FilterIndex {
 
   remove(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
+    this.prepared.slotChanged(slot);
     if (this.unlisted.remove(slot)) {
       this.unlistedMatches.remove(slot);
       return;
@@ -91,10 +101,17 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   prepare(filter: Filter): Promise<void> | null {
-    if (this.unlisted.size <= READ_AT_ONCE_MAX) return null;
+    const conditions = conditionsIn(filter);
+    const isLong = conditions > AT_ONCE.conditions || conditions * this.extent.slotLimit > AT_ONCE.slotsRead;
+    const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
+    if (!isLong && !readsMany) return null;
     const key = JSON.stringify(filter);
     if (this.resolved.get(key) !== undefined) return null;
-    return this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf });
+    const reading = readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null;
+    if (!isLong) return reading;
+    const isMatch = matcherOf(filter);
+    const working = this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.all.has(slot) && isMatch(this.metadataOf(slot)));
+    return reading === null ? working : Promise.all([reading, working]).then(() => undefined);
   }
 
   get fieldCount(): number {
@@ -111,8 +128,7 @@ export class MemoryFilterIndex implements FilterIndex {
     const key = JSON.stringify(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
-    const evaluation = new FilterEvaluation({ root: this.root, all: this.all, slotLimit: this.extent.slotLimit });
-    const found = evaluation.evaluate(filter);
+    const found = this.prepared.get(key) ?? this.evaluation().evaluate(filter);
     const read = this.unlistedMatches.get(key);
     if (read !== undefined) found.orInPlace(read);
     else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
@@ -123,6 +139,7 @@ export class MemoryFilterIndex implements FilterIndex {
   removeEverywhere(slots: SlotSet): void {
     this.resolved.clear();
     const gone = ChunkedSlotSet.from(slots);
+    gone.forEach((slot) => this.prepared.slotChanged(slot));
     this.all.andNotInPlace(gone);
     this.unlisted.andNotInPlace(gone);
     gone.forEach((slot) => this.unlistedMatches.remove(slot));
@@ -143,7 +160,11 @@ export class MemoryFilterIndex implements FilterIndex {
 
   /** An estimate, good to some tens of percent. */
   get memoryBytes(): number {
-    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes;
+    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
+  }
+
+  private evaluation(): FilterEvaluation {
+    return new FilterEvaluation({ root: this.root, all: this.all, extent: this.extent });
   }
 
   private isFull(): boolean {

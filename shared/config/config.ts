@@ -31,6 +31,9 @@ export interface Config {
   kMax: number;
   queryLengthMax: number;
   searchTextLengthMax: number;
+  filterConditionsMax: number;
+  filterValuesMax: number;
+  filterDepthMax: number;
   embeddingModel: string;
   embeddingDtype: string;
   /** '' : `models` in `dataDir`. */

@@ -138,6 +138,21 @@ export const SETTINGS = {
     name: 'MAX_SEARCH_TEXT_LENGTH', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
     meaning: 'Characters of a text to search by: `text` of search, bulk_search and rerank, `query_text` of hybrid_search',
   },
+  filterConditionsMax: {
+    // Each is worked out over all items of a shard: a millisecond per million at worst.
+    name: 'MAX_FILTER_CONDITIONS', kind: 'integer', fallback: 1_024, minimum: 1, maximum: 65_536,
+    meaning: 'Conditions in one filter',
+  },
+  filterValuesMax: {
+    // Each is one look-up in memory.
+    name: 'MAX_FILTER_VALUES', kind: 'integer', fallback: 16_384, minimum: 1, maximum: 1_048_576,
+    meaning: 'Values in all lists of `$in` and `$nin` of one filter together',
+  },
+  filterDepthMax: {
+    // Evaluation is recursive, and nothing a person means needs more.
+    name: 'MAX_FILTER_DEPTH', kind: 'integer', fallback: 32, minimum: 1, maximum: 64,
+    meaning: 'Nesting of `$and`, `$or` and `$not` in one filter',
+  },
   embeddingModel: {
     name: 'EMBEDDING_MODEL', kind: 'text', fallback: 'Xenova/all-MiniLM-L6-v2',
     meaning: 'Model that turns text into vectors: a transformers model name, a local folder, or `builtin`',

@@ -1,14 +1,26 @@
 import { QuiverError } from '../errors/quiver-error';
+import { SETTINGS } from '../config/settings';
 import type { Filter, JsonObject, JsonValue, RangeOperator } from './filter';
 
-/** Bounds of a client's filter; beyond one of them it is refused. */
-export const FILTER_LIMITS = {
-  /** Nesting of $and, $or and $not: evaluation is recursive, and nothing a person means needs more. */
-  depthMax: 32,
-  /** Conditions in one filter, so that one request can't keep a shard busy for seconds. */
-  conditionsMax: 1_024,
+/** How large a client's filter may be, as settings have it. */
+export interface FilterBounds {
+  /** Nesting of $and, $or and $not: evaluation is recursive. */
+  filterDepthMax: number;
+  /** Conditions in one filter: each is work over all slots of a shard. */
+  filterConditionsMax: number;
   /** Values in all lists of $in and $nin together: each is one look-up in memory. */
-  listedValuesMax: 16_384,
+  filterValuesMax: number;
+}
+
+/** The bounds of a service that sets none: more than a person writes, and less than keeps a shard busy for seconds. */
+export const DEFAULT_FILTER_BOUNDS: FilterBounds = {
+  filterDepthMax: SETTINGS.filterDepthMax.fallback,
+  filterConditionsMax: SETTINGS.filterConditionsMax.fallback,
+  filterValuesMax: SETTINGS.filterValuesMax.fallback,
+};
+
+/** Bounds that what is stored depends on; beyond one of them a filter is refused. */
+export const FILTER_LIMITS = {
   /** Nesting of an object or array to compare with; metadata nested deeper equals no filter's value. */
   valueDepthMax: 32,
   /** Characters of a string bound of a range: an index keeps this much of a long string in order. */
@@ -28,11 +40,11 @@ const SHOWN_KEY_MAX = 80;
 /**
  * A client's `filters` member as a Filter; null when it asks for nothing (absent, null or `{}`).
  * The filter keeps references to the values in `json`, which must not change afterwards.
- * @throws QuiverError schema_violation that names the offending key or operator
+ * @throws QuiverError schema_violation that names the offending key or operator; limit_exceeded that names the setting
  */
-export function parseFilter(json: unknown): Filter | null {
+export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
   if (json === undefined || json === null) return null;
-  const filter = new FilterParser().filter(json, 'filters', 1);
+  const filter = new FilterParser(bounds).filter(json, 'filters', 1);
   return filter.type === 'and' && filter.filters.length === 0 ? null : filter;
 }
 
@@ -40,9 +52,11 @@ class FilterParser {
   private conditions = 0;
   private listedValues = 0;
 
+  constructor(private readonly bounds: FilterBounds) {}
+
   filter(json: unknown, place: string, depth: number): Filter {
     if (!isObject(json)) throw refusal(`${place} must be an object`);
-    if (depth > FILTER_LIMITS.depthMax) throw refusal(`filters may nest at most ${FILTER_LIMITS.depthMax} levels deep`);
+    if (depth > this.bounds.filterDepthMax) throw tooMuch(`filters may nest at most ${this.bounds.filterDepthMax} levels deep (MAX_FILTER_DEPTH)`);
     return all(Object.keys(json).map((key) => this.member(key, json[key], place, depth)));
   }
 
@@ -107,15 +121,15 @@ class FilterParser {
   private list(json: unknown, place: string): JsonValue[] {
     if (!Array.isArray(json)) throw refusal(`${place} must be an array`);
     this.listedValues += json.length;
-    if (this.listedValues > FILTER_LIMITS.listedValuesMax) {
-      throw refusal(`${place}: filters may list at most ${FILTER_LIMITS.listedValuesMax} values`);
+    if (this.listedValues > this.bounds.filterValuesMax) {
+      throw tooMuch(`${place}: filters may list at most ${this.bounds.filterValuesMax} values (MAX_FILTER_VALUES)`);
     }
     return json.map((value, i) => checkedValue(value, `${place}[${i}]`));
   }
 
   private count(place: string): void {
-    if (++this.conditions > FILTER_LIMITS.conditionsMax) {
-      throw refusal(`${place}: filters may hold at most ${FILTER_LIMITS.conditionsMax} conditions`);
+    if (++this.conditions > this.bounds.filterConditionsMax) {
+      throw tooMuch(`${place}: filters may hold at most ${this.bounds.filterConditionsMax} conditions (MAX_FILTER_CONDITIONS)`);
     }
   }
 }
@@ -153,4 +167,8 @@ function shown(key: string): string {
 
 function refusal(message: string): QuiverError {
   return new QuiverError('schema_violation', message);
+}
+
+function tooMuch(message: string): QuiverError {
+  return new QuiverError('limit_exceeded', message);
 }

@@ -111,6 +111,31 @@ describe(`filter index at size (SEED=${seed})`, () => {
     }
   });
 
+  test('a filter that takes long is worked out beside other work, and is exact whatever changes meanwhile', async () => {
+    const shard = new Shard();
+    const items = 1_500;
+    for (let slot = 0; slot < items; slot++) shard.put(slot, item(shard, slot));
+    const ranges = Array.from({ length: 80 }, (_, i) => ({ price: { $gte: i * 1_500, $lt: i * 1_500 + 300 } }));
+    const listed = Array.from({ length: 2_000 }, (_, i) => `item-${i * 2}`);
+    for (const json of [{ $or: ranges }, { $not: { $or: ranges } }, { $and: [{ kind: { $ne: 'k1' } }, { id: { $nin: listed } }, { $or: ranges }] }]) {
+      const prepared = shard.index.prepare(parseFilter(json) as Filter);
+      expect(prepared).not.toBeNull();
+      for (let i = 0; i < 50; i++) shard.remove(shard.random(items));
+      for (let i = 0; i < 50; i++) shard.put(shard.random(items + 500), item(shard, 1e6 + i));
+      await prepared;
+      expect(shard.check(json)).toBeGreaterThan(0);
+      // Asked again after more changes, with nothing prepared anew.
+      for (let i = 0; i < 50; i++) shard.put(shard.random(items), item(shard, 2e6 + i));
+      shard.check(json);
+    }
+  });
+
+  test('a filter of a few conditions is answered at once', () => {
+    const shard = new Shard();
+    for (let slot = 0; slot < ITEMS; slot++) shard.put(slot, item(shard, slot));
+    for (const json of FILTERS) expect(shard.index.prepare(parseFilter(json) as Filter)).toBeNull();
+  });
+
   test('a set that was handed out stays as it was', () => {
     const shard = new Shard();
     for (let slot = 0; slot < 10_000; slot++) shard.put(slot, { even: slot % 2 === 0 });

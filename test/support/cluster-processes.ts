@@ -15,6 +15,7 @@ import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
+/** What members show each other. */
 export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
@@ -36,6 +37,11 @@ export class MemberProcess {
   get pid(): number {
     if (this.child?.pid === undefined) throw new Error(`${this.id} is not running`);
     return this.child.pid;
+  }
+
+  /** The port for other members, which a coordinator has beside that of its API. */
+  get rpcPort(): number {
+    return Number(this.environment.RPC_PORT);
   }
 
   get isRunning(): boolean {

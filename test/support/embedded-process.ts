@@ -34,6 +34,11 @@ export class EmbeddedProcess {
     this.environment = options.environment ?? {};
   }
 
+  /** The signal that ended the process of the last start; null while it runs and when it ended by itself. */
+  get endedBy(): string | null {
+    return this.child?.signalCode ?? null;
+  }
+
   get baseUrl(): string {
     return `http://127.0.0.1:${this.port}`;
   }
@@ -64,6 +69,9 @@ export class EmbeddedProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
+    const killWithUs = (): void => void child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => process.removeListener('exit', killWithUs));
     child.stdout?.on('data', (chunk) => (this.output += chunk));
     child.stderr?.on('data', (chunk) => (this.output += chunk));
     const deadline = Date.now() + READY_DEADLINE_MS;

@@ -1,3 +1,4 @@
+import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
@@ -7,7 +8,11 @@ type Example = [filter: string, metadata: string, passes: boolean];
 
 function passes(filter: string, metadata: string): boolean {
   const parsed = parseFilter(JSON.parse(filter));
-  return parsed === null || matches(parsed, JSON.parse(metadata));
+  if (parsed === null) return true;
+  const isMatch = matches(parsed, JSON.parse(metadata));
+  // Made ready for many items, it says the same.
+  expect(matcherOf(parsed)(JSON.parse(metadata))).toBe(isMatch);
+  return isMatch;
 }
 
 function examples(title: string, rows: Example[]): void {
@@ -135,6 +140,19 @@ examples('and, or, not', [
   ['{"$or": [{}]}', '{}', true],
   ['{"$and": [{"$or": [{"a": 1}, {"$not": {"b": 2}}]}]}', '{"b": 3}', true],
 ]);
+
+test('a long list means what a short one does', () => {
+  const others = Array.from({ length: 100 }, (_, i) => `other ${i}`);
+  const inList = (values: unknown[], metadata: unknown): boolean => passes(JSON.stringify({ a: { $in: [...others, ...values] } }), JSON.stringify(metadata));
+  for (const value of [0, 'x', '', true, false, null, { b: 1 }, ['y']]) {
+    expect(inList([value], { a: value })).toBe(true);
+    expect(inList([], { a: value })).toBe(false);
+  }
+  expect(inList(['y'], { a: ['x', 'y'] })).toBe(true);
+  expect(inList([0], { a: -0 })).toBe(true);
+  expect(inList([1], { a: '1' })).toBe(false);
+  expect(inList([null], { b: 1 })).toBe(false);
+});
 
 test('a path reaches 32 objects deep, and no further', () => {
   const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;

@@ -95,7 +95,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       description: 'The stored vector itself is left out. k and offset in the body win over those in the query string.',
       path: vectorPath,
       query: schemas.recommendQuery,
-      body: { type: 'json', required: false, schema: schemas.recommendBody, example: { k: 5 } },
+      body: { type: 'json', required: false, schema: schemas.recommendBody(limits), example: { k: 5 } },
       answer: { type: 'data', schema: schemas.recommendAnswer },
       errors: [404],
       handle: async ({ path, query, body }) => {

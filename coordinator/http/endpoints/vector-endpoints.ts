@@ -96,7 +96,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
         'Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), ' +
         'some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.',
       path: collectionPath,
-      body: { type: 'json', required: true, schema: schemas.deleteByFilterBody, example: { filters: { topic: 'rivers' } } },
+      body: { type: 'json', required: true, schema: schemas.deleteByFilterBody(limits), example: { filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
@@ -146,7 +146,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       summary: 'Read a collection page by page, in insertion order',
       description: 'A cursor stays valid while the collection changes; next_cursor is null at the end.',
       path: collectionPath,
-      body: { type: 'json', required: false, schema: schemas.scrollBody, example: { limit: 100, include_vectors: false } },
+      body: { type: 'json', required: false, schema: schemas.scrollBody(limits), example: { limit: 100, include_vectors: false } },
       answer: { type: 'data', schema: schemas.scrollAnswer },
       errors: [404],
       handle: async ({ path, body }) => {

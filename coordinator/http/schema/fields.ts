@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter } from '../../../shared/filter/filter';
-import { parseFilter } from '../../../shared/filter/parse-filter';
+import { type FilterBounds, parseFilter } from '../../../shared/filter/parse-filter';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
 import { type MetadataLimits, metadataText } from './metadata-text';
@@ -162,7 +162,7 @@ export function metadata(limits: MetadataLimits) {
 }
 
 /** A metadata filter as clients write it; null when it asks for nothing. */
-const filter = z
+const filter = (bounds: FilterBounds) => z
   .unknown()
   .meta({
     type: ['object', 'null'],
@@ -173,7 +173,7 @@ const filter = z
   })
   .transform((value, context): Filter | null => {
     try {
-      return parseFilter(value);
+      return parseFilter(value, bounds);
     } catch (error) {
       if (!isQuiverError(error)) throw error;
       report(context, value, `are not valid: ${error.message}`, { kind: error.kind });
@@ -182,10 +182,10 @@ const filter = z
   });
 
 /** A metadata filter, checked; null when it asks for nothing. */
-export const filters = filter.optional().transform((given) => given ?? null);
+export const filters = (bounds: FilterBounds) => filter(bounds).optional().transform((given) => given ?? null);
 
 /** A metadata filter that must ask for something. */
-export const requiredFilters = filter.transform((given, context): Filter => {
+export const requiredFilters = (bounds: FilterBounds) => filter(bounds).transform((given, context): Filter => {
   if (given !== null) return given;
   report(context, given, 'are required and must not be empty');
   return z.NEVER;

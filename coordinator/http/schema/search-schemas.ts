@@ -40,7 +40,7 @@ function searchFields(limits: HttpLimits) {
     text: optional(searchText(limits)),
     k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
     offset: withDefault(offset, 0),
-    filters,
+    filters: filters(limits),
     ef: optional(integer(1, efMax)).meta({ description: 'Search effort set by hand; left out, it is calibrated to RECALL_TARGET.' }),
     exact: withDefault(z.boolean(), false).meta({ description: 'Compares with every vector.' }),
     min_score: minScore,
@@ -78,7 +78,7 @@ export function hybridSearchBody(limits: HttpLimits) {
       k: withDefault(count.meta({ maximum: limits.kMax }), K_DEFAULT),
       offset: withDefault(offset, 0),
       alpha: withDefault(z.number().min(0).max(1), 0.5).meta({ description: '1 = vector only, 0 = keywords only.' }),
-      filters,
+      filters: filters(limits),
       min_score: minScore.meta({ description: 'Results whose fused score is less are left out; the best that there can be is 1 / 61.' }),
       explain: withDefault(z.boolean(), false).meta({ description: 'Results also carry vector_rank, vector_score, keyword_rank and keyword_score.' }),
       include_timing: includeTiming,
@@ -105,11 +105,13 @@ export function rerankBody(limits: HttpLimits) {
 }
 
 /** Fields of recommend's body; k and offset may stand in the query string instead. Left out, they are undefined here. */
-export const recommendBody = z.object({
-  k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
-  offset: optional(offset).meta({ description: 'Default 0.' }),
-  filters,
-});
+export function recommendBody(limits: HttpLimits) {
+  return z.object({
+    k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
+    offset: optional(offset).meta({ description: 'Default 0.' }),
+    filters: filters(limits),
+  });
+}
 
 export const recommendQuery = z.object({
   k: optional(integerText(1, Number.MAX_SAFE_INTEGER)),
@@ -131,7 +133,7 @@ export function queryBody(limits: HttpLimits) {
       query: boundedText(limits.queryLengthMax, 'MAX_QUERY_LENGTH'),
       collection_name: collectionName,
       top_k: withDefault(count.meta({ maximum: limits.kMax }), TOP_K_DEFAULT),
-      filters,
+      filters: filters(limits),
       min_score: minScore,
       include_timing: includeTiming,
     })

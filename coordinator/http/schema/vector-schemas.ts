@@ -56,16 +56,20 @@ export function deleteBatchBody(limits: HttpLimits) {
   };
 }
 
-export const deleteByFilterBody = z.object({ filters: requiredFilters });
+export function deleteByFilterBody(limits: HttpLimits) {
+  return z.object({ filters: requiredFilters(limits) });
+}
 
 export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax), include_vectors: withDefault(z.boolean(), true) });
 
-export const scrollBody = z.object({
-  cursor: optional(z.string()).meta({ description: 'next_cursor of the page before; left out for the first page.' }),
-  limit: withDefault(integer(1, scrollMax), scrollDefault),
-  filters,
-  include_vectors: withDefault(z.boolean(), true),
-});
+export function scrollBody(limits: HttpLimits) {
+  return z.object({
+    cursor: optional(z.string()).meta({ description: 'next_cursor of the page before; left out for the first page.' }),
+    limit: withDefault(integer(1, scrollMax), scrollDefault),
+    filters: filters(limits),
+    include_vectors: withDefault(z.boolean(), true),
+  });
+}
 
 const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 'updated']) });
 

@@ -1,0 +1,104 @@
+// `npm run hostile`: hostile clients against a real process (or a cluster of them), one attack after the other and then
+// all at once, while an honest client searches and another asks /livez. Prints what these two waited, attack by attack;
+// exit code 1 if a wait exceeds the limit or something else happened that no client may cause.
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { setUpOrExit } from './setup.mjs';
+import { ensureEtcd } from './system-packages.mjs';
+
+const USAGE = `npm run hostile -- [options]
+
+  --only NAMES     attacks whose names begin with one of these, by commas; "all": all at once (every attack, then all)
+  --seconds S      how long each attack lasts (5)
+  --limit-ms M     longest that a search or /livez may wait (250)
+  --patience S     how long an answer that is due is waited for at most (30)
+  --seed N         of what the clients send (1)
+  --cluster        against 1 coordinator, 2 storage nodes and etcd instead of one process
+  --profile        shows for each attack the longest stretch of work on the main thread (of one process)
+  --list           names the attacks`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    seconds: { type: 'string', default: '5' },
+    'limit-ms': { type: 'string', default: '250' },
+    patience: { type: 'string', default: '30' },
+    seed: { type: 'string', default: '1' },
+    cluster: { type: 'boolean', default: false },
+    profile: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+const [seconds, limitMs, patience, seed] = [values.seconds, values['limit-ms'], values.patience, values.seed].map(Number);
+if (values.help || ![seconds, limitMs, patience].every((value) => value > 0) || !Number.isSafeInteger(seed)) {
+  console.error(USAGE);
+  process.exit(values.help ? 0 : 2);
+}
+
+const require = createRequire(import.meta.url);
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+require('../test/support/swc-register.js');
+const { ATTACKS } = require('../test/hostile/attacks/catalogue.ts');
+const { roundsOf, runRound } = require('../test/hostile/hostile-run.ts');
+const { excesses, tableHead, tableRow } = require('../test/hostile/hostile-report.ts');
+const { ClusterStages, EmbeddedStages } = require('../test/hostile/stage.ts');
+const { longestStretch } = require('../test/hostile/profile.ts');
+
+if (values.list) {
+  for (const { name, role } of ATTACKS) console.log(`${name} (${role})`);
+  process.exit(0);
+}
+const rounds = roundsOf(values.only.split(',').filter(Boolean));
+if (rounds.length < 2) {
+  console.error(`there is no attack named ${values.only}; --list names them`);
+  process.exit(2);
+}
+await setUpOrExit();
+if (values.cluster) ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+
+const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
+const environment = profile === null ? {} : { NODE_OPTIONS: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
+const stages = values.cluster ? new ClusterStages({}) : new EmbeddedStages(environment);
+let stage = null;
+const end = async () => {
+  const open = stage;
+  stage = null;
+  await open?.close();
+};
+// Processes that were started end with this one, and leave no folders.
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    void end().finally(() => {
+      stages.close();
+      process.exit(130);
+    });
+  });
+}
+
+const over = [];
+console.log(tableHead());
+try {
+  for (const round of rounds) {
+    // A process of its own for each attack, so that none has to answer for the one before; a cluster serves on while it is well.
+    stage ??= await stages.open();
+    const report = await runRound(stage, { ...round, seconds, seed, patienceMs: patience * 1000 });
+    console.log(tableRow(report, limitMs));
+    const found = excesses(report, limitMs);
+    if (found.length > 0) over.push({ name: round.name, found });
+    if (!values.cluster || found.length > 0) await end();
+    if (profile !== null && found.length > 0) {
+      const { milliseconds, functions } = longestStretch(profile);
+      console.log(`\n  ${milliseconds} ms without a rest:\n${functions.map((line) => `    ${line}`).join('\n')}\n`);
+    }
+  }
+} finally {
+  await end();
+  stages.close();
+}
+for (const { name, found } of over) console.log(`\n${name}\n${found.map((line) => `  ${line}`).join('\n')}`);
+console.log(`\n${rounds.length} rounds, ${over.length} over the limit of ${limitMs} ms or otherwise wrong; again: npm run hostile -- --seed ${seed} --only <names>`);
+process.exitCode = over.length > 0 ? 1 : 0;

@@ -1,0 +1,104 @@
+import { connect } from 'node:net';
+import { parseAnswers, type RawAnswer } from './raw-answer';
+
+/** What one connection carries. Bytes are base64, so that a case is a file. */
+export interface HttpCase {
+  /** The bytes in the pieces in which they are written. */
+  pieces: string[];
+  /** How many whole, well-framed requests they are; null when nobody can say. */
+  requests: number | null;
+  /** The client goes away without a word when it has sent all. */
+  aborts: boolean;
+}
+
+/** Every request has its answer by then, and a connection whose client has said that it sends nothing more its end. */
+const ENDED_WITHIN_MS = 15_000;
+/** Where nobody can say how many answers there will be: silence of this length is taken for the last of them. */
+const QUIET_MS = 40;
+
+const ENVELOPE_CODES = new Set([400, 401, 403, 404, 409, 422, 429]);
+/** Of programs, not of what a client sent: stack frames, places in the file system, names of modules. */
+const REVEALING = /\bat .{0,80}\.(?:ts|js):\d|node_modules|node:internal|\/(?:home|root|tmp|usr|var)\/|ENOENT|EACCES/;
+
+/** Sends the case over one connection; answers what is wrong with what came back. `secrets` may be in no answer. */
+export async function runHttpCase(port: number, given: HttpCase, secrets: readonly string[]): Promise<string[]> {
+  const { received, isClosed } = await exchange(port, given);
+  if (given.aborts) return [];
+  const text = received.toString('latin1');
+  const wrong = secrets.filter((secret) => text.includes(secret)).map(() => 'leak: an answer holds a secret');
+  const answers = parseAnswers(received);
+  if (!isClosed) return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
+  if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
+  wrong.push(...answers.flatMap(faultsOf));
+  if (given.requests !== null && answers.length !== given.requests && !(saysClose(answers) && answers.length < given.requests)) {
+    wrong.push(`missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept`);
+  }
+  return wrong;
+}
+
+function saysClose(answers: readonly RawAnswer[]): boolean {
+  return answers.at(-1)?.headers.get('connection') === 'close';
+}
+
+function faultsOf({ status, headers, body }: RawAnswer): string[] {
+  if (status !== 200) return [`status: ${status} in place of 200`];
+  const text = body.toString('utf8');
+  if (!(headers.get('content-type') ?? '').startsWith('application/json')) return [];
+  let envelope: any;
+  try {
+    envelope = JSON.parse(text);
+  } catch {
+    return [`envelope: not JSON: ${text.slice(0, 200)}`];
+  }
+  // The OpenAPI document and the greeting are no envelopes; they have neither of its names.
+  if (envelope?.status === undefined && envelope?.error === undefined) return [];
+  if (envelope.status === 'success') return envelope.error === null && envelope.data != null ? [] : [`envelope: ${text.slice(0, 200)}`];
+  const { code, message } = envelope.error ?? {};
+  if (envelope.status !== 'error' || envelope.data !== null || typeof message !== 'string') return [`envelope: ${text.slice(0, 200)}`];
+  if (!ENVELOPE_CODES.has(code)) return [`code: ${code} for what a client sent: ${message.slice(0, 200)}`];
+  return REVEALING.test(message) ? [`leak: a message tells of the inside: ${message.slice(0, 200)}`] : [];
+}
+
+function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise<{ received: Buffer; isClosed: boolean }> {
+  return new Promise((done) => {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    let received: Buffer = Buffer.alloc(0);
+    let isSent = false;
+    let quiet: NodeJS.Timeout | undefined;
+    const finish = (isClosed: boolean): void => {
+      clearTimeout(deadline);
+      clearTimeout(quiet);
+      socket.destroy();
+      done({ received, isClosed });
+    };
+    const deadline = setTimeout(() => finish(false), ENDED_WITHIN_MS);
+    /** Node gives up requests of a client that has half closed, so that comes only after the last answer. */
+    const endIfAnswered = (): void => {
+      if (!isSent || socket.destroyed) return;
+      clearTimeout(quiet);
+      const answers = requests === null ? null : parseAnswers(received);
+      if (requests === null) quiet = setTimeout(() => socket.end(), QUIET_MS);
+      else if (answers !== null && (answers.length >= requests || saysClose(answers))) socket.end();
+    };
+    socket.on('data', (piece: Buffer) => {
+      received = Buffer.concat([received, piece]);
+      endIfAnswered();
+    });
+    // A reset is one of the ways in which a server ends a connection.
+    socket.on('error', () => undefined);
+    socket.on('end', () => finish(true));
+    socket.on('close', () => finish(true));
+    socket.on('connect', () => {
+      void (async () => {
+        for (const piece of pieces) {
+          if (socket.destroyed) return;
+          await new Promise<void>((written) => socket.write(Buffer.from(piece, 'base64'), () => written()));
+          await new Promise((next) => setImmediate(next));
+        }
+        isSent = true;
+        if (aborts) finish(true);
+        else endIfAnswered();
+      })();
+    });
+  });
+}

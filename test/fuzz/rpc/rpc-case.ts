@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
+import { silentLogger } from '../../../shared/logs/logger';
+import { HANDSHAKE_VERSION, metadataOf } from '../../../shared/rpc/handshake-metadata';
+import { MemberSession } from '../../../shared/rpc/member-session';
+import { MemberProof, NONCE_BYTES } from '../../../shared/secret/member-proof';
+
+/** Who calls: a member, somebody with another secret, or somebody without. */
+export type Standing = 'member' | 'wrong' | 'none';
+
+/** One stream of gRPC, or one connection of bare bytes. Bytes are base64. */
+export type RpcCase =
+  | { kind: 'call'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] }
+  | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
+
+/** A stream is looked at for this long after its last frame: a bad frame is answered at once or never. */
+const LISTEN_MS = 60;
+const CALL_DEADLINE_MS = 10_000;
+
+/** Sends the case to a port; answers what is wrong with what came back. */
+export function runRpcCase(port: number, secret: string, given: RpcCase): Promise<string[]> {
+  return given.kind === 'bytes' ? sendBytes(port, given.pieces) : call(port, secret, given);
+}
+
+/** What a stream is opened with: by a session of a member's, with a proof that proves nothing, or without any. */
+async function metadataFor(standing: Standing, path: string, session: MemberSession): Promise<Metadata> {
+  if (standing === 'none') return new Metadata();
+  if (standing === 'member') {
+    const made = await session.make();
+    if (!('key' in made)) throw new Error(`no session with the member: ${made.reason}`);
+    return session.metadataFor(made, path);
+  }
+  return metadataOf({ version: HANDSHAKE_VERSION, name: 'stranger', nonce: randomBytes(NONCE_BYTES), serverNonce: randomBytes(NONCE_BYTES), number: '1', proof: randomBytes(32) });
+}
+
+async function call(port: number, secret: string, { path, standing, frames }: Extract<RpcCase, { kind: 'call' }>): Promise<string[]> {
+  const address = `127.0.0.1:${port}`;
+  const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  const session = new MemberSession({ client, address, name: 'the-fuzzer', proof: new MemberProof({ secret }), log: silentLogger });
+  const metadata = await metadataFor(standing, path, session);
+  return new Promise((done) => {
+    const asIs = (bytes: Buffer): Buffer => bytes;
+    const stream = client.makeBidiStreamRequest(path, asIs, asIs, metadata, { deadline: Date.now() + CALL_DEADLINE_MS });
+    const faults: string[] = [];
+    const finish = (): void => {
+      clearTimeout(timer);
+      stream.cancel();
+      session.close();
+      client.close();
+      done(faults);
+    };
+    let timer: NodeJS.Timeout | undefined;
+    stream.on('data', () => standing !== 'member' && faults.push(`access: ${path} answered a caller without the secret`));
+    // Its status comes with 'status'; a stream that is cut off has one too.
+    stream.on('error', () => undefined);
+    stream.on('status', ({ code, details }) => {
+      const isRefused = code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.UNIMPLEMENTED || code === status.INVALID_ARGUMENT;
+      if (standing !== 'member' && code !== status.CANCELLED && code !== status.UNAVAILABLE && code !== status.INTERNAL && code !== status.DEADLINE_EXCEEDED && !isRefused) faults.push(`access: ${path} ended ${status[code]} for a caller without the secret: ${details}`);
+      if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(details) || details.includes(secret)) faults.push(`leak: ${details.slice(0, 300)}`);
+      finish();
+    });
+    for (const frame of frames) stream.write(Buffer.from(frame, 'base64'));
+    timer = setTimeout(finish, LISTEN_MS);
+  });
+}
+
+/** Bare bytes: whatever the other end makes of them, it may not stay silent for ever on a connection that is no HTTP/2. */
+function sendBytes(port: number, pieces: string[]): Promise<string[]> {
+  return new Promise((done) => {
+    const socket = connect({ host: '127.0.0.1', port });
+    const finish = (): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      done([]);
+    };
+    const timer = setTimeout(finish, LISTEN_MS);
+    socket.on('error', () => undefined);
+    socket.on('close', finish);
+    socket.resume();
+    socket.on('connect', () => pieces.forEach((piece) => socket.write(Buffer.from(piece, 'base64'))));
+  });
+}

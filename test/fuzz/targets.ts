@@ -1,0 +1,18 @@
+import { FileTarget } from './files/file-target';
+import type { FuzzTarget, TargetName } from './fuzz-target';
+import { HttpTarget } from './http/http-target';
+import { RpcTarget } from './rpc/rpc-target';
+
+/** The target of that name, not started; `environment` goes to every process of it. */
+export function openTarget(name: TargetName, environment: Record<string, string> = {}): FuzzTarget {
+  switch (name) {
+    case 'bodies':
+    case 'uploads':
+    case 'http':
+      return new HttpTarget(name, environment);
+    case 'rpc':
+      return new RpcTarget(environment);
+    case 'files':
+      return new FileTarget(environment);
+  }
+}

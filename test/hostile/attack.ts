@@ -1,0 +1,74 @@
+import { gzipSync } from 'node:zlib';
+
+/** The collections of a stage: everybody reads `library`; holders of a readwrite key spoil `scratch`. */
+export const LIBRARY = 'library';
+export const SCRATCH = 'scratch';
+export const DIM = 32;
+/** Items of `library`, with ids book-0, book-1 and so on. */
+export const BOOKS = 20_000;
+
+/** One request of an attack, as it goes out. */
+export interface Shot {
+  method: 'GET' | 'POST' | 'DELETE' | 'PATCH';
+  path: string;
+  headers: Record<string, string>;
+  body: Buffer | null;
+}
+
+/**
+ * One way of being a nuisance. `shots` are sent one after the other, again and again, by each client over `lanes`
+ * connections of its own; `random` is seeded, answers in [0, 1).
+ *
+ * - `shoot`: the answer is read to its end, then comes the next shot.
+ * - `stall`: a request each on so many connections, whose answers nobody reads.
+ * - `drip`: the head of a shot, then one byte of its body every now and then.
+ * - `pipeline`: many shots at once on a connection, whatever the answers.
+ */
+export interface Attack {
+  name: string;
+  role: 'readonly' | 'readwrite';
+  manner: 'shoot' | 'stall' | 'drip' | 'pipeline';
+  /** Connections of one client. */
+  lanes: number;
+  shots(random: () => number): Shot[];
+}
+
+export function attack(given: Pick<Attack, 'name' | 'shots'> & Partial<Attack>): Attack {
+  return { role: 'readonly', manner: 'shoot', lanes: 1, ...given };
+}
+
+export function post(path: string, body: object | string | Buffer, headers: Record<string, string> = {}): Shot {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  return { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body: bytes };
+}
+
+export function get(path: string, headers: Record<string, string> = {}): Shot {
+  return { method: 'GET', path, headers, body: null };
+}
+
+/** `head`, so many times `unit`, `tail`, as gzip: each a member of its own, and members in a row are one text. */
+export function gzipped(head: string, unit: string, count: number, tail: string): Buffer {
+  const members = Math.ceil(count / UNITS_PER_MEMBER);
+  const member = gzipSync(unit.repeat(UNITS_PER_MEMBER));
+  return Buffer.concat([gzipSync(head), ...new Array<Buffer>(members).fill(member), gzipSync(tail)]);
+}
+
+/** Enough that the frame of a member counts for nothing. */
+const UNITS_PER_MEMBER = 500_000;
+
+export function library(verb: string): string {
+  return `/v1/collections/${LIBRARY}/${verb}`;
+}
+
+export function scratch(verb: string): string {
+  return `/v1/collections/${SCRATCH}/${verb}`;
+}
+
+export function randomVector(random: () => number): number[] {
+  return Array.from({ length: DIM }, () => Math.round((random() * 2 - 1) * 1e4) / 1e4);
+}
+
+/** `count` words of a vocabulary of 5,000, which the texts of `library` are made of. */
+export function words(random: () => number, count: number): string {
+  return Array.from({ length: count }, () => `word${Math.floor(5_000 * random() ** 2)}`).join(' ');
+}

@@ -1,0 +1,16 @@
+import type { Attack } from '../attack';
+import { BODY_ATTACKS } from './bodies';
+import { CONNECTION_ATTACKS } from './connections';
+import { FILTER_ATTACKS } from './filters';
+import { SEARCH_ATTACKS } from './searches';
+import { TEXT_ATTACKS } from './texts';
+import { WRITE_ATTACKS } from './writes';
+
+/** Every attack, by which the report is ordered. */
+export const ATTACKS: readonly Attack[] = [...TEXT_ATTACKS, ...BODY_ATTACKS, ...FILTER_ATTACKS, ...SEARCH_ATTACKS, ...CONNECTION_ATTACKS, ...WRITE_ATTACKS];
+
+/** The attacks whose names begin with one of the given words; all of them when none is given. */
+export function attacksNamed(beginnings: readonly string[]): Attack[] {
+  if (beginnings.length === 0) return [...ATTACKS];
+  return ATTACKS.filter(({ name }) => beginnings.some((beginning) => name.startsWith(beginning)));
+}

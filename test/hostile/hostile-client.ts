@@ -1,0 +1,99 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Attack, Shot } from './attack';
+
+/** What became of the shots of one attack, by the envelope's code: 0 is success, -1 a broken connection. */
+export type Tally = Record<number, number>;
+
+export interface Address {
+  host: string;
+  port: number;
+  apiKey: string;
+}
+
+/** Bytes of an answer that are looked at: an error's envelope is no longer. */
+const ENVELOPE_BYTES = 400;
+const ERROR_CODE = /"status":"error".*?"code":(\d+)/s;
+/** Shots that a pipelining client sends in one go. */
+const PIPELINED = 200;
+/** One byte of a slow body each: below every usual timeout, and thousands of connections could do it. */
+const DRIP_EVERY_MS = 200;
+/** After a failed connection: a full backlog must not turn the attacker into a loop of its own. */
+const RECONNECT_MS = 20;
+
+/** Attacks until the process ends. Counts into `tally`. */
+export function attackWith(address: Address, attack: Pick<Attack, 'lanes' | 'manner'>, shots: Shot[], tally: Tally): void {
+  for (let lane = 0; lane < attack.lanes; lane += 1) {
+    if (attack.manner === 'shoot') void shootOn(address, shots, tally);
+    else holdOn(address, attack.manner, shots[lane % shots.length], tally);
+  }
+}
+
+async function shootOn(address: Address, shots: Shot[], tally: Tally): Promise<never> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let i = 0; ; i += 1) {
+    const code = await shoot(address, agent, shots[i % shots.length]);
+    tally[code] = (tally[code] ?? 0) + 1;
+    if (code < 0) await new Promise((wake) => setTimeout(wake, RECONNECT_MS));
+  }
+}
+
+function shoot({ host, port, apiKey }: Address, agent: Agent, shot: Shot): Promise<number> {
+  return new Promise((done) => {
+    const headers = { 'x-api-key': apiKey, ...shot.headers, ...(shot.body === null ? {} : { 'content-length': shot.body.length }) };
+    const sent = request({ host, port, agent, method: shot.method, path: shot.path, headers });
+    sent.on('response', (answer: IncomingMessage) => {
+      let start = '';
+      answer.on('data', (piece: Buffer) => {
+        if (start.length < ENVELOPE_BYTES) start += piece.toString('latin1', 0, ENVELOPE_BYTES);
+      });
+      answer.on('end', () => done(Number(ERROR_CODE.exec(start)?.[1] ?? 0)));
+      answer.on('error', () => done(-1));
+    });
+    sent.on('error', () => done(-1));
+    sent.end(shot.body ?? undefined);
+  });
+}
+
+/** A connection that is not used as intended; made again when the server ends it. */
+function holdOn(address: Address, manner: 'stall' | 'drip' | 'pipeline', shot: Shot, tally: Tally): void {
+  const socket = connect(address.port, address.host);
+  const bytes = asBytes(shot, address.apiKey);
+  let timer: NodeJS.Timeout | undefined;
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    clearInterval(timer);
+    tally[-1] = (tally[-1] ?? 0) + 1;
+    setTimeout(() => holdOn(address, manner, shot, tally), RECONNECT_MS);
+  });
+  socket.on('connect', () => {
+    tally[0] = (tally[0] ?? 0) + 1;
+    if (manner === 'pipeline') return pipelineOn(socket, bytes);
+    if (manner === 'stall') {
+      socket.pause();
+      socket.write(bytes);
+      return;
+    }
+    const headEnd = bytes.indexOf('\r\n\r\n') + 4;
+    let at = headEnd;
+    socket.write(bytes.subarray(0, headEnd));
+    socket.resume();
+    timer = setInterval(() => socket.write(bytes.subarray(at, ++at)), DRIP_EVERY_MS);
+  });
+}
+
+function pipelineOn(socket: Socket, bytes: Buffer): void {
+  const volley = Buffer.concat(Array.from({ length: PIPELINED }, () => bytes));
+  const fire = (): void => {
+    if (socket.destroyed) return;
+    if (socket.write(volley)) setImmediate(fire);
+    else socket.once('drain', fire);
+  };
+  socket.resume();
+  fire();
+}
+
+function asBytes({ method, path, headers, body }: Shot, apiKey: string): Buffer {
+  const lines = Object.entries({ host: 'quiver', 'x-api-key': apiKey, ...headers, ...(body === null ? {} : { 'content-length': body.length }) });
+  return Buffer.concat([Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`), body ?? Buffer.alloc(0)]);
+}

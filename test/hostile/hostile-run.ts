@@ -1,0 +1,118 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { DIM, library, LIBRARY } from './attack';
+import { AttackParty } from './attack-party';
+import type { Order } from './attacker';
+import { ATTACKS, attacksNamed } from './attacks/catalogue';
+import { HonestClient, quantile, type Waits } from './honest-client';
+import type { Tally } from './hostile-client';
+import { ProcessWatch } from './process-watch';
+import type { Stage } from './stage';
+
+/** How many hostile clients of each role there are at once. */
+export const HOSTILE = { readonly: 8, readwrite: 2 } as const;
+const SEARCH_EVERY_MS = 25;
+const LIVEZ_EVERY_MS = 50;
+/** Of honest clients alone, before the attack: connections are made, code is warm. */
+const CALM_MS = 500;
+
+export interface RoundReport {
+  name: string;
+  search: Summary;
+  /** By process. */
+  livez: Record<string, Summary>;
+  /** How late the harness itself was at most: that much of a wait may be its own. */
+  ownLatenessMs: number;
+  peakMiB: Record<string, number>;
+  tally: Tally;
+  /** Shards that another node leads, or anew, since the attack began. */
+  leadChanges: string[];
+  /** What may not be, whatever the waits. */
+  failures: string[];
+}
+
+export interface Summary {
+  longestMs: number;
+  p99Ms: number;
+  count: number;
+  refused: number;
+}
+
+/** One round: honest clients ask all the time, hostile ones attack for `seconds`; then up to `patienceMs` for answers that are due. */
+export async function runRound(stage: Stage, round: { name: string; attacks: string[]; seconds: number; seed: number; patienceMs: number }): Promise<RoundReport> {
+  const party = round.attacks.length === 0 ? null : await AttackParty.prepare(ordersFor(stage, round));
+  const lateness = monitorEventLoopDelay({ resolution: 5 });
+  const watch = new ProcessWatch(stage.members);
+  const host = '127.0.0.1';
+  const key = { 'x-api-key': stage.keys.readonly };
+  const body = JSON.stringify({ vector: Array.from({ length: DIM }, (_, i) => i / DIM), k: 3 });
+  const search = new HonestClient(
+    { host, port: stage.apiPort, method: 'POST', path: library('search'), headers: { ...key, 'content-type': 'application/json' }, body, expects: '"status":"success","data":{"results":[{"external_id":"book-' },
+    SEARCH_EVERY_MS,
+  );
+  const probes = stage.members.map(({ name, opsPort }) => ({ name, client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok' }, LIVEZ_EVERY_MS) }));
+  const epochs = await stage.epochs();
+  for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
+  await pause(CALM_MS);
+  lateness.enable();
+  party?.attack();
+  await pause(round.seconds * 1000);
+  const ending = [search.end(round.patienceMs), ...probes.map(({ client }) => client.end(round.patienceMs))];
+  const tally = (await party?.end()) ?? {};
+  const [searchWaits, ...livezWaits] = await Promise.all(ending);
+  lateness.disable();
+  const { peakMiB, gone } = watch.end();
+  const failures = [
+    ...gone.map((name) => `${name} is gone`),
+    ...searchWaits.wrong.map((what) => `search: ${what}`),
+    ...livezWaits.flatMap(({ wrong }, i) => wrong.map((what) => `livez of ${probes[i].name}: ${what}`)),
+    ...stage.complaints().slice(0, 5),
+  ];
+  if ((tally[500] ?? 0) > 0) failures.push(`${tally[500]} answers with code 500`);
+  const after = gone.length > 0 ? {} : await stage.epochs().catch((error: Error) => {
+    failures.push(`GET /v1/cluster: ${error.message}`);
+    return {} as Record<string, number>;
+  });
+  const leadChanges = Object.keys(after).filter((shard) => shard.startsWith(`${LIBRARY}/`) && after[shard] !== epochs[shard]).map((shard) => `${shard}: ${epochs[shard]} → ${after[shard]}`);
+  return {
+    name: round.name,
+    search: summaryOf(searchWaits),
+    livez: Object.fromEntries(probes.map(({ name }, i) => [name, summaryOf(livezWaits[i])])),
+    ownLatenessMs: Math.round(lateness.max / 1e6),
+    peakMiB,
+    tally,
+    leadChanges,
+    failures,
+  };
+}
+
+/** Every hostile client of the roles that the attacks need; of several attacks each client takes its share. */
+function ordersFor(stage: Stage, round: { attacks: string[]; seed: number }): Order[] {
+  const attacks = ATTACKS.filter(({ name }) => round.attacks.includes(name));
+  return (['readonly', 'readwrite'] as const).flatMap((role) => {
+    const names = attacks.filter((attack) => attack.role === role).map(({ name }) => name);
+    if (names.length === 0) return [];
+    const address = { host: '127.0.0.1', port: stage.apiPort, apiKey: stage.keys[role] };
+    return Array.from({ length: HOSTILE[role] }, (_, i) => ({
+      attacks: names.length <= 1 ? names : names.filter((_name, place) => place % HOSTILE[role] === i),
+      address,
+      seed: round.seed + i,
+    })).filter((order) => order.attacks.length > 0);
+  });
+}
+
+function summaryOf({ waitsMs, refused }: Waits): Summary {
+  return { longestMs: Math.round(Math.max(0, ...waitsMs)), p99Ms: Math.round(quantile(waitsMs, 0.99)), count: waitsMs.length, refused };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, milliseconds));
+}
+
+/** The rounds of a run: nobody hostile, each attack by itself, all at once. */
+export function roundsOf(beginnings: readonly string[]): { name: string; attacks: string[] }[] {
+  const wanted = beginnings.filter((beginning) => beginning !== 'all' && beginning !== 'nobody');
+  const single = beginnings.length > 0 && wanted.length === 0 ? [] : attacksNamed(wanted).map(({ name }) => ({ name, attacks: [name] }));
+  const everything = ATTACKS.map(({ name }) => name);
+  const all = beginnings.length === 0 || beginnings.includes('all') ? [{ name: 'all', attacks: everything }] : [];
+  return [{ name: 'nobody', attacks: [] }, ...single, ...all];
+}

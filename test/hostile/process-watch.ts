@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+
+const SAMPLE_MS = 100;
+
+/** Watches the memory of processes. */
+export class ProcessWatch {
+  private readonly peaks = new Map<string, number>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(private readonly members: readonly { name: string; pid: number }[]) {
+    this.timer = setInterval(() => this.sample(), SAMPLE_MS);
+    this.sample();
+  }
+
+  /** Highest resident memory of each process in mebibytes, and the names of those that are gone. */
+  end(): { peakMiB: Record<string, number>; gone: string[] } {
+    clearInterval(this.timer);
+    const gone = this.sample();
+    return { peakMiB: Object.fromEntries(this.peaks), gone };
+  }
+
+  private sample(): string[] {
+    return this.members.flatMap(({ name, pid }) => {
+      const kib = residentKiB(pid);
+      if (kib === null) return [name];
+      this.peaks.set(name, Math.max(this.peaks.get(name) ?? 0, Math.round(kib / 1024)));
+      return [];
+    });
+  }
+}
+
+/** The highest that a process has held, null when it is gone. */
+function residentKiB(pid: number): number | null {
+  try {
+    const found = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return found === null ? null : Number(found[1]);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,126 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_KEY, ClusterProcesses } from '../support/cluster-processes';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { seededRandom } from '../support/random';
+import { BOOKS, DIM, LIBRARY, randomVector, SCRATCH, words } from './attack';
+
+/** What is attacked: one process, or a cluster's; with its collections and a key of each role. */
+export interface Stage {
+  apiPort: number;
+  adminKey: string;
+  keys: { readonly: string; readwrite: string };
+  /** Every process by name: its operations port and process id. */
+  members: { name: string; opsPort: number; pid: number }[];
+  /** What the processes have logged of failures. */
+  complaints(): string[];
+  /** Highest epochs of all shards, by collection and shard; empty for one process. */
+  epochs(): Promise<Record<string, number>>;
+  close(): Promise<void>;
+}
+
+type Call = (method: string, path: string, body?: unknown) => Promise<any>;
+
+const BATCH = 1_000;
+const TAGS = 10;
+/** Lines that no client may cause. */
+const COMPLAINT = /"level":(?:50|60)|uncaught|unhandled|FATAL ERROR|"error":/;
+
+/** Fills `library` with items that every attack finds something in, makes `scratch`, and the two keys. */
+async function furnish(call: Call, collection: object): Promise<Stage['keys']> {
+  const random = seededRandom(1);
+  await call('POST', '/v1/collections', { name: LIBRARY, dim: DIM, language: 'en', ...collection });
+  await call('POST', '/v1/collections', { name: SCRATCH, dim: DIM, language: 'ar', ...collection });
+  for (let from = 0; from < BOOKS; from += BATCH) {
+    const items = Array.from({ length: BATCH }, (_, i) => ({
+      external_id: `book-${from + i}`,
+      vector: randomVector(random),
+      text: words(random, 30),
+      metadata: { year: from + i, code: random().toString(36).slice(2), tag: `tag-${(from + i) % TAGS}`, deep: { a: { b: i } } },
+    }));
+    await call('POST', `/v1/collections/${LIBRARY}/bulk_upsert`, { items });
+  }
+  const keyOf = async (role: string): Promise<string> => (await call('POST', '/v1/admin/keys', { name: role, role })).key;
+  return { readonly: await keyOf('readonly'), readwrite: await keyOf('readwrite') };
+}
+
+/** Embedded processes that all begin with the same data. */
+export class EmbeddedStages {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-hostile-'));
+  private keys: Stage['keys'] = { readonly: '', readwrite: '' };
+  private opened = 0;
+
+  constructor(private readonly environment: Record<string, string>) {}
+
+  async open(): Promise<Stage> {
+    if (this.opened === 0) {
+      const first = new EmbeddedProcess({ dataDir: join(this.folder, 'first'), environment: this.environment });
+      try {
+        await first.start();
+        this.keys = await furnish((method, path, body) => first.data(method, path, body), {});
+        await first.stop();
+      } finally {
+        await first.kill();
+      }
+    }
+    const dataDir = join(this.folder, String(++this.opened));
+    cpSync(join(this.folder, 'first'), dataDir, { recursive: true });
+    const embedded = new EmbeddedProcess({ dataDir, environment: this.environment });
+    await embedded.start();
+    return {
+      apiPort: embedded.port,
+      adminKey: embedded.apiKey,
+      keys: this.keys,
+      members: [{ name: 'embedded', opsPort: embedded.opsPort, pid: embedded.pid }],
+      complaints: () => embedded.output.split('\n').filter((line) => COMPLAINT.test(line)),
+      epochs: async () => ({}),
+      // Asked politely first, so that a profile can be written; one that stands still is killed.
+      close: async () => {
+        const timer = setTimeout(() => void embedded.kill(), STOP_PATIENCE_MS);
+        await embedded.stop().catch(() => undefined);
+        clearTimeout(timer);
+        await embedded.destroy();
+      },
+    };
+  }
+
+  close(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const STOP_PATIENCE_MS = 15_000;
+
+/** A cluster of one coordinator and two nodes, each with every shard. */
+export class ClusterStages {
+  constructor(private readonly environment: Record<string, string>) {}
+
+  async open(): Promise<Stage> {
+    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, environment: this.environment });
+    try {
+      const keys = await furnish((method, path, body) => cluster.data(method, path, body), {});
+      await cluster.settled();
+      const members = [...cluster.coordinators, ...cluster.nodes];
+      return {
+        apiPort: cluster.coordinators[0].port,
+        adminKey: API_KEY,
+        keys,
+        members: members.map((member) => ({ name: member.id, opsPort: member.opsPort, pid: member.pid })),
+        complaints: () => members.flatMap((member) => member.output.split('\n').filter((line) => COMPLAINT.test(line)).map((line) => `${member.id}: ${line}`)),
+        epochs: async () => {
+          const { shards } = await cluster.data('GET', '/v1/cluster');
+          return Object.fromEntries(shards.map((one: { collection: string; shard: number; epoch: number }) => [`${one.collection}/${one.shard}`, one.epoch]));
+        },
+        close: () => cluster.destroy(),
+      };
+    } catch (error) {
+      await cluster.destroy();
+      throw error;
+    }
+  }
+
+  close(): void {
+    // Each cluster removes its own data.
+  }
+}
