@@ -110,8 +110,8 @@ export const SETTINGS = {
     meaning: "Bytes of one item's metadata as JSON",
   },
   metadataFieldsMax: {
-    // An index entry costs some hundred bytes, often more than the value itself: a thousand an item is more than people name.
-    name: 'MAX_METADATA_FIELDS', kind: 'integer', fallback: 1024, minimum: 1, maximum: 1_000_000,
+    // An index entry costs some hundred bytes, often more than the value itself; this many take some ten milliseconds to be put.
+    name: 'MAX_METADATA_FIELDS', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
     meaning: "Keys and array elements in one item's metadata, at all depths together",
   },
   collectionFieldsMax: {

@@ -15,11 +15,11 @@ export interface Capacity {
 }
 
 /**
- * Open files of one shard: six when it is empty (RocksDB's lock, log, manifest and two for folders; the originals of the
- * vectors), one for each of its first tables, of which RocksDB keeps four before it merges them, and two while it writes
+ * Open files of one shard: seven when it is empty (RocksDB's lock, log, manifest and two for folders, the mark of what was
+ * synced; the originals of the vectors), one for each of its first tables, of which RocksDB keeps four before it merges them, and two while it writes
  * new ones. This one number is to follow when the store changes.
  */
-export const FILES_PER_SHARD = 12;
+export const FILES_PER_SHARD = 13;
 /** Memory of an empty shard is 0.7 MB; with an index's tables and a little data it is about this much. */
 const BYTES_PER_SHARD = 1024 * 1024;
 /** One part of memory in four may go into shards' own weight: the rest is for what they hold, bodies and models. */

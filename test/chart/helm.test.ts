@@ -47,7 +47,7 @@ const REFUSED: [values: string[], message: string][] = [
   [['etcd.enabled=false'], 'a cluster needs an etcd'],
   [['etcd.enabled=false', 'externalEtcd.endpoints={http://a:2379}', 'externalEtcd.username=u'], 'externalEtcd.username is set without externalEtcd.passwordSecret'],
   [['etcd.enabled=false', 'externalEtcd.endpoints={https://a:2379}', 'externalEtcd.clientCertificate=true'], 'without externalEtcd.tlsSecret'],
-  [['auth.existingSecret=s', 'auth.apiKey=k'], 'auth.existingSecret is set together with'],
+  [['auth.existingSecret=s', 'auth.apiKey=the-api-key'], 'auth.existingSecret is set together with'],
   [['config.DEFAULT_REPLICAS=4'], 'config.DEFAULT_REPLICAS is 4, but node.replicas only 3'],
   [['config.CHUNK_SIZE=40'], 'config.CHUNK_OVERLAP must be below CHUNK_SIZE (40)'],
   [['config.CHUNK_OVERLAP=600'], 'config.CHUNK_OVERLAP must be below CHUNK_SIZE (500)'],

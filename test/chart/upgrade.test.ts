@@ -32,8 +32,8 @@ testWithHelm('secrets are kept', async () => {
   secret.data = { 'api-key': Buffer.from('the first key').toString('base64'), 'cluster-secret': Buffer.from('the first secret').toString('base64') };
   expect(named(await upgraded(before), 'Secret', AUTH)?.data).toEqual(secret.data);
 
-  const data = named(await upgraded(before, 'auth.apiKey=another'), 'Secret', AUTH)?.data;
-  expect(data).toEqual({ ...secret.data, 'api-key': Buffer.from('another').toString('base64') });
+  const data = named(await upgraded(before, 'auth.apiKey=another-key'), 'Secret', AUTH)?.data;
+  expect(data).toEqual({ ...secret.data, 'api-key': Buffer.from('another-key').toString('base64') });
 
   delete secret.data['cluster-secret'];
   const completed = named(await upgraded(before), 'Secret', AUTH)?.data;

@@ -75,7 +75,11 @@ describe.each([
 
   test('the largest honest bulk passes, whatever its metadata are, and nobody waits', async () => {
     await startFor();
-    const fullOf = (piece: string): string => `{"a":[${new Array(Math.floor((65_536 - 8) / (piece.length + 1))).fill(piece).join()}]}`;
+    /** As many elements and bytes as metadata may have. */
+    const fullOf = (piece: string): string => {
+      const list = `{"a":[${new Array(Math.min(4_094, Math.floor(65_000 / (piece.length + 1)))).fill(piece).join()}],"b":"`;
+      return `${list}${'x'.repeat(65_536 - list.length - 2)}"}`;
+    };
     const kinds = [fullOf('1'), fullOf('{}'), fullOf('"word and word"'), `{"a":"${'x'.repeat(65_536 - 8)}"}`];
     // All that the contract allows; a fifth of it where the scanner shares the thread.
     const count = kind === 'native' ? 1000 : 200;

@@ -8,9 +8,9 @@ describe('what a process takes on', () => {
   test('the usual limit of a login and a container of 2 GiB: files are what is short', () => {
     expect(capacityOf(DEFAULTS, { openFilesMax: 1024, memoryBytes: 2048 * MIB })).toEqual({
       collectionsMax: 4096,
-      shardsMax: 46,
+      shardsMax: 42,
       shardsMaxSource: 'the 1024 files that may be open (ulimit -n)',
-      openShardsMax: 46,
+      openShardsMax: 42,
       connectionsMax: 170,
     });
   });
@@ -25,8 +25,8 @@ describe('what a process takes on', () => {
 
   test('the settings decide, but no shard is opened for which there are no files', () => {
     const machine = { openFilesMax: 1024, memoryBytes: 2048 * MIB };
-    expect(capacityOf({ collectionsMax: 7, shardsMax: 9 }, machine)).toMatchObject({ collectionsMax: 7, shardsMax: 9, shardsMaxSource: 'MAX_SHARDS', openShardsMax: 46 });
-    expect(capacityOf({ collectionsMax: 0, shardsMax: 1000 }, machine)).toMatchObject({ shardsMax: 46, shardsMaxSource: 'the 1024 files that may be open (ulimit -n)' });
+    expect(capacityOf({ collectionsMax: 7, shardsMax: 9 }, machine)).toMatchObject({ collectionsMax: 7, shardsMax: 9, shardsMaxSource: 'MAX_SHARDS', openShardsMax: 42 });
+    expect(capacityOf({ collectionsMax: 0, shardsMax: 1000 }, machine)).toMatchObject({ shardsMax: 42, shardsMaxSource: 'the 1024 files that may be open (ulimit -n)' });
   });
 
   test.each([64, 256, 1024, 4096, 20_000, 65_536, 1_048_576, Number.MAX_SAFE_INTEGER])('with %d files, shards and connections never want more than there are', (openFilesMax) => {

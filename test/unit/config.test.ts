@@ -31,7 +31,7 @@ describe('configuration', () => {
       jsonKeysMax: 16_384,
       uploadBytesMax: 26_214_400,
       metadataBytesMax: 65_536,
-      metadataFieldsMax: 1024,
+      metadataFieldsMax: 4096,
       collectionFieldsMax: 10_000,
       textBytesMax: 262_144,
       vectorDimMax: 16_384,
