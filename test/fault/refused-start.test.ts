@@ -38,7 +38,7 @@ test.each<[string, () => { dataDir: string; environment?: Record<string, string>
   ['a port in use', () => ({ dataDir: join(folder, 'a'), environment: { PORT: String(running.port) } }), /\(PORT\).*EADDRINUSE/],
 ])('%s stops the start with one line', async (_title, options, line) => {
   const { dataDir, environment } = options();
-  if (environment !== undefined) mkdirSync(dataDir);
+  if (environment !== undefined) mkdirSync(dataDir, { mode: 0o700 });
   expect((await refusal({ dataDir, environment })).trimEnd()).toMatch(new RegExp(`^[^\\n]*${line.source}[^\\n]*$`));
   expect((await running.call('GET', '/v1/health')).status).toBe('success');
 });
