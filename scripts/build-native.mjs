@@ -47,36 +47,41 @@ const IS_MAC = process.platform === 'darwin';
  * Error of one line (a missing compiler or library, or the compiler's first error) fit to be shown as it is.
  */
 export async function buildNative({ log = () => {} } = {}) {
-  const built = [];
-  for (const addon of ADDONS) {
-    const folder = join(ROOT, addon.folder);
-    const folders = addon.common ? [folder, join(ROOT, COMMON_FOLDER)] : [folder];
-    const sources = folders.flatMap((one) => filesOf(one, /\.cc$/));
-    if (sources.length === 0) continue;
-    const build = join(folder, 'build');
-    const output = join(build, `${addon.name}.node`);
-    const stamp = join(build, `${addon.name}.stamp`);
-    const flags = compileFlags(addon);
-    const key = fingerprint(folders, flags, linkFlags(addon));
-    if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) continue;
+  const compile = limited(availableParallelism());
+  const names = await Promise.allSettled(ADDONS.map((addon) => buildAddon(addon, { log, compile })));
+  const failed = names.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+  return names.map((result) => result.value).filter((name) => name !== null);
+}
 
-    const started = performance.now();
-    const objects = join(build, `objects-${process.pid}`);
-    mkdirSync(objects, { recursive: true });
-    try {
-      const objectOf = (source) => join(objects, `${basename(source)}.o`);
-      await inParallel(sources, (source) => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]));
-      const linked = join(objects, `${addon.name}.node`);
-      await run(COMPILER, [...sources.map(objectOf), '-o', linked, ...linkFlags(addon)]);
-      renameSync(linked, output);
-      writeFileSync(stamp, key);
-    } finally {
-      rmSync(objects, { recursive: true, force: true });
-    }
-    built.push(addon.name);
-    log(`built ${addon.folder}/build/${addon.name}.node in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+/** Builds one addon if it is out of date: its name, else null. */
+async function buildAddon(addon, { log, compile }) {
+  const folder = join(ROOT, addon.folder);
+  const folders = addon.common ? [folder, join(ROOT, COMMON_FOLDER)] : [folder];
+  const sources = folders.flatMap((one) => filesOf(one, /\.cc$/));
+  if (sources.length === 0) return null;
+  const build = join(folder, 'build');
+  const output = join(build, `${addon.name}.node`);
+  const stamp = join(build, `${addon.name}.stamp`);
+  const flags = compileFlags(addon);
+  const key = fingerprint(folders, flags, linkFlags(addon));
+  if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, 'utf8') === key) return null;
+
+  const started = performance.now();
+  const objects = join(build, `objects-${process.pid}`);
+  mkdirSync(objects, { recursive: true });
+  try {
+    const objectOf = (source) => join(objects, `${basename(source)}.o`);
+    await settledAll(sources.map((source) => compile(() => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]))));
+    const linked = join(objects, `${addon.name}.node`);
+    await run(COMPILER, [...sources.map(objectOf), '-o', linked, ...linkFlags(addon)]);
+    renameSync(linked, output);
+    writeFileSync(stamp, key);
+  } finally {
+    rmSync(objects, { recursive: true, force: true });
   }
-  return built;
+  log(`built ${addon.folder}/build/${addon.name}.node, after ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  return addon.name;
 }
 
 function compileFlags(addon) {
@@ -147,13 +152,26 @@ function fingerprint(folders, ...parts) {
   return hash.digest('hex');
 }
 
-async function inParallel(items, work) {
-  const queue = [...items];
-  const workers = Array.from({ length: Math.min(availableParallelism(), queue.length) }, async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-  });
-  const results = await Promise.allSettled(workers);
-  const failed = results.find((result) => result.status === 'rejected');
+/** Runs what it is given, so many at a time. */
+function limited(slots) {
+  const waiting = [];
+  let free = slots;
+  return async (work) => {
+    if (free === 0) await new Promise((turn) => waiting.push(turn));
+    else free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+/** Waits for all of them, and rejects with the first failure then: nothing is removed that a compiler still writes. */
+async function settledAll(promises) {
+  const failed = (await Promise.allSettled(promises)).find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
 

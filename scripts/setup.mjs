@@ -4,7 +4,7 @@
 //
 //   node scripts/setup.mjs             everything
 //   node scripts/setup.mjs packages    the system and npm packages only
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -26,11 +26,21 @@ export async function setUp({ log = (line) => console.log(`setup: ${line}`), pac
 }
 
 async function runSteps(log, packagesOnly) {
-  ensureSystemPackages({ log });
   const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
+  let installing = null;
   if (!isStamped(MODULES_STAMP, lock)) {
     log('installing npm packages');
-    runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+    installing = startNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  }
+  try {
+    // Beside npm: both wait for the network most of the time.
+    ensureSystemPackages({ log });
+  } catch (error) {
+    installing?.stop();
+    throw error;
+  }
+  if (installing !== null) {
+    await installing.ended;
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
@@ -64,16 +74,39 @@ function checkNode() {
 
 /** Runs npm in the checkout or in another folder with a package.json. */
 export function runNpm(words, folder = ROOT) {
-  // Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
+  const [command, first] = npmCommand();
+  run(command, [...first, ...words], folder);
+}
+
+/** Starts npm in the checkout. `ended` resolves when it was done, and rejects with an Error fit to be shown as it is. */
+function startNpm(words) {
+  const [command, first] = npmCommand();
+  const child = spawn(command, [...first, ...words], { cwd: ROOT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const ended = new Promise((done, fail) => {
+    child.on('error', (error) => fail(new Error(`${command} could not be run: ${error.message}`)));
+    child.on('close', (code) => (code === 0 ? done() : fail(failureOf(command, [...first, ...words], output))));
+  });
+  // Heard when it is waited for.
+  ended.catch(() => {});
+  return { ended, stop: () => child.kill() };
+}
+
+/** Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says. */
+function npmCommand() {
   const npmFile = process.env.npm_execpath;
-  if (npmFile !== undefined && /\.c?js$/.test(npmFile)) run(process.execPath, [npmFile, ...words], folder);
-  else run('npm', words, folder);
+  return npmFile !== undefined && /\.c?js$/.test(npmFile) ? [process.execPath, [npmFile]] : ['npm', []];
 }
 
 function run(command, words, folder = ROOT) {
   const result = spawnSync(command, words, { cwd: folder, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
   if (result.error) throw new Error(`${command} could not be run: ${result.error.message}`);
-  if (result.status !== 0) throw new Error(`${[command, ...words].join(' ')} failed:\n${`${result.stdout}\n${result.stderr}`.trim().split('\n').slice(-40).join('\n')}`);
+  if (result.status !== 0) throw failureOf(command, words, `${result.stdout}\n${result.stderr}`);
+}
+
+function failureOf(command, words, output) {
+  return new Error(`${[command, ...words].join(' ')} failed:\n${output.trim().split('\n').slice(-40).join('\n')}`);
 }
 
 /** NODE_ENV=production or npm's omit settings would leave out the compiler. */
