@@ -57,7 +57,7 @@ async function main() {
     return;
   }
   await setUpOrExit();
-  ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+  await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
   const cluster = new LocalCluster({ ...options, log: (line) => console.log(line) });
   let isStopping = false;
   const stop = () => {

@@ -43,7 +43,7 @@ if (values.help || !(minutes > 0) || !Number.isSafeInteger(seed) || !names.every
 }
 await setUpOrExit();
 const finding = values.replay === undefined ? null : JSON.parse(readFileSync(values.replay, 'utf8'));
-if ((finding === null ? names : [finding.target]).includes('rpc')) ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+if ((finding === null ? names : [finding.target]).includes('rpc')) await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
 if (values.sanitize) await buildSanitized({ log: (line) => console.log(`setup: ${line}`) });
 const environment = values.sanitize ? sanitizerEnvironment() : {};
 

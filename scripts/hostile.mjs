@@ -58,7 +58,7 @@ if (rounds.length < 2) {
   process.exit(2);
 }
 await setUpOrExit();
-if (values.cluster) ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+if (values.cluster) await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
 
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
 const environment = profile === null ? {} : { NODE_OPTIONS: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };

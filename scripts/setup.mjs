@@ -26,40 +26,44 @@ export async function setUp({ log = (line) => console.log(`setup: ${line}`), pac
 }
 
 async function runSteps(log, packagesOnly) {
-  const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
-  let installing = null;
-  if (!isStamped(MODULES_STAMP, lock)) {
-    log('installing npm packages');
-    installing = startNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error']);
-  }
+  // Beside each other: both wait for the network, and TypeScript needs nothing of the system.
+  const stop = new AbortController();
+  const ours = installAndCompile(log, packagesOnly, stop.signal);
+  // Heard when it is waited for.
+  ours.catch(() => {});
   try {
-    // Beside npm: both wait for the network most of the time.
-    ensureSystemPackages({ log });
+    await ensureSystemPackages({ log });
   } catch (error) {
-    installing?.stop();
+    stop.abort();
+    await ours.catch(() => {});
     throw error;
   }
-  if (installing !== null) {
-    await installing.ended;
+  await ours;
+  if (!packagesOnly) await buildNative({ log });
+}
+
+async function installAndCompile(log, packagesOnly, stop) {
+  const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
+  if (!isStamped(MODULES_STAMP, lock)) {
+    log('installing npm packages');
+    await runBeside(...npmWords(['ci', '--no-audit', '--no-fund', '--loglevel=error']), stop);
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts'));
   const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json')], [lock]);
-  if (!isStamped(DIST_STAMP, sourceHash)) {
-    log('compiling TypeScript');
-    compile(sourceHash);
-  }
-  await buildNative({ log });
+  if (isStamped(DIST_STAMP, sourceHash)) return;
+  log('compiling TypeScript');
+  await compile(sourceHash, stop);
 }
 
 /** Compiles beside the old files and changes places with them at the end: what runs from `dist` never sees half of it. */
-function compile(sourceHash) {
+async function compile(sourceHash, stop) {
   const dist = join(ROOT, 'dist');
   const next = `${dist}.next`;
   const last = `${dist}.last`;
   for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true });
-  run(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next]);
+  await runBeside(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next], stop);
   writeFileSync(join(next, basename(DIST_STAMP)), sourceHash);
   if (existsSync(dist)) renameSync(dist, last);
   renameSync(next, dist);
@@ -74,29 +78,25 @@ function checkNode() {
 
 /** Runs npm in the checkout or in another folder with a package.json. */
 export function runNpm(words, folder = ROOT) {
-  const [command, first] = npmCommand();
-  run(command, [...first, ...words], folder);
-}
-
-/** Starts npm in the checkout. `ended` resolves when it was done, and rejects with an Error fit to be shown as it is. */
-function startNpm(words) {
-  const [command, first] = npmCommand();
-  const child = spawn(command, [...first, ...words], { cwd: ROOT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
-  const ended = new Promise((done, fail) => {
-    child.on('error', (error) => fail(new Error(`${command} could not be run: ${error.message}`)));
-    child.on('close', (code) => (code === 0 ? done() : fail(failureOf(command, [...first, ...words], output))));
-  });
-  // Heard when it is waited for.
-  ended.catch(() => {});
-  return { ended, stop: () => child.kill() };
+  const [command, all] = npmWords(words);
+  run(command, all, folder);
 }
 
 /** Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says. */
-function npmCommand() {
+function npmWords(words) {
   const npmFile = process.env.npm_execpath;
-  return npmFile !== undefined && /\.c?js$/.test(npmFile) ? [process.execPath, [npmFile]] : ['npm', []];
+  return npmFile !== undefined && /\.c?js$/.test(npmFile) ? [process.execPath, [npmFile, ...words]] : ['npm', words];
+}
+
+/** Runs a command in the checkout while others run; rejects with an Error fit to be shown as it is. */
+function runBeside(command, words, stop) {
+  const child = spawn(command, words, { cwd: ROOT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'], signal: stop });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  return new Promise((done, fail) => {
+    child.on('error', (error) => fail(new Error(`${command} could not be run: ${error.message}`)));
+    child.on('close', (code) => (code === 0 ? done() : fail(failureOf(command, words, output))));
+  });
 }
 
 function run(command, words, folder = ROOT) {

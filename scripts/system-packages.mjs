@@ -1,5 +1,5 @@
 // The compiler and libraries that the native addons need, as packages of the systems they come from.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -19,7 +19,7 @@ const ETCD = { isThere: () => hasCommand('etcd'), debian: 'etcd-server', fedora:
 
 /** Makes sure that etcd is there, as `ensureSystemPackages` does for the rest. */
 export function ensureEtcd({ log }) {
-  ensure([ETCD], log);
+  return ensure([ETCD], log);
 }
 
 /**
@@ -27,17 +27,17 @@ export function ensureEtcd({ log }) {
  * a password), else throws an Error whose message names the packages.
  */
 export function ensureSystemPackages({ log }) {
-  ensure(REQUIREMENTS, log);
+  return ensure(REQUIREMENTS, log);
 }
 
-function ensure(requirements, log) {
+async function ensure(requirements, log) {
   const missing = requirements.filter((requirement) => !requirement.isThere());
   if (missing.length === 0) return;
   const packages = missing.map((requirement) => requirement.debian);
   const asRoot = rootPrefix();
   if (hasCommand('apt-get') && asRoot !== null) {
     log(`installing Debian packages: ${packages.join(' ')}`);
-    installWithApt(packages, asRoot);
+    await installWithApt(packages, asRoot);
     const left = missing.filter((requirement) => !requirement.isThere());
     if (left.length === 0) return;
   }
@@ -58,19 +58,25 @@ function rootPrefix() {
   return null;
 }
 
-function installWithApt(packages, asRoot) {
+async function installWithApt(packages, asRoot) {
   const apt = (...words) => {
     const [command, ...rest] = [...asRoot, 'apt-get', '-qq', ...words];
-    return spawnSync(command, rest, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, encoding: 'utf8' });
+    const child = spawn(command, rest, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'ignore', 'pipe'] });
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (errors += text));
+    return new Promise((done) => {
+      child.on('error', (error) => done({ isDone: false, errors: String(error) }));
+      child.on('close', (code) => done({ isDone: code === 0, errors }));
+    });
   };
   const install = () => apt('install', '-y', '--no-install-recommends', ...packages);
-  let result = install();
-  if (result.status !== 0) {
+  let result = await install();
+  if (!result.isDone) {
     // The usual reason on a fresh machine: its package lists were never fetched, or are too old.
-    apt('update');
-    result = install();
+    await apt('update');
+    result = await install();
   }
-  if (result.status !== 0) throw new Error(`apt-get could not install ${packages.join(' ')}:\n${(result.stderr || String(result.error ?? '')).trim()}`);
+  if (!result.isDone) throw new Error(`apt-get could not install ${packages.join(' ')}:\n${result.errors.trim()}`);
 }
 
 function hasCommand(name) {

@@ -7,7 +7,7 @@ import { ensureEtcd } from './system-packages.mjs';
 
 await setUpOrExit();
 try {
-  ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+  await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
 } catch (error) {
   console.error(error.message);
   process.exit(1);
