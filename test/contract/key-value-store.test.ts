@@ -111,6 +111,20 @@ describe('RocksKeyValueStore', () => {
     await second.close();
   });
 
+  test('answers what was written right after an opening, when no table is open yet', async () => {
+    const folder = newFolder();
+    const key = (i: number): Buffer => Buffer.from(`key${i}`);
+    // Each opening makes a table of what it finds in the log; some are opened only when they are first read.
+    for (let round = 0; round < 40; round++) {
+      const store = await RocksKeyValueStore.open(folder);
+      const asked = [round - 1, 0, round, Math.floor(round / 2)].map((i) => Math.max(0, i));
+      const values = await store.getMany(asked.map(key));
+      expect(values.map(String)).toEqual(asked.map((i) => (i < round ? `value ${i}` : 'undefined')));
+      await store.write([put(key(round), `value ${round}`)], { sync: true });
+      await store.close();
+    }
+  });
+
   test('refuses a folder that is open, in one line', async () => {
     const folder = newFolder();
     const first = await RocksKeyValueStore.open(folder);

@@ -155,6 +155,8 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
     if (statuses[i].IsNotFound()) continue;
     if (statuses[i].IsIncomplete()) return false;
     require(statuses[i]);
+    // RocksDB says OK, with an empty value, where the table itself is not open yet (TableCache::Get, MarkKeyMayExist).
+    if (tier == rocksdb::kBlockCacheTier && values.values[i].size() == 0) return false;
     values.found[i] = true;
   }
   return true;
