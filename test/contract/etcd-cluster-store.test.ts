@@ -5,6 +5,9 @@ import { EntrySeal } from '../../shared/secret/entry-seal';
 import { EtcdCluster, EtcdProcess } from '../support/etcd-process';
 import { clusterStoreContract } from './cluster-store.contract';
 
+/** What the stores promise is looked at here, not how quick a machine's disk is that other tests write to. */
+const PATIENCE_MS = 30_000;
+
 let single: EtcdProcess;
 let cluster: EtcdCluster;
 
@@ -21,7 +24,7 @@ clusterStoreContract('over an etcd of three members', async () => placeOver(clus
 clusterStoreContract('with sealed entries, over etcd', async () => ({
   ...placeOver([single.endpoint]),
   open: async () => {
-    const store = new EtcdClusterStore({ endpoints: [single.endpoint] });
+    const store = new EtcdClusterStore({ endpoints: [single.endpoint], callTimeoutMs: PATIENCE_MS });
     return new SealedClusterStore({ store, seal: new EntrySeal({ secret: 'a secret of the cluster' }), rule: 'required', log: silentLogger, onRefused: () => undefined });
   },
 }));
@@ -29,9 +32,9 @@ clusterStoreContract('with sealed entries, over etcd', async () => ({
 function placeOver(endpoints: string[]) {
   return {
     refusesEmptyKey: true as const,
-    open: async () => new EtcdClusterStore({ endpoints }),
+    open: async () => new EtcdClusterStore({ endpoints, callTimeoutMs: PATIENCE_MS }),
     remove: async () => {
-      const store = new EtcdClusterStore({ endpoints });
+      const store = new EtcdClusterStore({ endpoints, callTimeoutMs: PATIENCE_MS });
       const { entries } = await store.list('');
       await store.transact([], entries.map(({ key }) => ({ type: 'delete', key })));
       await store.close();
