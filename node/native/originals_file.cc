@@ -64,6 +64,10 @@ void OriginalsFile::map(size_t rows) {
     const off_t end = off_t((blocks_.size() + 1) * block_bytes + kBeyond);
     if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
     if (status.st_size < end && ftruncate(file_, end) != 0) throw storage_error("growing " + path_);
+    // Behind the last block, where no row is yet: a page that is looked at must not be a hole, for which tmpfs would need
+    // room at the moment of looking.
+    const bool is_last = ((blocks_.size() + 1) << shift_) >= rows;
+    if (is_last && pwrite(file_, "", 1, off_t((blocks_.size() + 1) * block_bytes)) != 1) throw storage_error("growing " + path_);
     blocks_.emplace_back(file_, blocks_.size() * block_bytes, block_bytes + kBeyond, damaged_, path_.c_str());
     const uint8_t* data = blocks_.back().data();
     // Rescoring reads rows here and there: reading ahead would only fill the page cache with their neighbours.
