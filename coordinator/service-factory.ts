@@ -25,6 +25,8 @@ export interface OtherProcesses {
   creationMs: number;
   /** For how long writes of a process that is gone may still be under way. */
   writesMs: number;
+  /** Raised when this process stops: what was not begun is left to the next time. */
+  stop?: AbortSignal;
 }
 
 const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesMs: 0 };
@@ -80,7 +82,7 @@ export function createService(options: {
     documents,
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {
-      await collections.recover(others.creationMs);
+      await collections.recover(others.creationMs, others.stop);
       await documents.recoverUploads(others);
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),

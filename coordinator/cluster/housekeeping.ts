@@ -19,6 +19,8 @@ export class Housekeeping {
   private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
+  /** Where nodes are away, each batch of collections takes as long as a call may: a stop does not wait for all of them. */
+  private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */
   constructor(options: { service: RunningService; office: ControllerOffice; map: ClusterMap; log: Logger; requestTimeoutMs: number }) {
@@ -32,6 +34,7 @@ export class Housekeeping {
 
   async close(): Promise<void> {
     clearInterval(this.timer);
+    this.closing.abort();
     await this.running;
   }
 
@@ -39,7 +42,7 @@ export class Housekeeping {
     if (this.office.guard === null || this.running !== null) return;
     const living = new Set(this.map.coordinators.all().map(({ value }) => value.instance));
     this.running = this.service
-      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs })
+      .recover({ isAlive: (instanceId) => living.has(instanceId), creationMs: CREATION_MS, writesMs: this.writesMs, stop: this.closing.signal })
       .catch((error: unknown) => this.log.debug({ error }, 'tidying up did not come to its end; it is tried again'))
       .finally(() => {
         this.running = null;

@@ -115,14 +115,15 @@ export class CatalogCollectionsService implements CollectionsService {
    * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones; then
    * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
    * collection answers `unavailable`, the others serve. May be called again. Collections that another process may still
-   * be creating, those reserved within the last `creationMs`, are left alone.
+   * be creating, those reserved within the last `creationMs`, are left alone. Once `stop` is raised no more are opened.
    * Errors: unavailable when the cluster store can't be reached.
    */
-  async recover(creationMs = 0): Promise<void> {
+  async recover(creationMs = 0, stop?: AbortSignal): Promise<void> {
     await this.catalog.follow();
     await this.catalog.abandonReservations((record) => this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
     await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
     await inBatches(await this.catalog.list(), async (record) => {
+      if (stop?.aborted === true) return;
       try {
         await this.openShards(record);
         await this.countVectors(record);
