@@ -8,5 +8,5 @@ module.exports = {
   setupFiles: ['<rootDir>/test/support/fixed-seeds.ts'],
   testTimeout: 180_000,
   maxWorkers: 2,
-  reporters: ['default', '<rootDir>/scripts/closing-line-reporter.cjs'],
+  reporters: ['default', '<rootDir>/scripts/hanging-test-reporter.cjs', '<rootDir>/scripts/closing-line-reporter.cjs'],
 };

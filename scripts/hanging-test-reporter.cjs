@@ -1,0 +1,19 @@
+/** A test file that holds its own thread can't be stopped by Jest's time limits: this names it and ends the run. */
+const LIMIT_MINUTES = 15;
+
+module.exports = class HangingTestReporter {
+  timers = new Map();
+
+  onTestFileStart({ path }) {
+    const end = () => {
+      process.stdout.write(`${path} has run for ${LIMIT_MINUTES} minutes and does not end: the run stops here\n`);
+      process.exit(1);
+    };
+    this.timers.set(path, setTimeout(end, LIMIT_MINUTES * 60_000).unref());
+  }
+
+  onTestFileResult({ path }) {
+    clearTimeout(this.timers.get(path));
+    this.timers.delete(path);
+  }
+};
