@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StartClusterUnderTest } from '../support/cluster-under-test';
 import { startEmbeddedUnderTest } from '../support/embedded-under-test';
+import { eventually } from '../support/eventually';
 import { startProcessesUnderTest } from '../support/processes-under-test';
 import { seededRandom } from '../support/random';
 import { checkHistory } from './history/check-history';
@@ -37,11 +38,21 @@ export interface ScheduleReport {
   evidence: string | null;
 }
 
+/** What a schedule goes on for beyond its time: a slow machine has fewer of each in a second. */
+export interface LeastSeen {
+  faults: number;
+  operations: number;
+  acknowledgedWrites: number;
+}
+
+/** A client has an answer at least every few seconds once faults are healed. */
+const ENOUGH_WITHIN_MS = 60_000;
+
 /**
  * One schedule: starts a new service, lets seeded clients use it while seeded faults happen to it for `seconds`, heals
  * everything, waits until it is in order, reads all of it and checks the history. What does not heal is a violation too.
  */
-export async function runSchedule({ target, seed, seconds }: { target: TargetName; seed: number; seconds: number }): Promise<ScheduleReport> {
+export async function runSchedule({ target, seed, seconds, least }: { target: TargetName; seed: number; seconds: number; least?: LeastSeen }): Promise<ScheduleReport> {
   const { start, outcomes } = TARGETS[target];
   const random = seededRandom(seed);
   const cluster = await start();
@@ -53,8 +64,12 @@ export async function runSchedule({ target, seed, seconds }: { target: TargetNam
     await workload.start({ shards: 3 });
     try {
       await pause(CALM_MS);
-      await nemesis.run(seconds * 1000);
+      await nemesis.run(seconds * 1000, least?.faults);
       await pause(CALM_MS);
+      if (least !== undefined) {
+        const isEnough = () => history.operations.length >= least.operations && acknowledgedWritesOf(history) >= least.acknowledgedWrites;
+        await eventually('there were enough operations', isEnough, ENOUGH_WITHIN_MS);
+      }
     } finally {
       await workload.stop();
     }
@@ -71,7 +86,7 @@ export async function runSchedule({ target, seed, seconds }: { target: TargetNam
       seed,
       faults: nemesis.faults.map(({ name }) => name),
       operations: history.operations.length,
-      acknowledgedWrites: history.operations.filter(({ kind, outcome }) => isWrite(kind) && outcome === 'ok').length,
+      acknowledgedWrites: acknowledgedWritesOf(history),
       unknown: history.operations.filter(({ outcome }) => outcome === 'unknown').length,
       violations,
       evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, outputs: cluster.outputs() }),
@@ -79,6 +94,10 @@ export async function runSchedule({ target, seed, seconds }: { target: TargetNam
   } finally {
     await cluster.destroy();
   }
+}
+
+function acknowledgedWritesOf(history: History): number {
+  return history.operations.filter(({ kind, outcome }) => isWrite(kind) && outcome === 'ok').length;
 }
 
 /** Writes what a failure left to look at; answers the files' common name. */

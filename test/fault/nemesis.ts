@@ -41,12 +41,12 @@ export class Nemesis {
     this.random = options.random;
   }
 
-  /** Lets faults happen for about this long; resolves when all of them are healed. */
-  async run(milliseconds: number): Promise<void> {
+  /** Lets faults happen for about this long, and for longer until there were so many; resolves when all of them are healed. */
+  async run(milliseconds: number, faultsMin = 0): Promise<void> {
     const busy = new Set<string>();
     const open = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
-    while (performance.now() - this.startMs < milliseconds && failure === null) {
+    while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin) && failure === null) {
       const free = faultsOf(this.cluster).filter(({ target }) => !busy.has(target));
       if (busy.size < TOGETHER_MAX && free.length > 0) {
         const fault = free[Math.floor(this.random() * free.length)];
