@@ -10,6 +10,7 @@ import type { CollectionQuota } from './collections/collection-quota';
 import type { ShardReading } from './collections/shard-reading';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
+import { DeepReads } from './routing/deep-reads';
 import { ScatterGather } from './routing/scatter-gather';
 import { StampClock } from './routing/stamp-clock';
 import type { SearchObserver } from './search/search-observer';
@@ -72,8 +73,9 @@ export function createService(options: {
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
-  const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, stamps, clock });
-  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax, observer: options.searchObserver });
+  const deep = new DeepReads();
+  const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
+  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, kMax: config.kMax, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     collections,

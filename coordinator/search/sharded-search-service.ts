@@ -6,12 +6,12 @@ import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
 import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
-import { DeepSearches } from './deep-searches';
 import { fusionDepth } from './fusion';
 import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
@@ -31,7 +31,7 @@ export class ShardedSearchService implements SearchService {
   private readonly shards: ShardClient;
   private readonly scatter: ScatterGather;
   private readonly hybrid: HybridSearch;
-  private readonly deep = new DeepSearches();
+  private readonly deep: DeepReads;
   private readonly clock: Clock;
   private readonly kMax: number;
   private readonly observer: SearchObserver;
@@ -42,6 +42,7 @@ export class ShardedSearchService implements SearchService {
     embedder: CollectionEmbedder;
     shards: ShardClient;
     scatter: ScatterGather;
+    deep: DeepReads;
     clock: Clock;
     kMax: number;
     observer?: SearchObserver;
@@ -50,6 +51,7 @@ export class ShardedSearchService implements SearchService {
     this.embedder = options.embedder;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.deep = options.deep;
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
@@ -118,11 +120,13 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const groups = groupByShard([...new Set(request.candidates)], collection.shards, (externalId) => externalId);
-    const scored = await this.scatter.read(
-      collection,
-      groups.map((group) => group.shard),
-      call,
-      (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
+    const scored = await this.deep.run(request.candidates.length, () =>
+      this.scatter.read(
+        collection,
+        groups.map((group) => group.shard),
+        call,
+        (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
+      ),
     );
     const answeredMs = this.clock.monotonicMs();
     const hits = scored.flat().sort(compareHits);

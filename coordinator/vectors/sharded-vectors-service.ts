@@ -4,6 +4,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { StampClock } from '../routing/stamp-clock';
@@ -25,6 +26,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly embedder: CollectionEmbedder;
   private readonly shards: ShardClient;
   private readonly scatter: ScatterGather;
+  private readonly deep: DeepReads;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
 
@@ -34,6 +36,7 @@ export class ShardedVectorsService implements VectorsService {
     embedder: CollectionEmbedder;
     shards: ShardClient;
     scatter: ScatterGather;
+    deep: DeepReads;
     stamps: StampClock;
     clock: Clock;
   }) {
@@ -42,6 +45,7 @@ export class ShardedVectorsService implements VectorsService {
     this.embedder = options.embedder;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.deep = options.deep;
     this.stamps = options.stamps;
     this.clock = options.clock;
   }
@@ -162,11 +166,13 @@ export class ShardedVectorsService implements VectorsService {
       pageItems: request.pageItems,
       readPages: (positions, limit) => {
         const call = begin();
-        return this.scatter.read(
-          collection,
-          positions.map((position) => position.shard),
-          call,
-          (id, i) => this.shards.scan(id, { after: positions[i].after, limit, filter, vectors }, call),
+        return this.deep.run(positions.length * limit * HITS_PER_ITEM, () =>
+          this.scatter.read(
+            collection,
+            positions.map((position) => position.shard),
+            call,
+            (id, i) => this.shards.scan(id, { after: positions[i].after, limit, filter, vectors }, call),
+          ),
         );
       },
     });

@@ -1,7 +1,8 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { filterText } from '../../shared/filter/filter-text';
 import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
-import { resultOf } from '../../shared/time/work-slices';
+import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../slots/byte-reader';
 import { ByteWriter } from '../slots/byte-writer';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
@@ -105,13 +106,18 @@ export class MemoryFilterIndex implements FilterIndex {
     const isLong = conditions > AT_ONCE.conditions || conditions * this.extent.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     if (!isLong && !readsMany) return null;
-    const key = JSON.stringify(filter);
-    if (this.resolved.get(key) !== undefined) return null;
-    const reading = readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null;
-    if (!isLong) return reading;
+    return this.prepareLong(filter, isLong);
+  }
+
+  private async prepareLong(filter: Filter, isLong: boolean): Promise<void> {
+    const key = await inLaterSlices(textInSteps(filter));
+    if (this.resolved.get(key) !== undefined) return;
+    const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     const isMatch = matcherOf(filter);
-    const working = this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.all.has(slot) && isMatch(this.metadataOf(slot)));
-    return reading === null ? working : Promise.all([reading, working]).then(() => undefined);
+    await Promise.all([
+      readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null,
+      isLong ? this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.all.has(slot) && isMatch(this.metadataOf(slot))) : null,
+    ]);
   }
 
   get fieldCount(): number {
@@ -125,7 +131,7 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   resolve(filter: Filter): SlotSet {
-    const key = JSON.stringify(filter);
+    const key = filterText(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
     const found = this.prepared.get(key) ?? this.evaluation().evaluate(filter);
@@ -170,4 +176,9 @@ export class MemoryFilterIndex implements FilterIndex {
   private isFull(): boolean {
     return this.extent.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.all.size;
   }
+}
+
+/** One step, which may be long by itself: a filter's text is made in one piece. */
+function* textInSteps(filter: Filter): Generator<undefined, string> {
+  return filterText(filter);
 }

@@ -1,5 +1,5 @@
 import type { Filter } from '../../shared/filter/filter';
-import { inSlices } from '../../shared/time/work-slices';
+import { inLaterSlices } from '../../shared/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
 /** Filters kept: those that are being answered. Whoever prepares one resolves it at once, and again for the next page. */
@@ -30,7 +30,7 @@ export class PreparedFilters {
     if (known !== undefined) return known.done;
     const prepared: PreparedFilter = { found: null, changed: new Set(), isMatch, done: Promise.resolve() };
     this.filters.set(key, prepared);
-    prepared.done = inSlices(putRight(prepared, steps)).then(
+    prepared.done = inLaterSlices(putRight(prepared, steps)).then(
       (found) => {
         prepared.found = found;
         this.dropOldest(key);

@@ -1,6 +1,6 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { matches } from '../../shared/filter/matches';
-import { inSlices } from '../../shared/time/work-slices';
+import { inLaterSlices } from '../../shared/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
 /** Filters kept: those of the queries that run side by side. Each is tested on every item that comes to the unlisted ones. */
@@ -39,7 +39,7 @@ export class UnlistedMatches {
     this.forgetOldest();
     const entry: ReadFilter = { filter, found: new ChunkedSlotSet(), reading: null };
     this.filters.set(key, entry);
-    entry.reading = inSlices(readAll(entry, unlisted)).then(
+    entry.reading = inLaterSlices(readAll(entry, unlisted)).then(
       () => {
         entry.reading = null;
       },

@@ -12,6 +12,9 @@ const ATTEMPTS_MAX = 4;
 /** Items replaced while they are scored are scored again; every round needs a write that overtakes it, so few are seen. */
 const ROUNDS_MAX = 64;
 
+/** Candidates scored before others are served: their metadata and scores are a few milliseconds of the thread. */
+const SCORED_AT_ONCE = 1_000;
+
 interface ScoredSlot {
   slot: number;
   score: number;
@@ -74,27 +77,37 @@ export class ShardSearch {
   }
 
   async score(request: { vector: Float32Array; externalIds: string[] }): Promise<Hit[]> {
-    const { indexes, slots } = this.parts;
-    const { directory } = indexes;
+    const { slots } = this.parts;
     const epoch = slots.beginRead();
     try {
-      const found: (Hit | undefined)[] = new Array(request.externalIds.length);
-      let left = request.externalIds.map((_, i) => i);
-      for (let round = 1; left.length > 0; round++) {
-        if (round > ROUNDS_MAX) throw overtaken();
-        const known = left.map((i) => ({ i, slot: directory.slotOf(request.externalIds[i]) })).filter(({ slot }) => slot >= 0);
-        const metadata = known.map(({ slot }) => directory.metadataOf(slot));
-        const scores = await indexes.vectors.score(request.vector, Uint32Array.from(known, ({ slot }) => slot));
-        known.forEach(({ i, slot }, n) => {
-          const isGone = Number.isNaN(scores[n]) && !directory.isLive(slot);
-          found[i] = isGone ? undefined : { externalId: request.externalIds[i], score: scores[n], metadata: metadata[n] };
-        });
-        left = known.filter(({ i }) => found[i] === undefined).map(({ i }) => i);
+      const hits: Hit[] = [];
+      for (let from = 0; from < request.externalIds.length; from += SCORED_AT_ONCE) {
+        const externalIds = request.externalIds.slice(from, from + SCORED_AT_ONCE);
+        for (const hit of await this.scoreOf(request.vector, externalIds)) if (hit !== undefined) hits.push(hit);
       }
-      return found.filter((hit) => hit !== undefined);
+      return hits;
     } finally {
       slots.endRead(epoch);
     }
+  }
+
+  /** By place in `externalIds`; undefined for what is not there. */
+  private async scoreOf(vector: Float32Array, externalIds: string[]): Promise<(Hit | undefined)[]> {
+    const { directory, vectors } = this.parts.indexes;
+    const found: (Hit | undefined)[] = new Array(externalIds.length);
+    let left = externalIds.map((_, i) => i);
+    for (let round = 1; left.length > 0; round++) {
+      if (round > ROUNDS_MAX) throw overtaken();
+      const known = left.map((i) => ({ i, slot: directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
+      const metadata = known.map(({ slot }) => directory.metadataOf(slot));
+      const scores = await vectors.score(vector, Uint32Array.from(known, ({ slot }) => slot));
+      known.forEach(({ i, slot }, n) => {
+        const isGone = Number.isNaN(scores[n]) && !directory.isLive(slot);
+        found[i] = isGone ? undefined : { externalId: externalIds[i], score: scores[n], metadata: metadata[n] };
+      });
+      left = known.filter(({ i }) => found[i] === undefined).map(({ i }) => i);
+    }
+    return found;
   }
 
   keywordStatistics(terms: string[]): KeywordStatistics {

@@ -1,5 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
+import { filterText } from '../filter/filter-text';
 import type { KeywordSearch, ScanRequest, SearchEffort, VectorSearch } from '../shard/shard-client';
 import type { ReadRequest, ReadRequest__Output } from './generated/quiver/v1/ReadRequest';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
@@ -117,7 +118,7 @@ function filterBytes(filter: Filter | null): number {
 }
 
 function filterToProto(filter: Filter | null): string {
-  return filter === null ? '' : JSON.stringify(filter);
+  return filter === null ? '' : filterText(filter);
 }
 
 function filterFromProto(text: string): Filter | null {

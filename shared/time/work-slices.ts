@@ -24,14 +24,17 @@ let isScheduled = false;
  */
 export function inSlices<Result>(steps: Iterator<unknown, Result>): Promise<Result> {
   return new Promise((done, fail) => {
-    const step = (): boolean => {
-      const { done: isDone, value } = steps.next();
-      if (isDone === true) done(value as Result);
-      return isDone === true;
-    };
-    const work = { step, fail };
+    const work = { step: stepOf(steps, done), fail };
     if (!runSlice(work)) queue(work);
   });
+}
+
+/**
+ * The same for work that is known to be long: it waits for its turn at once, so that twenty pieces of it that begin in one
+ * round of the event loop don't hold the loop for twenty slices.
+ */
+export function inLaterSlices<Result>(steps: Iterator<unknown, Result>): Promise<Result> {
+  return new Promise((done, fail) => queue({ step: stepOf(steps, done), fail }));
 }
 
 /** Runs `steps` to its end at once: for what is short, and where nothing else waits. */
@@ -40,6 +43,14 @@ export function resultOf<Result>(steps: Iterator<unknown, Result>): Result {
     const { done, value } = steps.next();
     if (done === true) return value;
   }
+}
+
+function stepOf<Result>(steps: Iterator<unknown, Result>, done: (result: Result) => void): () => boolean {
+  return () => {
+    const { done: isDone, value } = steps.next();
+    if (isDone === true) done(value as Result);
+    return isDone === true;
+  };
 }
 
 function queue(work: SlicedWork): void {

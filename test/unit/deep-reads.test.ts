@@ -1,11 +1,11 @@
-import { DeepSearches } from '../../coordinator/search/deep-searches';
+import { DeepReads } from '../../coordinator/routing/deep-reads';
 
-/** How many deep searches run at once, and that small ones never wait for them. */
+/** How many deep reads run at once, and that small ones never wait for them. */
 
 const round = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('at most two deep searches run at once, in order, whatever becomes of them; small ones never wait', async () => {
-  const deep = new DeepSearches();
+test('at most two deep reads run at once, in order, whatever becomes of them; small ones never wait', async () => {
+  const deep = new DeepReads();
   const ends: ((error?: Error) => void)[] = [];
   const begun: number[] = [];
   const search = (number: number) => () =>
