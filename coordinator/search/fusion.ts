@@ -1,4 +1,5 @@
 import type { Hit } from '../../shared/shard/shard-client';
+import { resultOf } from '../../shared/time/work-slices';
 import type { FusedPlaces, ScoredHit } from '../service';
 import { compareHits } from './hit-order';
 
@@ -8,10 +9,24 @@ const RANK_CONSTANT = 60;
 const DEPTH_MIN = 200;
 /** Depth of each list per place asked for. */
 const DEPTH_FACTOR = 5;
+/**
+ * Most hits of each list beyond the places asked for. After a thousand places the terms of two neighbours differ by a
+ * millionth, so that more depth changes little but what the search costs.
+ */
+const DEPTH_BEYOND_MAX = 4_000;
+/** Hits fused before others may be served. */
+const FUSED_PER_STEP = 1_024;
 
 /** How many hits of each list fusion needs for the first `places` places. */
 export function fusionDepth(places: number): number {
-  return Math.max(DEPTH_MIN, DEPTH_FACTOR * places);
+  return Math.max(DEPTH_MIN, Math.min(DEPTH_FACTOR * places, places + DEPTH_BEYOND_MAX));
+}
+
+export interface FusedPage {
+  alpha: number;
+  offset: number;
+  k: number;
+  explain?: boolean | undefined;
 }
 
 /**
@@ -21,27 +36,42 @@ export function fusionDepth(places: number): number {
  * order of the vector list and alpha 0 that of the keyword list.
  * Answers places `offset` to `offset + k` in the order of answers, each with its places in the two lists if `explain` is set.
  */
-export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, page: { alpha: number; offset: number; k: number; explain?: boolean | undefined }): ScoredHit[] {
-  const { alpha, offset, k, explain = false } = page;
-  const fused = new Map<string, ScoredHit>();
-  if (alpha > 0) {
-    lists.vector.forEach(({ externalId, metadata }, i) => fused.set(externalId, { externalId, score: alpha / (RANK_CONSTANT + i + 1), metadata }));
-  }
-  if (alpha < 1) {
-    lists.keyword.forEach(({ externalId, metadata }, i) => {
-      const score = (1 - alpha) / (RANK_CONSTANT + i + 1);
-      const found = fused.get(externalId);
-      if (found === undefined) fused.set(externalId, { externalId, score, metadata });
-      else found.score += score;
-    });
-  }
-  const hits = [...fused.values()].sort(compareHits).slice(offset, offset + k);
-  return explain ? explained(hits, { vector: alpha > 0 ? lists.vector : [], keyword: alpha < 1 ? lists.keyword : [] }) : hits;
+export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, page: FusedPage): ScoredHit[] {
+  return resultOf(fusionSteps(lists, page));
 }
 
-function explained(hits: ScoredHit[], lists: { vector: Hit[]; keyword: Hit[] }): ScoredHit[] {
+/** The same in steps: some thousand hits take milliseconds. */
+export function* fusionSteps(
+  lists: { vector: Hit[]; keyword: Hit[] },
+  page: FusedPage,
+): Generator<undefined, ScoredHit[]> {
+  const { alpha, offset, k, explain = false } = page;
+  const vector = alpha > 0 ? lists.vector : [];
+  const keyword = alpha < 1 ? lists.keyword : [];
+  const fused = new Map<string, ScoredHit>();
+  for (let i = 0; i < vector.length; i++) {
+    const { externalId, metadata } = vector[i];
+    fused.set(externalId, { externalId, score: alpha / (RANK_CONSTANT + i + 1), metadata });
+    if (i % FUSED_PER_STEP === FUSED_PER_STEP - 1) yield;
+  }
+  for (let i = 0; i < keyword.length; i++) {
+    const { externalId, metadata } = keyword[i];
+    const score = (1 - alpha) / (RANK_CONSTANT + i + 1);
+    const found = fused.get(externalId);
+    if (found === undefined) fused.set(externalId, { externalId, score, metadata });
+    else found.score += score;
+    if (i % FUSED_PER_STEP === FUSED_PER_STEP - 1) yield;
+  }
+  const hits = [...fused.values()].sort(compareHits).slice(offset, offset + k);
+  return explain ? yield* explained(hits, { vector, keyword }) : hits;
+}
+
+function* explained(hits: ScoredHit[], lists: { vector: Hit[]; keyword: Hit[] }): Generator<undefined, ScoredHit[]> {
+  yield;
   const vector = placesOf(lists.vector);
+  yield;
   const keyword = placesOf(lists.keyword);
+  yield;
   return hits.map((hit) => {
     const [inVector, inKeyword] = [vector.get(hit.externalId), keyword.get(hit.externalId)];
     const explanation: FusedPlaces = {

@@ -3,13 +3,16 @@ import type { CallOptions, Hit, SearchEffort, ShardClient } from '../../shared/s
 import { queryTerms } from '../../shared/text/analyser';
 import { analyserFor } from '../../shared/text/analyser-for';
 import type { Language } from '../../shared/text/language';
+import { inSlices } from '../../shared/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
-import { fuse, fusionDepth } from './fusion';
+import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { sumStatistics } from './keyword-statistics';
 import { mergeHits } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
+/** Lists of this length are fused in slices: it takes milliseconds. */
+const SLICED_DEPTH = 1_000;
 
 export interface SearchedCollection extends ShardedCollection {
   /** Of its keyword text. */
@@ -51,7 +54,7 @@ export class HybridSearch {
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),
       request.alpha === 1 ? [] : this.keywordList(collection, request.queryText, request.filter, depth, call),
     ]);
-    return fuse({ vector, keyword }, request);
+    return depth < SLICED_DEPTH ? fuse({ vector, keyword }, request) : inSlices(fusionSteps({ vector, keyword }, request));
   }
 
   private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {

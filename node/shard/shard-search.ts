@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-client';
+import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotSet } from '../slots/slot-set';
@@ -14,6 +15,10 @@ const ROUNDS_MAX = 64;
 
 /** Candidates scored before others are served: their metadata and scores are a few milliseconds of the thread. */
 const SCORED_AT_ONCE = 1_000;
+
+/** So many hits are made in slices: ten thousand take the thread some 20 ms. */
+const SLICED_HITS = 1_000;
+const HITS_PER_STEP = 256;
 
 interface ScoredSlot {
   slot: number;
@@ -53,8 +58,13 @@ export class ShardSearch {
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed });
-        const { scored, goneCount } = await this.upToDate(found, request);
-        const hits = this.hitsOf(scored, request.k);
+        let { scored, goneCount } = await this.upToDate(found, request);
+        let hits = scored.length < SLICED_HITS ? resultOf(this.hits(scored, request.k)) : await inLaterSlices(this.hits(scored, request.k));
+        for (let round = 1; hits === null; round++) {
+          if (round > ATTEMPTS_MAX) throw overtaken();
+          ({ scored, goneCount } = await this.upToDate(found, request));
+          hits = round < ATTEMPTS_MAX ? await inLaterSlices(this.hits(scored, request.k)) : resultOf(this.hits(scored, request.k));
+        }
         // What the index did not name scores at most as its last answer does: hits below that may not be the next best.
         const isWhole = found.slots.length < wanted || found.slots.length >= candidateCount;
         const isFull = hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1];
@@ -121,8 +131,13 @@ export class ShardSearch {
     if (allowed !== null && allowed.size === 0) return [];
     // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.
     const nameOf = (slot: number): string => directory.externalIdOf(slot);
-    const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed, nameOf });
-    return this.hitsOf(pairsOf(found), request.k).map(({ hit }) => hit);
+    for (let round = 1; ; round++) {
+      if (round > ATTEMPTS_MAX) throw overtaken();
+      const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed: round === 1 ? allowed : this.allowed(request.filter), nameOf });
+      const steps = this.hits(pairsOf(found), request.k);
+      const hits = found.slots.length < SLICED_HITS || round === ATTEMPTS_MAX ? resultOf(steps) : await inLaterSlices(steps);
+      if (hits !== null) return hits.map(({ hit }) => hit);
+    }
   }
 
   private allowed(filter: Filter | null): SlotSet | null {
@@ -154,20 +169,30 @@ export class ShardSearch {
     }
   }
 
-  /** The best `k` of live slots, given by falling score, in the order of answers: ties by external id. */
-  private hitsOf(scored: ScoredSlot[], k: number): FoundHit[] {
+  /**
+   * The best `k` of live slots, given by falling score, in the order of answers: ties by external id. Null when one of them
+   * went between two steps.
+   */
+  private *hits(scored: ScoredSlot[], k: number): Generator<undefined, FoundHit[] | null> {
     const { directory } = this.parts.indexes;
     const hits: FoundHit[] = [];
     let isTied = false;
     for (const { slot, score } of scored) {
       const last = hits[hits.length - 1]?.hit.score;
       if (hits.length >= k && score < last) break;
+      if (!directory.isLive(slot)) return null;
       isTied ||= score === last;
       hits.push({ slot, hit: { externalId: directory.externalIdOf(slot), score, metadata: '' } });
+      if (hits.length % HITS_PER_STEP === 0) yield;
     }
     if (isTied) hits.sort(inAnswerOrder);
     if (hits.length > k) hits.length = k;
-    for (const { slot, hit } of hits) hit.metadata = directory.metadataOf(slot);
+    for (let i = 0; i < hits.length; i++) {
+      const { slot, hit } = hits[i];
+      if (!directory.isLive(slot)) return null;
+      hit.metadata = directory.metadataOf(slot);
+      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
+    }
     return hits;
   }
 

@@ -47,7 +47,7 @@ describe('reciprocal rank fusion', () => {
     expect(JSON.stringify([vector, keyword])).toBe(before);
   });
 
-  test('reaches 200 deep at least, five times the places asked for', () => {
-    expect([fusionDepth(1), fusionDepth(40), fusionDepth(41), fusionDepth(10_000)]).toEqual([200, 200, 205, 50_000]);
+  test('reaches 200 deep at least, five times the places asked for, and 4,000 beyond them at most', () => {
+    expect([1, 40, 41, 1_000, 1_001, 10_000].map(fusionDepth)).toEqual([200, 200, 205, 5_000, 5_001, 14_000]);
   });
 });
