@@ -12,6 +12,7 @@ import { ensureEtcd } from './system-packages.mjs';
 const USAGE = `npm run hostile -- [options]
 
   --only NAMES     attacks whose names begin with one of these, by commas; "all": all at once (every attack, then all)
+  --together       the attacks named by --only all at once, in one round
   --seconds S      how long each attack lasts (5)
   --limit-ms M     longest that a search or /livez may wait (250)
   --patience S     how long an answer that is due is waited for at most (30)
@@ -23,6 +24,7 @@ const USAGE = `npm run hostile -- [options]
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
+    together: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '5' },
     'limit-ms': { type: 'string', default: '250' },
     patience: { type: 'string', default: '30' },
@@ -52,7 +54,7 @@ if (values.list) {
   for (const { name, role } of ATTACKS) console.log(`${name} (${role})`);
   process.exit(0);
 }
-const rounds = roundsOf(values.only.split(',').filter(Boolean));
+const rounds = roundsOf(values.only.split(',').filter(Boolean), values.together);
 if (rounds.length < 2) {
   console.error(`there is no attack named ${values.only}; --list names them`);
   process.exit(2);

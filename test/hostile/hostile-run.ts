@@ -108,11 +108,12 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((wake) => setTimeout(wake, milliseconds));
 }
 
-/** The rounds of a run: nobody hostile, each attack by itself, all at once. */
-export function roundsOf(beginnings: readonly string[]): { name: string; attacks: string[] }[] {
+/** The rounds of a run: nobody hostile, each attack by itself, all at once; or `together`, those named in one round. */
+export function roundsOf(beginnings: readonly string[], together = false): { name: string; attacks: string[] }[] {
   const wanted = beginnings.filter((beginning) => beginning !== 'all' && beginning !== 'nobody');
-  const single = beginnings.length > 0 && wanted.length === 0 ? [] : attacksNamed(wanted).map(({ name }) => ({ name, attacks: [name] }));
+  const named = beginnings.length > 0 && wanted.length === 0 ? [] : attacksNamed(wanted).map(({ name }) => name);
+  const single = together ? [{ name: beginnings.join(' + '), attacks: named }] : named.map((name) => ({ name, attacks: [name] }));
   const everything = ATTACKS.map(({ name }) => name);
-  const all = beginnings.length === 0 || beginnings.includes('all') ? [{ name: 'all', attacks: everything }] : [];
+  const all = !together && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
   return [{ name: 'nobody', attacks: [] }, ...single, ...all];
 }
