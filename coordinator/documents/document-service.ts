@@ -4,6 +4,7 @@ import type { Config } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
+import { inSlices } from '../../shared/time/work-slices';
 import type { CollectionsService, DocumentsService, VectorInput, VectorsService, WriteTiming } from '../service';
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
@@ -147,6 +148,16 @@ async function* batchesOf(text: AsyncIterable<string>, options: { size: number; 
 
 async function* chunksOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk> {
   const chunker = new TextChunker(options);
-  for await (const part of text) yield* chunker.push(part);
-  yield* chunker.end();
+  for await (const part of text) yield* await inSlices(collected(chunker.push(part)));
+  yield* await inSlices(collected(chunker.end()));
+}
+
+/** One chunk a step: of a text that is hard to cut each is up to a millisecond. */
+function* collected(chunks: Iterable<Chunk>): Generator<undefined, Chunk[]> {
+  const all: Chunk[] = [];
+  for (const chunk of chunks) {
+    all.push(chunk);
+    yield;
+  }
+  return all;
 }

@@ -1,4 +1,5 @@
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
+import { inSlices } from '../../shared/time/work-slices';
 import type { EmbeddingKind, EmbeddingModel } from './embedding-provider';
 import { mixHash } from './feature-hash';
 import { visitFeatures } from './lexical-features';
@@ -11,9 +12,6 @@ export const BUILTIN_MODEL = 'builtin';
  * text to about ten milliseconds.
  */
 export const EMBEDDED_CHARACTERS_MAX = 49_152;
-
-/** Work between two chances for other calls to run: characters read, and elements of vectors written; a few milliseconds. */
-const SLICE_WORK = 65_536;
 
 /**
  * The lexical embedder that needs no download and fits any dimension: the features of a text (see visitFeatures) are
@@ -33,16 +31,16 @@ export class BuiltinModel implements EmbeddingModel {
     this.analyser = options.analyser ?? defaultAnalyser;
   }
 
-  async embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
+  /** In slices, a text a step: many texts, or one call beside many others, hold nobody up. */
+  embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
+    return inSlices(this.steps(texts, options.dim));
+  }
+
+  private *steps(texts: string[], dim: number): Generator<undefined, Float32Array[]> {
     const vectors: Float32Array[] = [];
-    let work = 0;
     for (const text of texts) {
-      if (work >= SLICE_WORK) {
-        await new Promise((resolve) => setImmediate(resolve));
-        work = 0;
-      }
-      vectors.push(this.embedOne(text, options.dim));
-      work += Math.min(text.length, EMBEDDED_CHARACTERS_MAX) + options.dim;
+      vectors.push(this.embedOne(text, dim));
+      yield;
     }
     return vectors;
   }
