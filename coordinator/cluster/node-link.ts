@@ -1,11 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { FrameEntry } from '../../shared/rpc/frame-sender';
-import type { Answer__Output } from '../../shared/rpc/generated/quiver/v1/Answer';
-import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
-import type { WriteAnswer__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
-import type { WriteAnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
-import type { WriteFrame } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
+import type { AnswerFrame__Output, Answer__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
+import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES, TIME_MAX_MS } from '../../shared/rpc/message-bounds';
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';

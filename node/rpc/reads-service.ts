@@ -1,9 +1,6 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import type { AnswerFrame } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame__Output } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
-import type { ReadRequest__Output } from '../../shared/rpc/generated/quiver/v1/ReadRequest';
-import type { ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/Reads';
+import type { AnswerFrame, ReadFrame__Output, ReadRequest__Output, ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
 import { type ReadResult, readErrorToProto, readResultToProto } from '../../shared/rpc/read-answer';
 import { type ReadCall, readCallFromProto } from '../../shared/rpc/read-call';

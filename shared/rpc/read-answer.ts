@@ -1,6 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Hit, KeywordStatistics, ShardStatus, StoredItem } from '../shard/shard-client';
-import type { Answer, Answer__Output } from './generated/quiver/v1/Answer';
+import type { Answer, Answer__Output } from './generated/quiver/v1/reads';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
 import { FRAME_BYTES } from './message-bounds';

@@ -1,7 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import type { KeywordSearch, ScanRequest, SearchEffort, VectorSearch } from '../shard/shard-client';
-import type { ReadRequest, ReadRequest__Output } from './generated/quiver/v1/ReadRequest';
+import type { ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
 
 /** A read of a shard as a value: the reading calls of ShardClient. */

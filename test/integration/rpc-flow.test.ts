@@ -1,7 +1,6 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
 import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
-import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
+import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
 import type { Hit, WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
