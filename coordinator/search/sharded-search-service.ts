@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, Hit, SearchEffort, ShardClient, StoredItem, VectorSearch } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
+import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -13,7 +14,6 @@ import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { DeepSearches } from './deep-searches';
 import { fusionDepth } from './fusion';
-import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
 import { atLeast } from './min-score';
@@ -122,7 +122,7 @@ export class ShardedSearchService implements SearchService {
       collection,
       groups.map((group) => group.shard),
       call,
-      (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
+      (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items }, call),
     );
     const answeredMs = this.clock.monotonicMs();
     const hits = scored.flat().sort(compareHits);
@@ -176,7 +176,7 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call)));
+    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', shardRequest, call)));
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
@@ -187,7 +187,7 @@ export class ShardedSearchService implements SearchService {
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
     const shard = shardOf(externalId, collection.shards);
-    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.fetch(id, { externalIds: [externalId], vectors: true }, call));
+    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true }, call));
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };
   }

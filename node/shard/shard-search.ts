@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-client';
+import { compareHits, type Hit, type KeywordSearch, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotSet } from '../slots/slot-set';
@@ -97,10 +97,6 @@ export class ShardSearch {
     }
   }
 
-  keywordStatistics(terms: string[]): KeywordStatistics {
-    return this.parts.indexes.keywords.statistics(terms);
-  }
-
   async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
     const { keywords, directory, filters } = this.parts.indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
@@ -152,7 +148,7 @@ export class ShardSearch {
       isTied ||= score === last;
       hits.push({ slot, hit: { externalId: directory.externalIdOf(slot), score, metadata: '' } });
     }
-    if (isTied) hits.sort(inAnswerOrder);
+    if (isTied) hits.sort((a, b) => compareHits(a.hit, b.hit));
     if (hits.length > k) hits.length = k;
     for (const { slot, hit } of hits) hit.metadata = directory.metadataOf(slot);
     return hits;
@@ -169,10 +165,6 @@ export class ShardSearch {
     withText.forEach(({ hit }, i) => (hit.text = texts[i] ?? ''));
     return !texts.includes(undefined);
   }
-}
-
-function inAnswerOrder({ hit: a }: FoundHit, { hit: b }: FoundHit): number {
-  return b.score - a.score || (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0);
 }
 
 function pairsOf(found: SlotScores): ScoredSlot[] {
