@@ -57,7 +57,7 @@ export function createService(options: {
   clock: Clock;
   config: Pick<
     Config,
-    'defaultShards' | 'defaultReplicas' | 'kMax' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
+    'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
   >;
   log: Logger;
   quota: CollectionQuota;
@@ -73,7 +73,7 @@ export function createService(options: {
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, stamps, clock });
-  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, kMax: config.kMax, observer: options.searchObserver });
+  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, clock, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     collections,

@@ -1,4 +1,3 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
@@ -23,7 +22,8 @@ const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
 /**
  * The searches: each asks all shards and merges, so the number of shards never shows in an answer.
- * Errors, besides those of the shards: not_found, dimension_mismatch, invalid_parameter beyond MAX_K.
+ * Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, MAX_K among them, are judged where a request
+ * comes in (http/schema/search-schemas.ts).
  */
 export class ShardedSearchService implements SearchService {
   private readonly catalog: CollectionCatalog;
@@ -33,17 +33,14 @@ export class ShardedSearchService implements SearchService {
   private readonly hybrid: HybridSearch;
   private readonly deep = new DeepSearches();
   private readonly clock: Clock;
-  private readonly kMax: number;
   private readonly observer: SearchObserver;
 
-  /** `kMax`: the largest k + offset, and the most candidates of a rerank. */
   constructor(options: {
     catalog: CollectionCatalog;
     embedder: CollectionEmbedder;
     shards: ShardClient;
     scatter: ScatterGather;
     clock: Clock;
-    kMax: number;
     observer?: SearchObserver;
   }) {
     this.catalog = options.catalog;
@@ -53,14 +50,12 @@ export class ShardedSearchService implements SearchService {
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
-    this.kMax = options.kMax;
   }
 
   async search(name: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const given = this.givenVector(collection, request.source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (await this.embedOne(collection, request.source));
@@ -74,10 +69,7 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const given = queries.map((query, i) => {
-      this.checkPlaces(query.k, query.offset);
-      return this.givenVector(collection, query.source, `the vector of query ${i}`);
-    });
+    const given = queries.map(({ source }, i) => this.givenVector(collection, source, `the vector of query ${i}`));
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
     const embedded = texts.length === 0 ? [] : await this.embed(collection, texts);
@@ -93,7 +85,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
     const given = this.givenVector(collection, source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
@@ -110,9 +101,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    if (request.candidates.length > this.kMax) {
-      throw new QuiverError('limit_exceeded', `${request.candidates.length} candidates are more than MAX_K (${this.kMax})`);
-    }
     const given = this.givenVector(collection, request.source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (await this.embedOne(collection, request.source));
@@ -135,7 +123,6 @@ export class ShardedSearchService implements SearchService {
   async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const { vector } = await this.fetchOne(collection, externalId, call);
     // One more than asked: the source is most likely the best hit, and it is taken out.
     const places = request.offset + request.k;
@@ -158,7 +145,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, 0);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = await this.embedOne(collection, request);
     const embeddedMs = this.clock.monotonicMs();
@@ -209,10 +195,6 @@ export class ShardedSearchService implements SearchService {
     const vectors = await this.embedder.embedQueries(collection, texts);
     this.observer.phase('embed', this.clock.monotonicMs() - startMs);
     return vectors;
-  }
-
-  private checkPlaces(k: number, offset: number): void {
-    if (k + offset > this.kMax) throw new QuiverError('invalid_parameter', `k + offset is ${k + offset}, more than MAX_K (${this.kMax})`);
   }
 
   private timingFrom(startMs: number, embeddedMs: number): SearchTiming {
