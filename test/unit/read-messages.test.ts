@@ -102,7 +102,7 @@ function sent<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>) {
 }
 
 describe('reads between members', () => {
-  test.each(WRITTEN.map((read) => [read.kind, read] as const))('%s has the bytes that it always had, and is read from them', (_kind, read: Written<ReadKind>) => {
+  test.each(WRITTEN.map((read) => [read.kind, read] as const))('%s (%#) has the bytes that it always had, and is read from them', (_kind, read: Written<ReadKind>) => {
     const { kind, request, answer } = read;
     const requestFrame = requestSerialize({ requests: [readRequestToProto({ ...HEAD }, kind, request)], cancelledIds: [] });
     expect(requestFrame.toString('base64')).toBe(read.requestFrame);
@@ -156,12 +156,12 @@ describe('reads between members', () => {
   });
 
   test.each([
-    ['search', { search: { vector: Buffer.alloc(3) } }, 'malformed vector'],
-    ['search', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }, 'malformed filter'],
-    ['scan', { scan: { filter: 'no JSON' } }, 'malformed filter'],
-    ['keywordSearch', { keywordSearch: { terms: Buffer.alloc(8) } }, 'malformed keyword search'],
-    ['fetch', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }, 'malformed strings'],
-  ] as const)('a malformed %s is refused', (kind, call, message) => {
+    ['search', 'malformed vector', { search: { vector: Buffer.alloc(3) } }],
+    ['search', 'malformed filter', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }],
+    ['scan', 'malformed filter', { scan: { filter: 'no JSON' } }],
+    ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
+    ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
+  ] as const)('a %s is refused: %s', (kind, message, call) => {
     const [asked] = requestsIn(requestSerialize({ requests: [{ ...HEAD, ...call }], cancelledIds: [] }));
     expect(() => readRequestFromProto(kind, asked)).toThrow(failureOf('internal', message));
   });
