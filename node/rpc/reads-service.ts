@@ -76,6 +76,7 @@ export class ReadsService implements RpcService {
     }
   }
 
+  /** Answers a read if not too many run already. A malformed one is no operation that metrics could name. */
   private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output): Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');

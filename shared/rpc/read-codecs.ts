@@ -21,7 +21,7 @@ export interface ReadCodec<Kind extends ReadKind> {
   answerFromProto(proto: Answer__Output): AnswerOf<Kind> | undefined;
 }
 
-/** A message, with the bytes of what varies in length in it at most. */
+/** A message, with an upper bound of the bytes of what varies in length in it. */
 export interface SizedAnswer {
   message: AnswerMessage;
   bytes: number;
@@ -38,7 +38,7 @@ const VARINT_BYTES = 10;
 /** A segment's numbers with their tags. */
 const SEGMENT_BYTES = 48;
 
-/** The codecs by kind. Metrics list the kinds in this order. */
+/** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
     requestToProto: ({ vector, k, filter, effort, texts }) => ({
@@ -126,6 +126,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   },
 };
 
+/** All kinds, in the order in which metrics list them. */
 export const READ_KINDS = Object.keys(READ_CODECS) as readonly ReadKind[];
 
 const NOTHING = Buffer.alloc(0);

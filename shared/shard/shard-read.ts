@@ -24,7 +24,11 @@ export interface ShardReads {
 }
 
 export type ReadKind = keyof ShardReads;
+
+/** What a read of the kind is asked; null where there is nothing to say. */
 export type RequestOf<Kind extends ReadKind> = ShardReads[Kind]['request'];
+
+/** What a read of the kind answers. */
 export type AnswerOf<Kind extends ReadKind> = ShardReads[Kind]['answer'];
 
 export interface VectorSearch {
