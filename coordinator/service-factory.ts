@@ -58,7 +58,7 @@ export function createService(options: {
   clock: Clock;
   config: Pick<
     Config,
-    'defaultShards' | 'defaultReplicas' | 'kMax' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
+    'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
   >;
   log: Logger;
   quota: CollectionQuota;
@@ -75,7 +75,7 @@ export function createService(options: {
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
   const deep = new DeepReads();
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
-  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, kMax: config.kMax, observer: options.searchObserver });
+  const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     collections,

@@ -1,6 +1,6 @@
 import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
-import type { SearchEffort } from '../shared/shard/shard-client';
+import type { SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 
 /**

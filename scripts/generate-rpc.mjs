@@ -1,12 +1,16 @@
 // Writes the TypeScript types of proto/ into shared/rpc/generated, or into the folder named as the first argument.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const target = process.argv[2] ?? join(root, 'shared/rpc/generated');
+/** The first words of a generated file. */
+const ORIGINAL = '// Original file: ';
+/** The generator's prefix of a message that it imports. */
+const ALIAS = '_quiver_v1_';
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
 const files = readdirSync(join(root, 'proto'), { recursive: true })
   .filter((file) => file.endsWith('.proto'))
@@ -18,13 +22,43 @@ execFileSync(
   { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] },
 );
 
-// Of each file it makes an overview, which nobody needs.
-for (const entry of readdirSync(target, { withFileTypes: true })) {
-  if (entry.isFile()) rmSync(join(target, entry.name));
+// The generator writes one file per message. They are joined into one file per .proto, so that a change of
+// proto/quiver/v1/reads.proto changes quiver/v1/reads.ts and nothing else.
+const made = readdirSync(target, { recursive: true })
+  .filter((name) => name.endsWith('.ts'))
+  .sort()
+  .map((name) => readFileSync(join(target, name), 'utf8'));
+rmSync(target, { recursive: true });
+// Its overview of each .proto, which nobody needs, names no original.
+const parts = made.filter((text) => text.startsWith(ORIGINAL)).map(partOf);
+const homes = new Map(parts.flatMap(({ file, body }) => namesIn(body).map((name) => [name, file])));
+for (const file of new Set(parts.map((part) => part.file))) {
+  const own = parts.filter((part) => part.file === file);
+  const bodies = own.map(({ body }) => body.trim());
+  const path = join(target, `${file}.ts`);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, [`${ORIGINAL}proto/${file}.proto`, importsOf(own, file), ...bodies].filter((text) => text !== '').join('\n\n') + '\n');
 }
 
-// The generator names each original by where it lies on this machine.
-for (const file of readdirSync(target, { recursive: true }).filter((name) => name.endsWith('.ts'))) {
-  const path = join(target, file);
-  writeFileSync(path, readFileSync(path, 'utf8').replace(`Original file: ${root}/`, 'Original file: '));
+/** A generated file in parts. `file` is its .proto without the ending, `imports` its lines, `body` the rest. */
+function partOf(text) {
+  const [first, ...lines] = text.split('\n');
+  const imports = lines.filter((line) => line.startsWith('import '));
+  const body = lines.filter((line) => !line.startsWith('import ')).join('\n');
+  const file = first.slice(first.lastIndexOf('proto/') + 'proto/'.length, -'.proto'.length);
+  return { file, imports, body: body.replaceAll(ALIAS, '') };
+}
+
+/** The imports of a joined file: packages as they are, messages from the joined file that holds them. */
+function importsOf(own, file) {
+  const lines = [...new Set(own.flatMap(({ imports }) => imports))].sort();
+  const packages = lines.filter((line) => !line.includes(ALIAS));
+  const messages = lines.filter((line) => line.includes(ALIAS)).flatMap((line) => [...line.matchAll(/(\w+) as /g)].map(([, name]) => name));
+  const others = [...new Set(messages.map((name) => homes.get(name)))].filter((home) => home !== file).sort();
+  const importOf = (home) => `import type { ${messages.filter((name) => homes.get(name) === home).join(', ')} } from './${relative(dirname(file), home)}';`;
+  return [...packages, ...others.map(importOf)].join('\n');
+}
+
+function namesIn(body) {
+  return [...body.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name);
 }

@@ -1,24 +1,8 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ReadResult } from '../../shared/rpc/read-answer';
-import type { ReadCall } from '../../shared/rpc/read-call';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
-import type {
-  CallOptions,
-  Hit,
-  KeywordSearch,
-  KeywordStatistics,
-  ScanRequest,
-  ShardClient,
-  ShardId,
-  ShardSpec,
-  ShardStatus,
-  StoredItem,
-  VectorSearch,
-  VectorSearchResult,
-  WriteOperation,
-  WriteOutcome,
-} from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { NamedWrite } from './node-link';
 import { NodeLinks } from './node-links';
@@ -103,42 +87,8 @@ export class GrpcShardClient implements ShardClient {
     }
   }
 
-  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
-    const result = await this.read(id, { type: 'search', request }, call);
-    return result.type === 'hits' ? result : unexpected(result);
-  }
-
-  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
-    return hitsOf(await this.read(id, { type: 'score', request }, call));
-  }
-
-  async keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
-    const result = await this.read(id, { type: 'keywordStatistics', terms }, call);
-    return result.type === 'keywordStatistics' ? result.statistics : unexpected(result);
-  }
-
-  async keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
-    return hitsOf(await this.read(id, { type: 'keywordSearch', request }, call));
-  }
-
-  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
-    const result = await this.read(id, { type: 'fetch', request }, call);
-    return result.type === 'items' ? result.items : unexpected(result);
-  }
-
-  async scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
-    const result = await this.read(id, { type: 'scan', request }, call);
-    return result.type === 'items' ? result.items.filter((item) => item !== null) : unexpected(result);
-  }
-
-  async count(id: ShardId, call: CallOptions): Promise<number> {
-    const result = await this.read(id, { type: 'count' }, call);
-    return result.type === 'count' ? result.count : unexpected(result);
-  }
-
-  async status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
-    const result = await this.read(id, { type: 'status' }, call);
-    return result.type === 'status' ? result.status : unexpected(result);
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    return this.calls.run(call.deadlineMs, (open) => this.readUntilDone(id, kind, request, open), () => notInTime(id));
   }
 
   /** What waits in the client: calls without an answer, and bytes of them that are not sent yet. */
@@ -152,11 +102,7 @@ export class GrpcShardClient implements ShardClient {
     this.links.close();
   }
 
-  private read(id: ShardId, what: ReadCall, call: CallOptions): Promise<ReadResult> {
-    return this.calls.run(call.deadlineMs, (open) => this.readUntilDone(id, what, open), () => notInTime(id));
-  }
-
-  private readUntilDone(id: ShardId, what: ReadCall, open: OpenCall): Promise<ReadResult> {
+  private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {
     let retryUntilMs = 0;
     const judge = (error: unknown): Verdict => {
       if (!isLost(error)) return kindOf(error) === 'misrouted' ? 'rerouted' : 'final';
@@ -164,7 +110,7 @@ export class GrpcShardClient implements ShardClient {
       if (retryUntilMs === 0) retryUntilMs = nowMs + this.readRetryMs;
       return nowMs < retryUntilMs ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to) => link.read(to, what), judge);
+    return this.routed.run(id, open, (link, to) => link.read(to, kind, request), judge);
   }
 
   private writeUntilDone(id: ShardId, write: NamedWrite, open: OpenCall): Promise<WriteOutcome[]> {
@@ -181,14 +127,6 @@ export class GrpcShardClient implements ShardClient {
     };
     return this.routed.run(id, open, (link, to) => link.write(to, write), judge);
   }
-}
-
-function hitsOf(result: ReadResult): Hit[] {
-  return result.type === 'hits' ? result.hits : unexpected(result);
-}
-
-function unexpected(result: ReadResult): never {
-  throw new QuiverError('internal', `a node answered with ${result.type}, which was not asked`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

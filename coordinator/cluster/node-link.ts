@@ -1,19 +1,15 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { FrameEntry } from '../../shared/rpc/frame-sender';
-import type { Answer__Output } from '../../shared/rpc/generated/quiver/v1/Answer';
-import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
-import type { WriteAnswer__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
-import type { WriteAnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
-import type { WriteFrame } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
+import type { AnswerFrame__Output, Answer__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
+import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES, TIME_MAX_MS } from '../../shared/rpc/message-bounds';
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
-import { ReadAnswer, type ReadResult } from '../../shared/rpc/read-answer';
-import { type ReadCall, readCallBytes, readCallToProto } from '../../shared/rpc/read-call';
+import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
 import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { RequestStream } from './request-stream';
 
@@ -85,13 +81,13 @@ export class NodeLink {
     });
   }
 
-  read(to: Addressed, call: ReadCall): Attempt<ReadResult> {
-    const bytes = readCallBytes(call);
+  read<Kind extends ReadKind>(to: Addressed, kind: Kind, request: RequestOf<Kind>): Attempt<AnswerOf<Kind>> {
+    const bytes = readRequestBytes(kind, request);
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
     refuseWhenFull(this.reads.queuedBytes, bytes);
-    const answer = new ReadAnswer();
+    const answer = new ReadAnswer(kind);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [
-      { bytes, addTo: (frame) => frame.requests?.push({ id, ...this.addressToProto(to), ...readCallToProto(call) }) },
+      { bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) },
     ];
     return attempt(this.reads, entriesOf, (part) => answer.add(part));
   }

@@ -1,6 +1,6 @@
 import { COORDINATORS_PREFIX } from '../../shared/cluster/members';
 import type { Logger } from '../../shared/logs/logger';
-import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/Peers';
+import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/peers';
 import { loadService } from '../../shared/rpc/protocol';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { QuestionStream } from '../../shared/rpc/question-stream';

@@ -142,7 +142,7 @@ export class CatalogCollectionsService implements CollectionsService {
     const readings = await inBatches(await this.catalog.list(), async (record) => {
       return Promise.all(
         Array.from({ length: record.shards }, async (_, shard) => {
-          const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.status(id, call)).catch(() => [null]);
+          const answers = await this.scatter.read(record, [shard], call, (id) => this.shards.read(id, 'status', null, call)).catch(() => [null]);
           return { collection: record.name, collectionUid: record.uid, shard, status: answers[0] };
         }),
       );
@@ -170,7 +170,7 @@ export class CatalogCollectionsService implements CollectionsService {
 
   private async countVectors(record: CollectionRecord): Promise<number> {
     const call = this.scatter.begin();
-    const statuses = await this.scatter.readAll(record, call, (id) => this.shards.status(id, call));
+    const statuses = await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'status', null, call));
     for (const status of statuses) this.stamps.observe(status.lastStamp);
     return statuses.reduce((sum, status) => sum + status.vectorCount, 0);
   }

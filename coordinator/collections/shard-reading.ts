@@ -1,4 +1,4 @@
-import type { ShardStatus } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 
 /** One shard of a collection as operators see it. */
 export interface ShardReading {

@@ -1,7 +1,7 @@
 import { type GaugeColumn, GaugeTable } from '../../shared/metrics/gauge-table';
 import { LABELLED_SHARDS_MAX, OTHER_COLLECTIONS } from '../../shared/metrics/label-bounds';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
-import type { ShardStatus } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { ShardReading } from '../collections/shard-reading';
 
 /** The gauges of one shard, as its primary answers. */

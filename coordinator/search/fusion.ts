@@ -1,7 +1,6 @@
-import type { Hit } from '../../shared/shard/shard-client';
+import { compareHits, type Hit } from '../../shared/shard/shard-read';
 import { resultOf } from '../../shared/time/work-slices';
 import type { FusedPlaces, ScoredHit } from '../service';
-import { compareHits } from './hit-order';
 
 /** The constant of Reciprocal Rank Fusion as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
 const RANK_CONSTANT = 60;

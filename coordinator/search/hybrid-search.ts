@@ -1,5 +1,6 @@
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, Hit, SearchEffort, ShardClient } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
+import type { Hit, SearchEffort } from '../../shared/shard/shard-read';
 import { queryTerms } from '../../shared/text/analyser';
 import { analyserFor } from '../../shared/text/analyser-for';
 import type { Language } from '../../shared/text/language';
@@ -59,7 +60,7 @@ export class HybridSearch {
 
   private async vectorList(collection: ShardedCollection, vector: Float32Array, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
     const request = { vector, k: depth, filter, effort: CALIBRATED, texts: false };
-    const results = await this.scatter.readAll(collection, call, (id) => this.shards.search(id, request, call));
+    const results = await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', request, call));
     return mergeHits(
       results.map(({ hits }) => hits),
       0,
@@ -70,8 +71,8 @@ export class HybridSearch {
   private async keywordList(collection: SearchedCollection, text: string, filter: Filter | null, depth: number, call: CallOptions): Promise<Hit[]> {
     const terms = queryTerms(analyserFor(collection.language), text);
     if (terms.length === 0) return [];
-    const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.keywordStatistics(id, terms, call)));
+    const statistics = sumStatistics(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordStatistics', { terms }, call)));
     const request = { terms, statistics, k: depth, filter };
-    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.keywordSearch(id, request, call)), 0, depth);
+    return mergeHits(await this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'keywordSearch', request, call)), 0, depth);
   }
 }

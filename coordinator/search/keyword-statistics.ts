@@ -1,4 +1,4 @@
-import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import type { KeywordStatistics } from '../../shared/shard/shard-read';
 
 /** The statistics of a collection from those of its shards, all over the same terms. */
 export function sumStatistics(shards: KeywordStatistics[]): KeywordStatistics {

@@ -1,4 +1,4 @@
-import { compareHits } from './hit-order';
+import { compareHits } from '../../shared/shard/shard-read';
 
 interface Ranked {
   externalId: string;

@@ -1,6 +1,6 @@
-import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, Hit, SearchEffort, ShardClient, StoredItem, VectorSearch } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
+import { compareHits, type Hit, type SearchEffort, type StoredItem, type VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -13,7 +13,6 @@ import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, 
 import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
 import { fusionDepth } from './fusion';
-import { compareHits } from './hit-order';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
 import { atLeast } from './min-score';
@@ -23,7 +22,8 @@ const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
 /**
  * The searches: each asks all shards and merges, so the number of shards never shows in an answer.
- * Errors, besides those of the shards: not_found, dimension_mismatch, invalid_parameter beyond MAX_K.
+ * Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, MAX_K among them, are judged where a request
+ * comes in (http/schema/search-schemas.ts).
  */
 export class ShardedSearchService implements SearchService {
   private readonly catalog: CollectionCatalog;
@@ -33,10 +33,8 @@ export class ShardedSearchService implements SearchService {
   private readonly hybrid: HybridSearch;
   private readonly deep: DeepReads;
   private readonly clock: Clock;
-  private readonly kMax: number;
   private readonly observer: SearchObserver;
 
-  /** `kMax`: the largest k + offset, and the most candidates of a rerank. */
   constructor(options: {
     catalog: CollectionCatalog;
     embedder: CollectionEmbedder;
@@ -44,7 +42,6 @@ export class ShardedSearchService implements SearchService {
     scatter: ScatterGather;
     deep: DeepReads;
     clock: Clock;
-    kMax: number;
     observer?: SearchObserver;
   }) {
     this.catalog = options.catalog;
@@ -55,14 +52,12 @@ export class ShardedSearchService implements SearchService {
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
     this.clock = options.clock;
-    this.kMax = options.kMax;
   }
 
   async search(name: string, request: SearchInput): Promise<{ hits: ScoredHit[]; totalCount: number; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const given = this.givenVector(collection, request.source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (await this.embedOne(collection, request.source));
@@ -76,10 +71,7 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const given = queries.map((query, i) => {
-      this.checkPlaces(query.k, query.offset);
-      return this.givenVector(collection, query.source, `the vector of query ${i}`);
-    });
+    const given = queries.map(({ source }, i) => this.givenVector(collection, source, `the vector of query ${i}`));
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const texts = queries.flatMap(({ source }) => (source.vector === undefined ? [source.text] : []));
     const embedded = texts.length === 0 ? [] : await this.embed(collection, texts);
@@ -95,7 +87,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const source: VectorSource = request.vector === undefined ? { text: request.queryText } : { vector: request.vector };
     const given = this.givenVector(collection, source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
@@ -112,9 +103,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    if (request.candidates.length > this.kMax) {
-      throw new QuiverError('limit_exceeded', `${request.candidates.length} candidates are more than MAX_K (${this.kMax})`);
-    }
     const given = this.givenVector(collection, request.source);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (await this.embedOne(collection, request.source));
@@ -125,7 +113,7 @@ export class ShardedSearchService implements SearchService {
         collection,
         groups.map((group) => group.shard),
         call,
-        (id, i) => this.shards.score(id, { vector, externalIds: groups[i].items }, call),
+        (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items }, call),
       ),
     );
     const answeredMs = this.clock.monotonicMs();
@@ -139,7 +127,6 @@ export class ShardedSearchService implements SearchService {
   async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, request.offset);
     const { vector } = await this.fetchOne(collection, externalId, call);
     // One more than asked: the source is most likely the best hit, and it is taken out.
     const places = request.offset + request.k;
@@ -162,7 +149,6 @@ export class ShardedSearchService implements SearchService {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    this.checkPlaces(request.k, 0);
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = await this.embedOne(collection, request);
     const embeddedMs = this.clock.monotonicMs();
@@ -180,7 +166,7 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.search(id, shardRequest, call)));
+    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', shardRequest, call)));
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
@@ -191,7 +177,7 @@ export class ShardedSearchService implements SearchService {
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
     const shard = shardOf(externalId, collection.shards);
-    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.fetch(id, { externalIds: [externalId], vectors: true }, call));
+    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true }, call));
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };
   }
@@ -213,10 +199,6 @@ export class ShardedSearchService implements SearchService {
     const vectors = await this.embedder.embedQueries(collection, texts);
     this.observer.phase('embed', this.clock.monotonicMs() - startMs);
     return vectors;
-  }
-
-  private checkPlaces(k: number, offset: number): void {
-    if (k + offset > this.kMax) throw new QuiverError('invalid_parameter', `k + offset is ${k + offset}, more than MAX_K (${this.kMax})`);
   }
 
   private timingFrom(startMs: number, embeddedMs: number): SearchTiming {

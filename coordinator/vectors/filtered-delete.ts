@@ -1,6 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, ShardClient, StoredItem } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ShardPosition } from './insertion-order-reader';
 
@@ -28,7 +29,7 @@ export async function deleteMatching(
   try {
     while (open.length > 0) {
       const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
-        shards.scan(id, { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call),
+        shards.read(id, 'scan', { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call),
       );
       const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
       const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {

@@ -1,4 +1,4 @@
-import type { StoredItem } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { ScrollPosition } from './scroll-cursor';
 
 /** A shard to read on: its items after `after` in insertion order. */

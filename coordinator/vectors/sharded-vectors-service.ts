@@ -1,5 +1,6 @@
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, ShardClient, StoredItem, UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -96,7 +97,7 @@ export class ShardedVectorsService implements VectorsService {
       collection,
       groups.map((group) => group.shard),
       call,
-      (id, i) => this.shards.fetch(id, { externalIds: groups[i].items, vectors: options.vectors }, call),
+      (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors }, call),
     );
     return inCallOrder(groups, answers)
       .filter((item) => item !== null)
@@ -171,7 +172,7 @@ export class ShardedVectorsService implements VectorsService {
             collection,
             positions.map((position) => position.shard),
             call,
-            (id, i) => this.shards.scan(id, { after: positions[i].after, limit, filter, vectors }, call),
+            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors }, call),
           ),
         );
       },

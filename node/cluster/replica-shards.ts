@@ -1,19 +1,8 @@
 import { operationsInSteps } from '../../shared/shard/operation-codec';
-import type {
-  Hit,
-  KeywordSearch,
-  KeywordStatistics,
-  ScanRequest,
-  ShardId,
-  ShardStatus,
-  StoredItem,
-  VectorSearch,
-  VectorSearchResult,
-  WriteOutcome,
-} from '../../shared/shard/shard-client';
+import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { inSlices } from '../../shared/time/work-slices';
 import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
-import type { ShardReader } from '../shard/shard';
 import type { HostedReplica } from './hosted-replica';
 
 /** Answers coordinators from the replicas that this node leads. */
@@ -36,42 +25,8 @@ export class ReplicaShards implements NodeShards {
     }
   }
 
-  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult> {
-    return this.read(id, call, ({ search }) => search.search(request));
-  }
-
-  score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: NodeCall): Promise<Hit[]> {
-    return this.read(id, call, ({ search }) => search.score(request));
-  }
-
-  keywordStatistics(id: ShardId, terms: string[], call: NodeCall): Promise<KeywordStatistics> {
-    return this.read(id, call, ({ search }) => search.keywordStatistics(terms));
-  }
-
-  keywordSearch(id: ShardId, request: KeywordSearch, call: NodeCall): Promise<Hit[]> {
-    return this.read(id, call, ({ search }) => search.keywordSearch(request));
-  }
-
-  fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: NodeCall): Promise<(StoredItem | null)[]> {
-    return this.read(id, call, ({ items }) => items.fetch(request));
-  }
-
-  scan(id: ShardId, request: ScanRequest, call: NodeCall): Promise<StoredItem[]> {
-    return this.read(id, call, ({ items }) => items.scan(request));
-  }
-
-  async count(id: ShardId, call: NodeCall): Promise<number> {
+  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
     const hosted = await this.find(id, call);
-    return hosted.replica.read(call, async () => hosted.shard.vectorCount);
-  }
-
-  async status(id: ShardId, call: NodeCall): Promise<ShardStatus> {
-    const hosted = await this.find(id, call);
-    return hosted.replica.read(call, () => hosted.shard.status());
-  }
-
-  private async read<Result>(id: ShardId, call: NodeCall, look: (reader: ShardReader) => Result | Promise<Result>): Promise<Result> {
-    const hosted = await this.find(id, call);
-    return hosted.replica.read(call, () => hosted.shard.read(look));
+    return hosted.replica.read(call, () => hosted.shard.read(kind, request));
   }
 }

@@ -1,5 +1,5 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
-import { filterText } from '../../shared/filter/filter-text';
+import { filterToText } from '../../shared/filter/filter-text';
 import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
 import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
@@ -131,7 +131,7 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   resolve(filter: Filter): SlotSet {
-    const key = filterText(filter);
+    const key = filterToText(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
     const found = this.prepared.get(key) ?? this.evaluation().evaluate(filter);
@@ -180,5 +180,5 @@ export class MemoryFilterIndex implements FilterIndex {
 
 /** One step, which may be long by itself: a filter's text is made in one piece. */
 function* textInSteps(filter: Filter): Generator<undefined, string> {
-  return filterText(filter);
+  return filterToText(filter);
 }

@@ -1,4 +1,4 @@
-import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import type { KeywordStatistics } from '../../shared/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotSet } from '../slots/slot-set';
 import { resultOf } from '../../shared/time/work-slices';

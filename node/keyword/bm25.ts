@@ -1,4 +1,4 @@
-import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import type { KeywordStatistics } from '../../shared/shard/shard-read';
 
 /** Saturation of the term frequency and weight of the document length, as decided for the whole service. */
 export const K1 = 1.2;

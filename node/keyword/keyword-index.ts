@@ -1,4 +1,4 @@
-import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import type { KeywordStatistics } from '../../shared/shard/shard-read';
 import type { SlotSet } from '../slots/slot-set';
 import type { SlotScores } from '../vector/vector-index';
 

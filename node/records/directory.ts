@@ -1,3 +1,4 @@
+import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
 import { type DirectoryColumns, SLOT_BYTES, emptyColumns, grownColumns, slotCapacity } from './directory-columns';
@@ -146,7 +147,7 @@ export class Directory {
 
   private set(slot: number, entry: DirectoryEntry): void {
     const { externalId, metadata } = entry;
-    const encoding = externalId.isWellFormed() ? 'utf8' : 'utf16le';
+    const encoding = encodingOf(externalId);
     const idBytes = Buffer.byteLength(externalId, encoding);
     const metadataBytes = Buffer.byteLength(metadata);
     this.reserve(slot);

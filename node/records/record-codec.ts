@@ -1,3 +1,5 @@
+import { encodingOf } from '../../shared/text/text-encoding';
+
 /**
  * Bytes of one stored version of an item: the value of a `d` key. Little-endian.
  * ```
@@ -100,8 +102,4 @@ function layoutOf(bytes: Buffer): Layout {
 function textIn(bytes: Buffer, layout: Layout): string | null {
   if ((layout.flags & HAS_TEXT) === 0) return null;
   return bytes.toString(layout.flags & TEXT_IS_UTF16 ? 'utf16le' : 'utf8', layout.textAt, layout.vectorAt);
-}
-
-function encodingOf(text: string): 'utf8' | 'utf16le' {
-  return text.isWellFormed() ? 'utf8' : 'utf16le';
 }

@@ -1,16 +1,5 @@
-import type {
-  CallOptions,
-  Hit,
-  KeywordSearch,
-  KeywordStatistics,
-  ScanRequest,
-  ShardId,
-  ShardStatus,
-  StoredItem,
-  VectorSearch,
-  VectorSearchResult,
-  WriteOutcome,
-} from '../../shared/shard/shard-client';
+import type { CallOptions, ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 
 /**
  * What a storage node answers to coordinators: the ShardClient's calls for the shards that this node leads. Every call
@@ -20,14 +9,7 @@ import type {
 export interface NodeShards {
   /** `payload` is the encoded operations (shared/shard/operation-codec.ts); kept as it is in the log. */
   write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]>;
-  search(id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult>;
-  score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: NodeCall): Promise<Hit[]>;
-  keywordStatistics(id: ShardId, terms: string[], call: NodeCall): Promise<KeywordStatistics>;
-  keywordSearch(id: ShardId, request: KeywordSearch, call: NodeCall): Promise<Hit[]>;
-  fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: NodeCall): Promise<(StoredItem | null)[]>;
-  scan(id: ShardId, request: ScanRequest, call: NodeCall): Promise<StoredItem[]>;
-  count(id: ShardId, call: NodeCall): Promise<number>;
-  status(id: ShardId, call: NodeCall): Promise<ShardStatus>;
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>>;
 }
 
 export interface NodeCall extends CallOptions {

@@ -1,6 +1,9 @@
+import { READ_KINDS } from '../../shared/rpc/read-codecs';
+import type { ReadKind } from '../../shared/shard/shard-read';
+
 /** The calls that coordinators make to a node's shards. */
-export const NODE_OPERATIONS = ['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan', 'count', 'status', 'write'] as const;
-export type NodeOperation = (typeof NODE_OPERATIONS)[number];
+export type NodeOperation = ReadKind | 'write';
+export const NODE_OPERATIONS: readonly NodeOperation[] = [...READ_KINDS, 'write'];
 
 /** Hears how long each call took, queueing for the shard included, whether it failed or not. */
 export interface OperationObserver {

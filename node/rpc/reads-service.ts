@@ -1,16 +1,13 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import type { AnswerFrame } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame__Output } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
-import type { ReadRequest__Output } from '../../shared/rpc/generated/quiver/v1/ReadRequest';
-import type { ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/Reads';
+import type { AnswerFrame, ReadFrame__Output, ReadRequest__Output, ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
-import { type ReadResult, readErrorToProto, readResultToProto } from '../../shared/rpc/read-answer';
-import { type ReadCall, readCallFromProto } from '../../shared/rpc/read-call';
+import type { SizedAnswer } from '../../shared/rpc/read-codecs';
+import { readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
 import type { RpcService } from '../../shared/rpc/rpc-server';
-import type { ShardId } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
-import type { NodeCall, NodeShards } from './node-shards';
+import type { NodeShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
@@ -66,63 +63,41 @@ export class ReadsService implements RpcService {
     taken.add(id);
     stream.begin();
     try {
-      const result = await this.limited(request);
+      const kind = readKindOf(request);
+      const answer = await this.limited(kind, request);
       if (stream.isFull) throw new QuiverError('overloaded', 'the answers are taken too slowly');
-      if (taken.has(id)) for (const { answer, bytes } of readResultToProto(id, result)) send(stream, answer, bytes);
+      if (taken.has(id)) for (const part of readAnswerToProto(id, kind, answer)) send(stream, part);
     } catch (error) {
       if (!isQuiverError(error)) this.logger.error({ error, shard: request.shard }, 'a read failed for a reason that no caller can know');
-      const { answer, bytes } = readErrorToProto(id, error);
-      if (taken.has(id)) send(stream, answer, bytes);
+      if (taken.has(id)) send(stream, readErrorToProto(id, error));
     } finally {
       taken.delete(id);
       stream.finish();
     }
   }
 
-  private async limited(request: ReadRequest__Output): Promise<ReadResult> {
-    const { shard, epoch, remainingMs } = request;
+  /** Answers a read if not too many run already. A malformed one is no operation that metrics could name. */
+  private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output): Promise<AnswerOf<Kind>> {
+    const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');
     this.limit.take(1);
     const startMs = this.clock.monotonicMs();
-    let operation: ReadCall['type'] | null = null;
-    let outcome: 'answered' | 'failed' = 'failed';
+    let outcome: 'malformed' | 'answered' | 'failed' = 'malformed';
     try {
-      const call = readCallFromProto(request);
-      operation = call.type;
-      const result = await this.read(shard, call, { epoch, deadlineMs: startMs + remainingMs });
+      const request = readRequestFromProto(kind, message);
+      outcome = 'failed';
+      const answer = await this.shards.read(shard, kind, request, { epoch, deadlineMs: startMs + remainingMs });
       outcome = 'answered';
-      return result;
+      return answer;
     } finally {
       this.limit.giveBack(1);
-      if (operation !== null) this.observer.done(operation, this.clock.monotonicMs() - startMs, outcome);
-    }
-  }
-
-  private async read(id: ShardId, what: ReadCall, call: NodeCall): Promise<ReadResult> {
-    const { shards } = this;
-    switch (what.type) {
-      case 'search':
-        return { type: 'hits', ...(await shards.search(id, what.request, call)) };
-      case 'score':
-        return { type: 'hits', hits: await shards.score(id, what.request, call), vectorCount: 0 };
-      case 'keywordSearch':
-        return { type: 'hits', hits: await shards.keywordSearch(id, what.request, call), vectorCount: 0 };
-      case 'keywordStatistics':
-        return { type: 'keywordStatistics', statistics: await shards.keywordStatistics(id, what.terms, call) };
-      case 'fetch':
-        return { type: 'items', items: await shards.fetch(id, what.request, call) };
-      case 'scan':
-        return { type: 'items', items: await shards.scan(id, what.request, call) };
-      case 'count':
-        return { type: 'count', count: await shards.count(id, call) };
-      case 'status':
-        return { type: 'status', status: await shards.status(id, call) };
+      if (outcome !== 'malformed') this.observer.done(kind, this.clock.monotonicMs() - startMs, outcome);
     }
   }
 }
 
 type ReadStream = ServedStream<ReadFrame__Output, AnswerFrame>;
 
-function send(stream: ReadStream, answer: NonNullable<AnswerFrame['answers']>[number], bytes: number): void {
-  stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
+function send(stream: ReadStream, { message, bytes }: SizedAnswer): void {
+  stream.push({ bytes, addTo: (frame) => frame.answers?.push(message) });
 }

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { WriteRequest__Output } from '../../shared/rpc/generated/quiver/v1/WriteRequest';
+import type { WriteRequest__Output } from '../../shared/rpc/generated/quiver/v1/writes';
 
 /** A write whose payload comes in parts, being put together. */
 export class WriteParts {

@@ -1,10 +1,6 @@
 import { QuiverError, isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import type { WriteAnswer } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
-import type { WriteAnswerFrame } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
-import type { WriteFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
-import type { WriteRequest__Output } from '../../shared/rpc/generated/quiver/v1/WriteRequest';
-import type { WritesHandlers } from '../../shared/rpc/generated/quiver/v1/Writes';
+import type { WriteAnswer, WriteAnswerFrame, WriteFrame__Output, WriteRequest__Output, WritesHandlers } from '../../shared/rpc/generated/quiver/v1/writes';
 import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
 import { writesDefinition } from '../../shared/rpc/protocol';
 import type { RpcService } from '../../shared/rpc/rpc-server';

@@ -1,20 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type {
-  CallOptions,
-  Hit,
-  KeywordSearch,
-  KeywordStatistics,
-  ScanRequest,
-  ShardClient,
-  ShardId,
-  ShardSpec,
-  ShardStatus,
-  StoredItem,
-  VectorSearch,
-  VectorSearchResult,
-  WriteOperation,
-  WriteOutcome,
-} from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { Shard } from './shard';
 import type { ShardHost } from './shard-host';
@@ -46,36 +32,8 @@ export class LocalShardClient implements ShardClient {
     return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
   }
 
-  search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
-    return this.within(call, id, (shard) => shard.read(({ search }) => search.search(request)));
-  }
-
-  score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
-    return this.within(call, id, (shard) => shard.read(({ search }) => search.score(request)));
-  }
-
-  keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
-    return this.within(call, id, (shard) => shard.read(({ search }) => search.keywordStatistics(terms)));
-  }
-
-  keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
-    return this.within(call, id, (shard) => shard.read(({ search }) => search.keywordSearch(request)));
-  }
-
-  fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
-    return this.within(call, id, (shard) => shard.read(({ items }) => items.fetch(request)));
-  }
-
-  scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
-    return this.within(call, id, (shard) => shard.read(({ items }) => items.scan(request)));
-  }
-
-  count(id: ShardId, call: CallOptions): Promise<number> {
-    return this.within(call, id, async (shard) => shard.vectorCount);
-  }
-
-  status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
-    return this.within(call, id, (shard) => shard.status());
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    return this.within(call, id, (shard) => shard.read(kind, request));
   }
 
   /**

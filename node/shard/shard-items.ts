@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { matches } from '../../shared/filter/matches';
-import type { ScanRequest, StoredItem } from '../../shared/shard/shard-client';
+import type { ScanRequest, StoredItem } from '../../shared/shard/shard-read';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
 import { type ShardIndexes, parsedMetadata } from './shard-indexes';

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-client';
+import { compareHits, type Hit, type KeywordSearch, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
@@ -120,23 +120,26 @@ export class ShardSearch {
     return found;
   }
 
-  keywordStatistics(terms: string[]): KeywordStatistics {
-    return this.parts.indexes.keywords.statistics(terms);
-  }
-
   async keywordSearch(request: KeywordSearch): Promise<Hit[]> {
-    const { keywords, directory, filters } = this.parts.indexes;
+    const { indexes, slots } = this.parts;
+    const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
     const allowed = this.allowed(request.filter);
     if (allowed !== null && allowed.size === 0) return [];
     // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.
     const nameOf = (slot: number): string => directory.externalIdOf(slot);
-    for (let round = 1; ; round++) {
-      if (round > ATTEMPTS_MAX) throw overtaken();
-      const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed: round === 1 ? allowed : this.allowed(request.filter), nameOf });
-      const steps = this.hits(pairsOf(found), request.k);
-      const hits = found.slots.length < SLICED_HITS || round === ATTEMPTS_MAX ? resultOf(steps) : await inLaterSlices(steps);
-      if (hits !== null) return hits.map(({ hit }) => hit);
+    // A slot that is emptied between two slices stays empty until then.
+    const epoch = slots.beginRead();
+    try {
+      for (let round = 1; ; round++) {
+        if (round > ATTEMPTS_MAX) throw overtaken();
+        const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed: round === 1 ? allowed : this.allowed(request.filter), nameOf });
+        const steps = this.hits(pairsOf(found), request.k);
+        const hits = found.slots.length < SLICED_HITS || round === ATTEMPTS_MAX ? resultOf(steps) : await inLaterSlices(steps);
+        if (hits !== null) return hits.map(({ hit }) => hit);
+      }
+    } finally {
+      slots.endRead(epoch);
     }
   }
 
@@ -185,7 +188,7 @@ export class ShardSearch {
       hits.push({ slot, hit: { externalId: directory.externalIdOf(slot), score, metadata: '' } });
       if (hits.length % HITS_PER_STEP === 0) yield;
     }
-    if (isTied) hits.sort(inAnswerOrder);
+    if (isTied) hits.sort((a, b) => compareHits(a.hit, b.hit));
     if (hits.length > k) hits.length = k;
     for (let i = 0; i < hits.length; i++) {
       const { slot, hit } = hits[i];
@@ -207,10 +210,6 @@ export class ShardSearch {
     withText.forEach(({ hit }, i) => (hit.text = texts[i] ?? ''));
     return !texts.includes(undefined);
   }
-}
-
-function inAnswerOrder({ hit: a }: FoundHit, { hit: b }: FoundHit): number {
-  return b.score - a.score || (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0);
 }
 
 function pairsOf(found: SlotScores): ScoredSlot[] {

@@ -1,11 +1,13 @@
 import { dirname, join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../../shared/kv/key-value-store';
-import type { ShardSpec, ShardStatus, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
+import { answerRead, type ShardReader } from './answer-read';
 import { removeOtherCheckpoints } from './checkpoint';
 import { checkOperations } from './checked-write';
 import { FieldBudget, type FieldClaim } from './field-budget';
@@ -21,12 +23,6 @@ import { type WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that nobody who reads or writes notices: a gigabyte takes a quarter of a minute. */
 const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
-
-/** The paths on which a shard is read. */
-export interface ShardReader {
-  search: ShardSearch;
-  items: ShardItems;
-}
 
 /** What a shard tells the host that opened it. */
 export interface ShardSurroundings {
@@ -71,6 +67,9 @@ export class Shard {
     this.reader = {
       search: new ShardSearch({ records, indexes, slots, bringForward }),
       items: new ShardItems({ dim, records, indexes, counters, bringForward }),
+      records,
+      indexes,
+      counters,
     };
     this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
@@ -169,33 +168,14 @@ export class Shard {
     return this.whileOpen(() => this.writer.commit(requests, { sync: false, alongside }));
   }
 
-  read<Result>(look: (reader: ShardReader) => Result | Promise<Result>): Promise<Result> {
-    return this.whileOpen(async () => look(this.reader));
+  /** Errors: those of the read; unavailable and not_found when the shard closes under it. */
+  read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
+    return this.whileOpen(() => answerRead(this.reader, kind, request));
   }
 
-  get vectorCount(): number {
-    return this.parts.recovered.indexes.directory.liveCount;
-  }
-
-  status(): Promise<ShardStatus> {
-    const { records, recovered } = this.parts;
-    const { indexes, counters } = recovered;
-    return this.whileOpen(async () => {
-      const vectors = indexes.vectors.status();
-      return {
-        vectorCount: indexes.directory.liveCount,
-        lastOperation: counters.lastOperation,
-        lastStamp: indexes.directory.lastStamp,
-        diskBytes: vectors.diskBytes + (await records.sizeBytes()),
-        memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
-        segments: vectors.segments,
-      };
-    });
-  }
-
-  /** What the metrics show. Errors: as `status`. */
+  /** What the metrics show. Errors: as `read`. */
   async observe(): Promise<ShardObservation> {
-    const status = await this.status();
+    const status = await this.read('status', null);
     const { records, recovered } = this.parts;
     const { vectors, directory, filters, keywords } = recovered.indexes;
     return this.whileOpen(async () => ({
@@ -287,7 +267,7 @@ export class Shard {
   }
 
   /** Runs a call; one that fails because the shard closes under it is told so, and one that a divergence may have misled too. */
-  private async whileOpen<Result>(call: () => Promise<Result>): Promise<Result> {
+  private async whileOpen<Result>(call: () => Result | Promise<Result>): Promise<Result> {
     this.checkOpen();
     let result: Result;
     try {

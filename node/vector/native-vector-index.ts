@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SearchEffort } from '../../shared/shard/shard-read';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';

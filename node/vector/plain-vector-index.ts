@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SearchEffort } from '../../shared/shard/shard-read';
 import { scoreOf } from '../../shared/vector/metric';
 import type { SlotSet } from '../slots/slot-set';
 import { checkPut, checkQuery } from './vector-arguments';

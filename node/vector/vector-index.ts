@@ -1,4 +1,4 @@
-import type { SearchEffort, SegmentStatus } from '../../shared/shard/shard-client';
+import type { SearchEffort, SegmentStatus } from '../../shared/shard/shard-read';
 import type { SlotSet } from '../slots/slot-set';
 
 /**

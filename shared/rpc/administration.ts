@@ -1,5 +1,5 @@
 import type { ReplicaDigest } from '../cluster/node-report';
-import type { AdministrationDefinition } from './generated/quiver/v1/Administration';
+import type { AdministrationDefinition } from './generated/quiver/v1/administration';
 import type { ShardId } from '../shard/shard-client';
 import { loadService } from './protocol';
 

@@ -1,5 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
-import type { MembersDefinition } from './generated/quiver/v1/Members';
+import type { MembersDefinition } from './generated/quiver/v1/members';
 import { loadService } from './protocol';
 
 /**

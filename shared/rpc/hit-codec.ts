@@ -1,5 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
-import type { Hit } from '../shard/shard-client';
+import type { Hit } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
 /**

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import type { ReadsDefinition } from './generated/quiver/v1/Reads';
-import type { WritesDefinition } from './generated/quiver/v1/Writes';
+import type { ReadsDefinition } from './generated/quiver/v1/reads';
+import type { WritesDefinition } from './generated/quiver/v1/writes';
 
 /** The folder of the .proto files, from the sources and from what is built of them. */
 const PROTO_FOLDER = ['../../proto', '../../../proto'].map((place) => join(__dirname, place)).find((place) => existsSync(join(place, 'quiver'))) as string;

@@ -1,5 +1,5 @@
 import { ERROR_KINDS, type ErrorKind, QuiverError, isQuiverError } from '../errors/quiver-error';
-import type { Failure } from './generated/quiver/v1/Failure';
+import type { Failure } from './generated/quiver/v1/shard';
 
 /** A failure as it travels. What is no QuiverError says nothing of itself: its message may hold anything. */
 export function failureToProto(error: unknown): Required<Failure> {

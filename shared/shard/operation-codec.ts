@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
+import { filterFromText, filterToText } from '../filter/filter-text';
 import { encodingOf } from '../text/text-encoding';
 import { resultOf } from '../time/work-slices';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
@@ -62,7 +63,7 @@ function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] 
     if (operation.type !== 'delete' || operation.filter === undefined) return undefined;
     if (operation.filter === previous) return 'same';
     previous = operation.filter;
-    return JSON.stringify(previous);
+    return filterToText(previous);
   });
 }
 
@@ -181,8 +182,8 @@ class OperationReader {
     const filterBytes = hasFilter ? bytes.readUInt32LE(start + DELETE_BYTES) : 0;
     this.need(idAt, idBytes + filterBytes);
     const externalId = this.string(idAt, idBytes, flags & FLAG_ID_UTF16);
-    if (hasFilter) this.filter = parsedFilter(this.string(idAt + idBytes, filterBytes, 0));
-    if (isFiltered && this.filter === undefined) throw malformed('a filter that is not there');
+    if (hasFilter) this.filter = filterFromText(this.string(idAt + idBytes, filterBytes, 0));
+    if (isFiltered && this.filter === undefined) throw malformed('a filter that is none, or is not there');
     this.end(idAt + idBytes + filterBytes);
     return isFiltered ? { type: 'delete', externalId, filter: this.filter } : { type: 'delete', externalId };
   }
@@ -241,17 +242,6 @@ class OperationReader {
     if (end > this.bytes.length) throw malformed('cut short');
     this.at = end;
   }
-}
-
-function parsedFilter(json: string): Filter {
-  let filter: Filter | null = null;
-  try {
-    filter = JSON.parse(json) as Filter | null;
-  } catch {
-    // As if it were none.
-  }
-  if (typeof filter !== 'object' || filter === null) throw malformed('a filter that is none');
-  return filter;
 }
 
 function aligned(bytes: number): number {

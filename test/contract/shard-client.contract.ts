@@ -1,14 +1,6 @@
 import { parseFilter } from '../../shared/filter/parse-filter';
-import type {
-  CallOptions,
-  ShardClient,
-  ShardId,
-  ShardSpec,
-  StoredItem,
-  UpsertOperation,
-  VectorSearch,
-  WriteOperation,
-} from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
 
 /** A client under test, with no shard open. */
@@ -53,10 +45,10 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
 
     const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
     const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> =>
-      (await client.fetch(id, { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
-    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.search(id, request, IN_TIME())).hits.map((hit) => hit.externalId);
-    const scanned = (id: ShardId, request: Partial<Parameters<ShardClient['scan']>[1]> = {}) =>
-      client.scan(id, { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
+      (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
+    const searchIds = async (id: ShardId, request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).hits.map((hit) => hit.externalId);
+    const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) =>
+      client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
 
     describe('writes', () => {
       test('answer one outcome per operation, in order, as if applied one by one', async () => {
@@ -68,7 +60,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         ).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
         expect((await fetchOne(id, 'c'))?.vector).toEqual(Float32Array.of(0, 0, 1, 1));
         expect(await write(id)).toEqual([]);
-        expect(await client.count(id, IN_TIME())).toBe(2);
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
       });
 
       test('an update keeps the stamp, and the metadata and text that it leaves out', async () => {
@@ -113,7 +105,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
             if (i % 3 === 0) expect(await write(id, remove(`w${i}`))).toEqual(['deleted']);
           }),
         );
-        expect(await client.count(id, IN_TIME())).toBe(40);
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(40);
         expect((await scanned(id)).map((item) => item.stamp)).toEqual(Array.from({ length: 60 }, (_, i) => i).filter((i) => i % 3 !== 0));
       });
 
@@ -122,7 +114,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         const ids = ['__proto__', 'constructor', 'é', 'e\u0301', '\ud83d\ude00', '\ud83d', '\ude00', ' ', 'a\u0000b', '中文/..', 'x'.repeat(512)];
         const metadata = '{"__proto__":{"a":1},"s":"\\ud83d","n":1e300,"deep":[[{"k":[null]}]]}';
         await write(id, ...ids.map((externalId, i) => put(externalId, [i + 1, 1, 0, 0], { stamp: i, metadata, text: `${externalId} \ud83d` })));
-        const found = await client.fetch(id, { externalIds: ids, vectors: false }, IN_TIME());
+        const found = await client.read(id, 'fetch', { externalIds: ids, vectors: false }, IN_TIME());
         expect(found).toEqual(ids.map((externalId, i) => ({ externalId, stamp: i, metadata, text: `${externalId} \ud83d` })));
         expect((await searchIds(id, near([1, 1, 0, 0], { k: 100 }))).sort()).toEqual([...ids].sort());
       });
@@ -139,7 +131,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
           .sort((a, b) => b.score - a.score)
           .slice(0, 10);
         for (const effort of [{ type: 'calibrated' }, { type: 'exact' }, { type: 'ef', ef: 64 }] as const) {
-          const { hits } = await client.search(id, near(query, { effort }), IN_TIME());
+          const { hits } = await client.read(id, 'search', near(query, { effort }), IN_TIME());
           expect(hits.map((hit) => hit.externalId)).toEqual(expected.map((hit) => hit.externalId));
           hits.forEach((hit, i) => expect(hit.score).toBeCloseTo(expected[i].score, 4));
         }
@@ -165,7 +157,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
 
       test('tell how many vectors the shard has, whatever k, the filter and the matches', async () => {
         const id = await opened();
-        const countIn = async (request: VectorSearch) => (await client.search(id, request, IN_TIME())).vectorCount;
+        const countIn = async (request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).vectorCount;
         expect(await countIn(near([1, 0, 0, 0]))).toBe(0);
         await write(id, ...Array.from({ length: 12 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { metadata: `{"n":${i}}` })));
         expect(await countIn(near([1, 0, 0, 0], { k: 3 }))).toBe(12);
@@ -178,11 +170,11 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
       test('hits carry their metadata, and their text when asked for', async () => {
         const id = await opened();
         await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'words' }), put('b', [1, 1, 0, 0]));
-        expect((await client.search(id, near([1, 0, 0, 0]), IN_TIME())).hits).toEqual([
+        expect((await client.read(id, 'search', near([1, 0, 0, 0]), IN_TIME())).hits).toEqual([
           { externalId: 'a', score: expect.closeTo(1), metadata: '{"n":1}' },
           { externalId: 'b', score: expect.closeTo(Math.SQRT1_2), metadata: '{}' },
         ]);
-        const { hits: withTexts } = await client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME());
+        const { hits: withTexts } = await client.read(id, 'search', near([1, 0, 0, 0], { texts: true }), IN_TIME());
         expect(withTexts.map((hit) => hit.text)).toEqual(['words', '']);
       });
 
@@ -206,12 +198,12 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
       await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}' }), put('b', [2, 0, 0, 0]), put('c', [3, 0, 0, 0]));
       await write(id, remove('b'));
       const request = { vector: Float32Array.of(2, 0, 0, 0), externalIds: ['c', 'nobody', 'b', 'a', 'c'] };
-      expect(await client.score(id, request, IN_TIME())).toEqual([
+      expect(await client.read(id, 'score', request, IN_TIME())).toEqual([
         { externalId: 'c', score: 6, metadata: '{}' },
         { externalId: 'a', score: 2, metadata: '{"n":1}' },
         { externalId: 'c', score: 6, metadata: '{}' },
       ]);
-      expect(await client.score(id, { ...request, externalIds: [] }, IN_TIME())).toEqual([]);
+      expect(await client.read(id, 'score', { ...request, externalIds: [] }, IN_TIME())).toEqual([]);
     });
 
     describe('keyword search', () => {
@@ -231,37 +223,34 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
 
       test('statistics count texts and string metadata of live items', async () => {
         const id = await withDocuments();
-        const statistics = await client.keywordStatistics(id, TERMS, IN_TIME());
+        const statistics = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
         expect(statistics).toMatchObject({ documentCount: 3, documentFrequencies: [2, 2] });
         await write(id, remove('two'), put('meta', [1, 0, 0, 0], { metadata: '{}' }));
-        const after = await client.keywordStatistics(id, TERMS, IN_TIME());
+        const after = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
         expect(after).toMatchObject({ documentCount: 1, documentFrequencies: [1, 1] });
         expect(after.totalLength).toBeLessThan(statistics.totalLength);
       });
 
       test('ranks by BM25 under the statistics given, leaving out items without a term', async () => {
         const id = await withDocuments();
-        const statistics = await client.keywordStatistics(id, TERMS, IN_TIME());
-        const hits = await client.keywordSearch(id, { terms: TERMS, statistics, k: 10, filter: null }, IN_TIME());
+        const statistics = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
+        const hits = await client.read(id, 'keywordSearch', { terms: TERMS, statistics, k: 10, filter: null }, IN_TIME());
         expect(hits.map((hit) => hit.externalId).sort()).toEqual(['meta', 'one', 'two']);
         expect(hits[0].externalId).toBe('one');
         expect(hits.map((hit) => hit.score)).toEqual([...hits.map((hit) => hit.score)].sort((a, b) => b - a));
         const rarer = { ...statistics, documentFrequencies: [3, 1] };
-        const reweighed = await client.keywordSearch(id, { terms: TERMS, statistics: rarer, k: 10, filter: null }, IN_TIME());
+        const reweighed = await client.read(id, 'keywordSearch', { terms: TERMS, statistics: rarer, k: 10, filter: null }, IN_TIME());
         expect(reweighed.find((hit) => hit.externalId === 'meta')?.score).toBeGreaterThan(hits.find((hit) => hit.externalId === 'meta')?.score as number);
       });
 
       test('obeys filters, and orders ties by id where k cuts them', async () => {
         const id = await withDocuments();
         await write(id, ...['z', 'y', 'x'].map((externalId) => put(externalId, [1, 0, 0, 0], { text: 'owl' })));
-        const statistics = await client.keywordStatistics(id, ['owl'], IN_TIME());
-        const owls = await client.keywordSearch(id, { terms: ['owl'], statistics, k: 2, filter: null }, IN_TIME());
+        const statistics = await client.read(id, 'keywordStatistics', { terms: ['owl'] }, IN_TIME());
+        const owls = await client.read(id, 'keywordSearch', { terms: ['owl'], statistics, k: 2, filter: null }, IN_TIME());
         expect(owls.map((hit) => hit.externalId)).toEqual(['x', 'y']);
-        const tales = await client.keywordSearch(
-          id,
-          { terms: TERMS, statistics: await client.keywordStatistics(id, TERMS, IN_TIME()), k: 10, filter: parseFilter({ kind: 'tale' }) },
-          IN_TIME(),
-        );
+        const ofAll = await client.read(id, 'keywordStatistics', { terms: TERMS }, IN_TIME());
+        const tales = await client.read(id, 'keywordSearch', { terms: TERMS, statistics: ofAll, k: 10, filter: parseFilter({ kind: 'tale' }) }, IN_TIME());
         expect(tales.map((hit) => hit.externalId)).toEqual(['one', 'meta']);
       });
     });
@@ -269,14 +258,14 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
     test('fetch answers in the order asked, null where absent, with vectors only when asked', async () => {
       const id = await opened();
       await write(id, put('a', [1, 2, 3, 4], { stamp: 5, text: 't' }), put('b', [4, 3, 2, 1], { stamp: 6 }));
-      expect(await client.fetch(id, { externalIds: ['b', 'nobody', 'a', 'b'], vectors: false }, IN_TIME())).toEqual([
+      expect(await client.read(id, 'fetch', { externalIds: ['b', 'nobody', 'a', 'b'], vectors: false }, IN_TIME())).toEqual([
         { externalId: 'b', stamp: 6, metadata: '{}', text: null },
         null,
         { externalId: 'a', stamp: 5, metadata: '{}', text: 't' },
         { externalId: 'b', stamp: 6, metadata: '{}', text: null },
       ]);
       expect((await fetchOne(id, 'a'))?.vector).toEqual(Float32Array.of(1, 2, 3, 4));
-      expect(await client.fetch(id, { externalIds: [], vectors: true }, IN_TIME())).toEqual([]);
+      expect(await client.read(id, 'fetch', { externalIds: [], vectors: true }, IN_TIME())).toEqual([]);
     });
 
     describe('scan', () => {
@@ -331,14 +320,14 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
 
     test('status tells counts and the highest stamp, and count agrees', async () => {
       const id = await opened();
-      expect(await client.status(id, IN_TIME())).toMatchObject({ vectorCount: 0, lastStamp: 0 });
+      expect(await client.read(id, 'status', null, IN_TIME())).toMatchObject({ vectorCount: 0, lastStamp: 0 });
       await write(id, put('a', [1, 0, 0, 0], { stamp: 50 }), put('b', [1, 0, 0, 0], { stamp: 40 }));
       await write(id, remove('a'));
-      const status = await client.status(id, IN_TIME());
+      const status = await client.read(id, 'status', null, IN_TIME());
       expect(status).toMatchObject({ vectorCount: 1, lastStamp: 50 });
       expect(status.lastOperation).toBeGreaterThan(0);
       expect(status.segments.reduce((sum, segment) => sum + segment.rows - segment.deletedRows, 0)).toBe(1);
-      expect(await client.count(id, IN_TIME())).toBe(1);
+      expect(await client.read(id, 'count', null, IN_TIME())).toBe(1);
     });
 
     describe('shards', () => {
@@ -348,10 +337,10 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         await Promise.all([client.open(first), client.open(second), client.open(second)]);
         await write(first, put('a', [1, 0, 0, 0]));
         await client.open(first);
-        expect(await client.count(first, IN_TIME())).toBe(1);
-        expect(await client.count(second, IN_TIME())).toBe(0);
+        expect(await client.read(first, 'count', null, IN_TIME())).toBe(1);
+        expect(await client.read(second, 'count', null, IN_TIME())).toBe(0);
         await client.drop(second);
-        expect(await client.count(first, IN_TIME())).toBe(1);
+        expect(await client.read(first, 'count', null, IN_TIME())).toBe(1);
       });
 
       test('a dropped shard is gone for good, and dropping it again does nothing', async () => {
@@ -359,7 +348,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         await write(id, put('a', [1, 0, 0, 0]));
         await Promise.all([client.drop(id), client.drop(id)]);
         await client.drop(id);
-        await expect(client.count(id, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+        await expect(client.read(id, 'count', null, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
         await client.open(id);
         expect(await scanned(id)).toEqual([]);
       });
@@ -368,14 +357,14 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         const id = { collectionUid: 'nowhere', shard: 3 };
         const calls: (() => Promise<unknown>)[] = [
           () => write(id, put('a', [1, 0, 0, 0])),
-          () => client.search(id, near([1, 0, 0, 0]), IN_TIME()),
-          () => client.score(id, { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['a'] }, IN_TIME()),
-          () => client.keywordStatistics(id, ['a'], IN_TIME()),
-          () => client.keywordSearch(id, { terms: ['a'], statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] }, k: 1, filter: null }, IN_TIME()),
-          () => client.fetch(id, { externalIds: ['a'], vectors: false }, IN_TIME()),
+          () => client.read(id, 'search', near([1, 0, 0, 0]), IN_TIME()),
+          () => client.read(id, 'score', { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['a'] }, IN_TIME()),
+          () => client.read(id, 'keywordStatistics', { terms: ['a'] }, IN_TIME()),
+          () => client.read(id, 'keywordSearch', { terms: ['a'], statistics: { documentCount: 1, totalLength: 1, documentFrequencies: [1] }, k: 1, filter: null }, IN_TIME()),
+          () => client.read(id, 'fetch', { externalIds: ['a'], vectors: false }, IN_TIME()),
           () => scanned(id),
-          () => client.count(id, IN_TIME()),
-          () => client.status(id, IN_TIME()),
+          () => client.read(id, 'count', null, IN_TIME()),
+          () => client.read(id, 'status', null, IN_TIME()),
         ];
         for (const call of calls) await expect(call()).rejects.toMatchObject({ kind: 'not_found' });
         await client.drop(id);
@@ -385,20 +374,20 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         const id = await opened();
         const late = { deadlineMs: performance.now() - 1 };
         await expect(client.write(id, [put('a', [1, 0, 0, 0])], late)).rejects.toMatchObject({ kind: 'unavailable' });
-        await expect(client.search(id, near([1, 0, 0, 0]), late)).rejects.toMatchObject({ kind: 'unavailable' });
-        await expect(client.count(id, late)).rejects.toMatchObject({ kind: 'unavailable' });
-        expect(await client.count(id, IN_TIME())).toBe(0);
+        await expect(client.read(id, 'search', near([1, 0, 0, 0]), late)).rejects.toMatchObject({ kind: 'unavailable' });
+        await expect(client.read(id, 'count', null, late)).rejects.toMatchObject({ kind: 'unavailable' });
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(0);
       });
 
       test('calls that run while their shard is dropped answer or fail not_found', async () => {
         const id = await opened();
         await write(id, ...Array.from({ length: 200 }, (_, i) => put(`v${i}`, [1, i, 0, 0], { stamp: i, text: `text ${i}` })));
         const running = Array.from({ length: 10 }, (_, i) => [
-          client.search(id, near([1, 0, 0, 0], { texts: true }), IN_TIME()),
-          client.fetch(id, { externalIds: ['v1', 'v2'], vectors: true }, IN_TIME()),
+          client.read(id, 'search', near([1, 0, 0, 0], { texts: true }), IN_TIME()),
+          client.read(id, 'fetch', { externalIds: ['v1', 'v2'], vectors: true }, IN_TIME()),
           scanned(id, { vectors: true }),
-          client.score(id, { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['v1'] }, IN_TIME()),
-          client.status(id, IN_TIME()),
+          client.read(id, 'score', { vector: Float32Array.of(1, 0, 0, 0), externalIds: ['v1'] }, IN_TIME()),
+          client.read(id, 'status', null, IN_TIME()),
           write(id, put(`late${i}`, [1, 0, 0, 0])),
         ]).flat();
         const outcomes = Promise.allSettled<unknown>(running);
@@ -406,16 +395,16 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         for (const outcome of await outcomes) {
           if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ kind: 'not_found' });
         }
-        await expect(client.count(id, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+        await expect(client.read(id, 'count', null, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
       });
 
       test('opening and dropping one shard at the same time never fails, and leaves one or the other', async () => {
         const spec = await opened();
         await Promise.all([client.drop(spec), client.open(spec), client.drop(spec), client.open(spec)]);
         await client.drop(spec);
-        await expect(client.count(spec, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
+        await expect(client.read(spec, 'count', null, IN_TIME())).rejects.toMatchObject({ kind: 'not_found' });
         await client.open(spec);
-        expect(await client.count(spec, IN_TIME())).toBe(0);
+        expect(await client.read(spec, 'count', null, IN_TIME())).toBe(0);
       });
     });
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
-import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SearchEffort } from '../../shared/shard/shard-read';
 import { runSeed, seededRandom } from '../support/random';
 
 /** Searches beside puts: what was there when a search began is found, however much is put while it runs. */

@@ -6,7 +6,7 @@ import { nativeBinding } from '../../node/vector/native-binding';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
 import type { SlotScores, VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
-import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SearchEffort } from '../../shared/shard/shard-read';
 import { METRICS, scoreOf, type Metric } from '../../shared/vector/metric';
 import { runSeed, seededRandom } from '../support/random';
 import { clusteredVectors } from '../support/vector-clusters';

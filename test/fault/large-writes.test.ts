@@ -47,14 +47,14 @@ function item(externalId: string, version: number, units: number): UpsertOperati
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `item-${i}`);
 const write = (operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
-const fetch = (externalIds: string[]) => node.client.fetch(SPEC, { externalIds, vectors: true }, NO_HURRY);
+const fetch = (externalIds: string[]) => node.client.read(SPEC, 'fetch', { externalIds, vectors: true }, NO_HURRY);
 /** A request comes from a socket, so the process takes up other work first: a look-up in memory alone would not let it. */
 const nextRequest = () => new Promise((wake) => setImmediate(wake));
 const equals = (version: number) => ({ type: 'equals', path: 'version', value: version }) as const;
 
 function keywordHits(word: string, k: number) {
   const [term] = defaultAnalyser.terms(word);
-  return node.client.keywordStatistics(SPEC, [term], NO_HURRY).then((statistics) => node.client.keywordSearch(SPEC, { terms: [term], statistics, k, filter: null }, NO_HURRY));
+  return node.client.read(SPEC, 'keywordStatistics', { terms: [term] }, NO_HURRY).then((statistics) => node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k, filter: null }, NO_HURRY));
 }
 
 test('a large write holds up neither the process nor a small read', async () => {
@@ -72,7 +72,7 @@ test('a large write holds up neither the process nor a small read', async () => 
   }
   watch.stop();
   await writing;
-  expect(await node.client.count(SPEC, NO_HURRY)).toBe(201);
+  expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(201);
   expect(watch.longestMs).toBeLessThan(LATE_MS);
   // What took all that time was parted, and reads came between.
   expect(watch.rounds).toBeGreaterThan(20);
@@ -95,13 +95,13 @@ test('a reader sees each item of a large write as it was or as it will be', asyn
       expect(one.text?.slice(0, 8)).toBe(`version${'abcdefgh'[version]}`);
       seen.add(version);
     }
-    const { hits } = await node.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 200, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY);
+    const { hits } = await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 200, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY);
     expect(hits.map(({ externalId }) => externalId).sort()).toEqual([...ids].sort());
     for (const hit of hits) {
       expect(JSON.parse(hit.metadata).version).toBe(hit.score);
       expect(hit.text?.slice(0, 8)).toBe(`version${'abcdefgh'[hit.score]}`);
     }
-    const scanned = await node.client.scan(SPEC, { after: null, limit: 1_000, filter: equals(1), vectors: true }, NO_HURRY);
+    const scanned = await node.client.read(SPEC, 'scan', { after: null, limit: 1_000, filter: equals(1), vectors: true }, NO_HURRY);
     for (const one of scanned) expect([one.vector?.[0], JSON.parse(one.metadata).version]).toEqual([1, 1]);
     const byWord = await keywordHits('marka', 200);
     for (const hit of byWord) expect(JSON.parse(hit.metadata).version).toBe(1);
@@ -135,10 +135,10 @@ test('a checkpoint that is written while a large write is applied leaves nothing
   const crashed = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder }).start();
   try {
     await crashed.client.open(SPEC);
-    const versions = await crashed.client.fetch(SPEC, { externalIds: ids, vectors: true }, NO_HURRY);
+    const versions = await crashed.client.read(SPEC, 'fetch', { externalIds: ids, vectors: true }, NO_HURRY);
     expect(versions.map((one) => one?.vector?.[0] ?? 0)).toEqual([...Array(100).fill(2), ...Array(10).fill(1), ...Array(10).fill(0)]);
     for (const version of [1, 2]) {
-      const { hits } = await crashed.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 200, filter: equals(version), effort: { type: 'exact' }, texts: false }, NO_HURRY);
+      const { hits } = await crashed.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 200, filter: equals(version), effort: { type: 'exact' }, texts: false }, NO_HURRY);
       expect(hits).toHaveLength(version === 2 ? 100 : 10);
     }
   } finally {
@@ -156,7 +156,7 @@ test('indexes are made again from the records in slices', async () => {
   const watch = new LoopWatch();
   await node.client.open(SPEC);
   watch.stop();
-  expect(await node.client.count(SPEC, NO_HURRY)).toBe(450);
+  expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(450);
   expect(watch.longestMs).toBeLessThan(LATE_MS);
   expect(watch.rounds).toBeGreaterThan(20);
 });
@@ -193,7 +193,7 @@ describe('distinct metadata fields', () => {
       kind: 'limit_exceeded',
       message: expect.stringMatching(/"too many".*3000.*MAX_COLLECTION_FIELDS/),
     });
-    expect(await node.client.count(SPEC, NO_HURRY)).toBe(3);
+    expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(3);
     await write([withFields('just enough', 'c', 500)]);
     await expect(write([withFields('one more', 'd', 1)])).rejects.toMatchObject({ kind: 'limit_exceeded' });
     await write([withFields('of known fields', 'b', 1_500)]);
@@ -221,7 +221,7 @@ describe('distinct metadata fields', () => {
     const strict = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, fieldsMax: 10 }).start();
     try {
       await strict.client.open(SPEC);
-      const { hits } = await strict.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 5, filter: { type: 'equals', path: 'a2999', value: 2999 }, effort: { type: 'exact' }, texts: false }, NO_HURRY);
+      const { hits } = await strict.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 5, filter: { type: 'equals', path: 'a2999', value: 2999 }, effort: { type: 'exact' }, texts: false }, NO_HURRY);
       expect(hits).toHaveLength(1);
       await strict.client.write(SPEC, [withFields('second', 'a', 100)], NO_HURRY);
       await expect(strict.client.write(SPEC, [withFields('third', 'b', 1)], NO_HURRY)).rejects.toMatchObject({ kind: 'limit_exceeded' });

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseFilter } from '../../shared/filter/parse-filter';
-import type { StoredItem } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import { SHARD, WORKLOAD, batchOf } from '../support/crash-workload';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
@@ -54,7 +54,7 @@ async function stateAfter(seed: number, writer: number, batches: number): Promis
   const plain = new PlainShardClient();
   await plain.open(SHARD);
   for (let number = 1; number <= batches; number++) await plain.write(SHARD, batchOf(seed, writer, number), NO_HURRY);
-  return plain.fetch(SHARD, { externalIds: IDS[writer], vectors: true }, NO_HURRY);
+  return plain.read(SHARD, 'fetch', { externalIds: IDS[writer], vectors: true }, NO_HURRY);
 }
 
 /** Checks a stored shard against what was acknowledged; answers how many batches of each writer it holds. */
@@ -66,7 +66,7 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
     const held: number[] = [];
     const live: StoredItem[] = [];
     for (let writer = 0; writer < WORKLOAD.writers; writer++) {
-      const found = await client.fetch(SHARD, { externalIds: IDS[writer], vectors: true }, NO_HURRY);
+      const found = await client.read(SHARD, 'fetch', { externalIds: IDS[writer], vectors: true }, NO_HURRY);
       const before = await stateAfter(seed, writer, acknowledged[writer]);
       const oneMore = await stateAfter(seed, writer, acknowledged[writer] + 1);
       const holdsOneMore = JSON.stringify(found) !== JSON.stringify(before);
@@ -75,17 +75,17 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
       live.push(...found.filter((item) => item !== null));
     }
     const ids = live.map((item) => item.externalId).sort();
-    expect(await client.count(SHARD, NO_HURRY)).toBe(ids.length);
-    const scanned = await client.scan(SHARD, { after: null, limit: 10_000, filter: null, vectors: false }, NO_HURRY);
+    expect(await client.read(SHARD, 'count', null, NO_HURRY)).toBe(ids.length);
+    const scanned = await client.read(SHARD, 'scan', { after: null, limit: 10_000, filter: null, vectors: false }, NO_HURRY);
     expect(scanned.map((item) => item.externalId).sort()).toEqual(ids);
     const query = { vector: new Float32Array(WORKLOAD.dim).fill(1), k: 10_000, effort: { type: 'exact' }, texts: false } as const;
-    const { hits } = await client.search(SHARD, { ...query, filter: null }, NO_HURRY);
+    const { hits } = await client.read(SHARD, 'search', { ...query, filter: null }, NO_HURRY);
     expect(hits.map((hit) => hit.externalId).sort()).toEqual(ids);
-    const { hits: filtered } = await client.search(SHARD, { ...query, filter: parseFilter({ writer: 1 }) }, NO_HURRY);
+    const { hits: filtered } = await client.read(SHARD, 'search', { ...query, filter: parseFilter({ writer: 1 }) }, NO_HURRY);
     const ofWriter1 = live.filter((item) => JSON.parse(item.metadata).writer === 1).map((item) => item.externalId);
     expect(filtered.map((hit) => hit.externalId).sort()).toEqual(ofWriter1.sort());
-    const statistics = await client.keywordStatistics(SHARD, ['writer2'], NO_HURRY);
-    const keyword = await client.keywordSearch(SHARD, { terms: ['writer2'], statistics, k: 10_000, filter: null }, NO_HURRY);
+    const statistics = await client.read(SHARD, 'keywordStatistics', { terms: ['writer2'] }, NO_HURRY);
+    const keyword = await client.read(SHARD, 'keywordSearch', { terms: ['writer2'], statistics, k: 10_000, filter: null }, NO_HURRY);
     const ofWriter2 = live.filter((item) => item.text?.includes('writer2')).map((item) => item.externalId);
     expect(keyword.map((hit) => hit.externalId).sort()).toEqual(ofWriter2.sort());
     expect(node.log.messages('error')).toEqual([]);

@@ -44,13 +44,13 @@ async function startWith(factories: IndexFactories): Promise<void> {
 }
 
 const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
-const ids = async () => (await node.client.scan(SPEC, { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)).map((item) => item.externalId);
-const found = async () => (await node.client.search(SPEC, { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);
+const ids = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)).map((item) => item.externalId);
+const found = async () => (await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);
 
 async function expectItems(...expected: string[]): Promise<void> {
   expect((await ids()).sort()).toEqual([...expected].sort());
   expect((await found()).sort()).toEqual([...expected].sort());
-  expect(await node.client.count(SPEC, NO_HURRY)).toBe(expected.length);
+  expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(expected.length);
 }
 
 beforeEach(() => {
@@ -88,7 +88,7 @@ describe.each([
     await expectItems(...afterRestart);
     expect(await write(put('d', 4), put('b', 5))).toEqual(['inserted', 'updated']);
     await expectItems(...afterRestart, 'd');
-    expect((await node.client.fetch(SPEC, { externalIds: ['b'], vectors: true }, NO_HURRY))[0]).toMatchObject({ stamp: 2, text: 'words', vector: Float32Array.of(5, 1) });
+    expect((await node.client.read(SPEC, 'fetch', { externalIds: ['b'], vectors: true }, NO_HURRY))[0]).toMatchObject({ stamp: 2, text: 'words', vector: Float32Array.of(5, 1) });
   });
 
   test.each<[WriteFault, string[]]>([
@@ -121,7 +121,7 @@ describe.each([
     await expect(write(put('a', 2))).rejects.toMatchObject({ kind: 'storage_failed' });
     faults.reads = false;
     expect(await write(put('a', 3))).toEqual(['updated']);
-    expect((await node.client.fetch(SPEC, { externalIds: ['a'], vectors: true }, NO_HURRY))[0]).toMatchObject({ text: 'words', vector: Float32Array.of(3, 1) });
+    expect((await node.client.read(SPEC, 'fetch', { externalIds: ['a'], vectors: true }, NO_HURRY))[0]).toMatchObject({ text: 'words', vector: Float32Array.of(3, 1) });
   });
 
   test('a shard whose vectors cannot follow a stored write is opened anew and right again', async () => {
@@ -200,7 +200,7 @@ describe.each([
     await expect(ids()).rejects.toMatchObject({ kind: 'unavailable' });
     await node.start();
     await node.client.open(SPEC);
-    expect(await node.client.count(SPEC, NO_HURRY)).toBe(30);
+    expect(await node.client.read(SPEC, 'count', null, NO_HURRY)).toBe(30);
   });
 
   test('a shard is refused under another dimension or metric, open or not', async () => {

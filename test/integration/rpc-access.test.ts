@@ -34,7 +34,7 @@ function makeCertificates(name: string, names = 'IP:127.0.0.1,DNS:localhost'): C
 async function count(node: RpcNode, credentials: { secret: string; tls: ClusterTls | null }, patienceMs = 10_000): Promise<number> {
   const { client } = clientTo(node.address, { credentials, readRetryMs: 300 });
   try {
-    return await client.count(SHARD, within(patienceMs));
+    return await client.read(SHARD, 'count', null, within(patienceMs));
   } finally {
     client.close();
   }

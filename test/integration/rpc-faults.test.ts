@@ -47,7 +47,7 @@ function holdCalls(): () => void {
 
 async function searchOnce(client: GrpcShardClient, patienceMs = 10_000): Promise<number> {
   const request = { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' as const }, texts: false };
-  return (await client.search(SHARD, request, within(patienceMs))).hits.length;
+  return (await client.read(SHARD, 'search', request, within(patienceMs))).hits.length;
 }
 
 describe('a connection that breaks', () => {

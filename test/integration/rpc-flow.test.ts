@@ -1,9 +1,9 @@
 import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-js';
 import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
-import type { AnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/AnswerFrame';
-import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
+import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
-import type { Hit, WriteOperation } from '../../shared/shard/shard-client';
+import type { WriteOperation } from '../../shared/shard/shard-client';
+import type { Hit } from '../../shared/shard/shard-read';
 import { eventually } from '../support/eventually';
 import { RpcNode, SHARD, clientTo, provenMetadata, within } from '../support/rpc-node';
 import { ScriptedNodeShards } from '../support/scripted-node-shards';
@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 async function search(who = client, patienceMs = 20_000): Promise<Hit[]> {
-  const { hits } = await who.search(SHARD, { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false }, within(patienceMs));
+  const { hits } = await who.read(SHARD, 'search', { vector: Float32Array.of(1, 2), k: 3, filter: null, effort: { type: 'calibrated' }, texts: false }, within(patienceMs));
   return hits;
 }
 
@@ -44,7 +44,7 @@ test('requests of one turn share a message, and so do their answers', async () =
 
 test('writes of one turn share a message', async () => {
   await start();
-  await client.count(SHARD, within(10_000));
+  await client.read(SHARD, 'count', null, within(10_000));
   const before = node.frames.received;
   await Promise.all(Array.from({ length: 100 }, (_, i) => client.write(SHARD, [{ type: 'delete', externalId: `${i}` }], within(10_000))));
   expect(shards.applied).toHaveLength(100);
@@ -85,7 +85,7 @@ test('an answer larger than a message arrives whole', async () => {
   await start();
   const items = Array.from({ length: 1000 }, (_, i) => ({ externalId: `é${i}`, stamp: i, metadata: '{}', text: 'text '.repeat(100), vector: new Float32Array(2048).fill(i) }));
   shards.items = () => items;
-  const found = await client.scan(SHARD, { after: null, limit: 1000, filter: null, vectors: true }, within(20_000));
+  const found = await client.read(SHARD, 'scan', { after: null, limit: 1000, filter: null, vectors: true }, within(20_000));
   expect(found.map((item) => [item.externalId, item.stamp, item.metadata, item.text])).toEqual(items.map((item) => [item.externalId, item.stamp, item.metadata, item.text]));
   expect(found.filter((item, i) => item.vector?.length !== 2048 || item.vector.some((value) => value !== i))).toEqual([]);
 });
@@ -94,7 +94,7 @@ test('a request too large for a message is refused by name', async () => {
   await start();
   const vector = new Float32Array(MEGABYTE);
   const request = { vector, k: 1, filter: null, effort: { type: 'exact' as const }, texts: false };
-  await expect(client.search(SHARD, request, within(10_000))).rejects.toMatchObject({ kind: 'limit_exceeded' });
+  await expect(client.read(SHARD, 'search', request, within(10_000))).rejects.toMatchObject({ kind: 'limit_exceeded' });
   expect(await search()).toEqual([]);
 });
 

@@ -5,7 +5,7 @@ import { digestOf } from '../../node/replication/replica-digest';
 import type { LogEntry } from '../../node/replication/replica-storage';
 import { chunksOf, installCopy, settleCopy } from '../../node/replication/shard-copy';
 import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
-import type { Hit } from '../../shared/shard/shard-client';
+import type { Hit } from '../../shared/shard/shard-read';
 import { runSeed, seededRandom } from '../support/random';
 import { replay } from '../support/replayed-log';
 import { nativeFactories } from '../support/shard-node';
@@ -76,8 +76,8 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer[]> {
   return all;
 }
 
-function search(replica: StoredReplica, query: Float32Array): Promise<Hit[]> {
-  return replica.shard.read(async ({ search }) => (await search.search({ vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true })).hits);
+async function search(replica: StoredReplica, query: Float32Array): Promise<Hit[]> {
+  return (await replica.shard.read('search', { vector: query, k: 10, filter: null, effort: { type: 'exact' }, texts: true })).hits;
 }
 
 /** Scores are sums in the order of the vectors' places, which are the replica's own. */
@@ -122,7 +122,7 @@ test('a copy made under writes is the shard at one point, and the log from there
     expect(rounded(await search(target, query))).toEqual(rounded(await search(source, query)));
   }
   const terms = { terms: ['entry155'], statistics: { documentCount: 10, totalLength: 20, documentFrequencies: [2] }, k: 20, filter: null };
-  const byKeyword = (replica: StoredReplica) => replica.shard.read(({ search }) => search.keywordSearch(terms));
+  const byKeyword = (replica: StoredReplica) => replica.shard.read('keywordSearch', terms);
   expect(await byKeyword(target)).toEqual(await byKeyword(source));
 
   // A copy is a replica like any other: it starts again, and can be copied.

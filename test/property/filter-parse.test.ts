@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { isQuiverError } from '../../shared/errors/quiver-error';
-import type { JsonObject } from '../../shared/filter/filter';
+import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { filterFromText, filterToText } from '../../shared/filter/filter-text';
 import { matches } from '../../shared/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
@@ -32,6 +33,9 @@ test(`a filter parses or is refused, and changes no prototype (SEED=${seed})`, (
         const filter = parseFilter(JSON.parse(json));
         if (filter === null) return;
         parsedCount++;
+        // Compared as text: JSON has no −0.
+        const sent = filterToText(filter);
+        expect(filterToText(filterFromText(sent) as Filter)).toBe(sent);
         expect(typeof matches(filter, JSON.parse(item) as JsonObject)).toBe('boolean');
       } catch (error) {
         if (!isQuiverError(error)) throw error;

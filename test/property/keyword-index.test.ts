@@ -2,7 +2,7 @@ import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
 import type { KeywordIndex } from '../../node/keyword/keyword-index';
 import { PlainKeywordIndex } from '../../node/keyword/plain-keyword-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
-import type { KeywordStatistics } from '../../shared/shard/shard-client';
+import type { KeywordStatistics } from '../../shared/shard/shard-read';
 import { runSeed, seededRandom } from '../support/random';
 
 /** Bm25KeywordIndex against the plain definition, under random changes, saves, damage, and splits into shards. */

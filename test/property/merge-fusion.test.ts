@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { fuse } from '../../coordinator/search/fusion';
-import { compareHits } from '../../coordinator/search/hit-order';
+import { compareHits } from '../../shared/shard/shard-read';
 import { mergeHits } from '../../coordinator/search/merge';
 
 /** Merging and fusion against the shortest code that could be right. Set SEED to repeat a run. */

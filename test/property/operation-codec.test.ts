@@ -81,6 +81,12 @@ describe(`operation codec (SEED=${SEED})`, () => {
     );
   });
 
+  test('a filter that is none is refused', () => {
+    const bytes = operationsToBytes([{ type: 'delete', externalId: 'a', filter: { type: 'exists', path: 'a' } }]);
+    bytes.write('exiled', bytes.indexOf('exists'));
+    expect(() => operationsFromBytes(bytes)).toThrow('malformed operations: a filter that is none');
+  });
+
   test('a later version is refused', () => {
     const bytes = operationsToBytes([]);
     bytes[0] = 2;

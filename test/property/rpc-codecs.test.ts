@@ -4,7 +4,7 @@ import { hitsFromBytes, hitsToBytes } from '../../shared/rpc/hit-codec';
 import { itemsFromBytes, itemsToBytes } from '../../shared/rpc/item-codec';
 import { outcomesFromBytes, outcomesToBytes } from '../../shared/rpc/outcome-codec';
 import { stringsFromBytes, stringsToBytes } from '../../shared/rpc/string-list-codec';
-import type { Hit, StoredItem } from '../../shared/shard/shard-client';
+import type { Hit, StoredItem } from '../../shared/shard/shard-read';
 
 /** What travels as bytes inside the frames of shared/rpc. */
 

@@ -2,7 +2,8 @@ import { readdirSync, rmSync, statSync, truncateSync, readFileSync, writeFileSyn
 import { join } from 'node:path';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { METRICS } from '../../shared/vector/metric';
-import type { Hit, ShardClient, ShardSpec, StoredItem, WriteOperation } from '../../shared/shard/shard-client';
+import type { ShardClient, ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
+import type { Hit, StoredItem } from '../../shared/shard/shard-read';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
 import { NO_HURRY, ShardNode, nativeFactories, openRocksStore, plainFactories } from '../support/shard-node';
@@ -77,17 +78,17 @@ class Dice {
 /** The answers to everything that can be asked, from a client. */
 async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float32Array; terms: string[]; filter: ReturnType<Dice['filter']>['filter']; k: number; ids: string[] }) {
   const { query, terms, filter, k, ids } = dice;
-  const statistics = await client.keywordStatistics(id, terms, NO_HURRY);
-  const status = await client.status(id, NO_HURRY);
+  const statistics = await client.read(id, 'keywordStatistics', { terms }, NO_HURRY);
+  const status = await client.read(id, 'status', null, NO_HURRY);
   return {
-    count: await client.count(id, NO_HURRY),
+    count: await client.read(id, 'count', null, NO_HURRY),
     vectorCount: status.vectorCount,
-    search: (await client.search(id, { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits,
-    score: await client.score(id, { vector: query, externalIds: ids }, NO_HURRY),
+    search: (await client.read(id, 'search', { vector: query, k, filter, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits,
+    score: await client.read(id, 'score', { vector: query, externalIds: ids }, NO_HURRY),
     statistics,
-    keywordSearch: await client.keywordSearch(id, { terms, statistics, k, filter }, NO_HURRY),
-    fetch: await client.fetch(id, { externalIds: ids, vectors: true }, NO_HURRY),
-    scan: await client.scan(id, { after: null, limit: 10_000, filter: null, vectors: true }, NO_HURRY),
+    keywordSearch: await client.read(id, 'keywordSearch', { terms, statistics, k, filter }, NO_HURRY),
+    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true }, NO_HURRY),
+    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true }, NO_HURRY),
     filtered: await pagesOf(client, id, filter, 1 + (k % 7)),
   };
 }
@@ -95,7 +96,7 @@ async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float3
 async function pagesOf(client: ShardClient, id: ShardSpec, filter: ReturnType<Dice['filter']>['filter'], limit: number): Promise<StoredItem[]> {
   const items: StoredItem[] = [];
   for (;;) {
-    const page = await client.scan(id, { after: items.at(-1) ?? null, limit, filter, vectors: false }, NO_HURRY);
+    const page = await client.read(id, 'scan', { after: items.at(-1) ?? null, limit, filter, vectors: false }, NO_HURRY);
     items.push(...page);
     if (page.length < limit) return items;
   }

@@ -2,7 +2,8 @@ import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shar
 import type { LocalShardClient } from '../../node/shard/local-shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { KeywordSearch, ScanRequest, ShardId, VectorSearch, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 
 /** NodeShards over shards that are not replicated: the node leads all of them, under the epoch of the moment. */
 export class LocalNodeShards implements NodeShards {
@@ -23,44 +24,9 @@ export class LocalNodeShards implements NodeShards {
     return outcomes;
   }
 
-  async search(id: ShardId, request: VectorSearch, call: NodeCall) {
+  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
     this.check(call);
-    return this.client.search(id, request, call);
-  }
-
-  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: NodeCall) {
-    this.check(call);
-    return this.client.score(id, request, call);
-  }
-
-  async keywordStatistics(id: ShardId, terms: string[], call: NodeCall) {
-    this.check(call);
-    return this.client.keywordStatistics(id, terms, call);
-  }
-
-  async keywordSearch(id: ShardId, request: KeywordSearch, call: NodeCall) {
-    this.check(call);
-    return this.client.keywordSearch(id, request, call);
-  }
-
-  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: NodeCall) {
-    this.check(call);
-    return this.client.fetch(id, request, call);
-  }
-
-  async scan(id: ShardId, request: ScanRequest, call: NodeCall) {
-    this.check(call);
-    return this.client.scan(id, request, call);
-  }
-
-  async count(id: ShardId, call: NodeCall) {
-    this.check(call);
-    return this.client.count(id, call);
-  }
-
-  async status(id: ShardId, call: NodeCall) {
-    this.check(call);
-    return this.client.status(id, call);
+    return this.client.read(id, kind, request, call);
   }
 
   private check(call: NodeCall): void {

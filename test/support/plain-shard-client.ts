@@ -1,22 +1,8 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { matches } from '../../shared/filter/matches';
-import type {
-  CallOptions,
-  Hit,
-  KeywordSearch,
-  KeywordStatistics,
-  ScanRequest,
-  ShardClient,
-  ShardId,
-  ShardSpec,
-  ShardStatus,
-  StoredItem,
-  VectorSearch,
-  VectorSearchResult,
-  WriteOperation,
-  WriteOutcome,
-} from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { keywordText } from '../../shared/text/keyword-text';
 import { systemClock, type Clock } from '../../shared/time/clock';
@@ -37,8 +23,60 @@ interface PlainShard {
   lastStamp: number;
 }
 
+/** What each read means. */
+const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
+  search: (shard, { vector, k, filter, texts }) => {
+    const scored = passing(shard, filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, vector, item.vector) }));
+    const hits = best(scored, k).map(({ item, score }) => {
+      const hit = { externalId: item.externalId, score, metadata: item.metadata };
+      return texts ? { ...hit, text: item.text ?? '' } : hit;
+    });
+    return { hits, vectorCount: shard.items.size };
+  },
+  score: (shard, { vector, externalIds }) =>
+    externalIds.flatMap((externalId) => {
+      const item = shard.items.get(externalId);
+      if (item === undefined) return [];
+      return [{ externalId, score: scoreOf(shard.spec.metric, vector, item.vector), metadata: item.metadata }];
+    }),
+  keywordSearch: (shard, { terms, statistics, k, filter }) => {
+    const scored = passing(shard, filter)
+      .map((item) => ({ item, score: bm25(termsOf(shard, item), terms, statistics) }))
+      .filter(({ score }) => score > 0);
+    return best(scored, k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
+  },
+  keywordStatistics: (shard, { terms }) => {
+    const documents = [...shard.items.values()].map((item) => termsOf(shard, item)).filter((document) => document.length > 0);
+    return {
+      documentCount: documents.length,
+      totalLength: documents.reduce((sum, document) => sum + document.length, 0),
+      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
+    };
+  },
+  fetch: (shard, { externalIds, vectors }) =>
+    externalIds.map((externalId) => {
+      const item = shard.items.get(externalId);
+      return item === undefined ? null : stored(item, vectors);
+    }),
+  scan: (shard, { after, limit, filter, vectors, texts }) =>
+    passing(shard, filter)
+      .filter((item) => after === null || inInsertionOrder(item, after) > 0)
+      .sort(inInsertionOrder)
+      .slice(0, limit)
+      .map((item) => ({ ...stored(item, vectors), ...(texts === false ? { text: null } : {}) })),
+  count: (shard) => shard.items.size,
+  status: (shard) => ({
+    vectorCount: shard.items.size,
+    lastOperation: shard.lastOperation,
+    lastStamp: shard.lastStamp,
+    diskBytes: 0,
+    memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
+    segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
+  }),
+};
+
 /** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
-export type ShardInterception = (call: keyof ShardClient, id: ShardId) => Promise<void> | void;
+export type ShardInterception = (call: Exclude<keyof ShardClient, 'read'> | ReadKind, id: ShardId) => Promise<void> | void;
 
 /**
  * ShardClient by brute force over Maps in memory: what a shard means, with nothing clever in it.
@@ -76,78 +114,14 @@ export class PlainShardClient implements ShardClient {
     return operations.map((operation) => apply(shard, operation));
   }
 
-  async search(id: ShardId, request: VectorSearch, call: CallOptions): Promise<VectorSearchResult> {
-    const shard = await this.enter('search', id, call);
-    const scored = passing(shard, request.filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, request.vector, item.vector) }));
-    const hits = best(scored, request.k).map(({ item, score }) => {
-      const hit = { externalId: item.externalId, score, metadata: item.metadata };
-      return request.texts ? { ...hit, text: item.text ?? '' } : hit;
-    });
-    return { hits, vectorCount: shard.items.size };
+  async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    const shard = await this.enter(kind, id, call);
+    const answer = ANSWERS[kind];
+    if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
+    return answer(shard, request);
   }
 
-  async score(id: ShardId, request: { vector: Float32Array; externalIds: string[] }, call: CallOptions): Promise<Hit[]> {
-    const shard = await this.enter('score', id, call);
-    return request.externalIds.flatMap((externalId) => {
-      const item = shard.items.get(externalId);
-      if (item === undefined) return [];
-      return [{ externalId, score: scoreOf(shard.spec.metric, request.vector, item.vector), metadata: item.metadata }];
-    });
-  }
-
-  async keywordStatistics(id: ShardId, terms: string[], call: CallOptions): Promise<KeywordStatistics> {
-    const shard = await this.enter('keywordStatistics', id, call);
-    const documents = [...shard.items.values()].map((item) => termsOf(shard, item)).filter((document) => document.length > 0);
-    return {
-      documentCount: documents.length,
-      totalLength: documents.reduce((sum, document) => sum + document.length, 0),
-      documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
-    };
-  }
-
-  async keywordSearch(id: ShardId, request: KeywordSearch, call: CallOptions): Promise<Hit[]> {
-    const shard = await this.enter('keywordSearch', id, call);
-    const scored = passing(shard, request.filter)
-      .map((item) => ({ item, score: bm25(termsOf(shard, item), request.terms, request.statistics) }))
-      .filter(({ score }) => score > 0);
-    return best(scored, request.k).map(({ item, score }) => ({ externalId: item.externalId, score, metadata: item.metadata }));
-  }
-
-  async fetch(id: ShardId, request: { externalIds: string[]; vectors: boolean }, call: CallOptions): Promise<(StoredItem | null)[]> {
-    const shard = await this.enter('fetch', id, call);
-    return request.externalIds.map((externalId) => {
-      const item = shard.items.get(externalId);
-      return item === undefined ? null : stored(item, request.vectors);
-    });
-  }
-
-  async scan(id: ShardId, request: ScanRequest, call: CallOptions): Promise<StoredItem[]> {
-    const shard = await this.enter('scan', id, call);
-    const { after } = request;
-    return passing(shard, request.filter)
-      .filter((item) => after === null || inInsertionOrder(item, after) > 0)
-      .sort(inInsertionOrder)
-      .slice(0, request.limit)
-      .map((item) => ({ ...stored(item, request.vectors), ...(request.texts === false ? { text: null } : {}) }));
-  }
-
-  async count(id: ShardId, call: CallOptions): Promise<number> {
-    return (await this.enter('count', id, call)).items.size;
-  }
-
-  async status(id: ShardId, call: CallOptions): Promise<ShardStatus> {
-    const shard = await this.enter('status', id, call);
-    return {
-      vectorCount: shard.items.size,
-      lastOperation: shard.lastOperation,
-      lastStamp: shard.lastStamp,
-      diskBytes: 0,
-      memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
-      segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
-    };
-  }
-
-  private async enter(call: keyof ShardClient, id: ShardId, options: CallOptions): Promise<PlainShard> {
+  private async enter(call: Parameters<ShardInterception>[0], id: ShardId, options: CallOptions): Promise<PlainShard> {
     await this.intercept?.(call, id);
     if (this.clock.monotonicMs() > options.deadlineMs) throw new QuiverError('unavailable', `shard ${keyOf(id)} did not answer in time`);
     const shard = this.shards.get(keyOf(id));

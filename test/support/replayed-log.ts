@@ -1,6 +1,7 @@
 import type { AppliedEntry, LogEntry, SettledWrite } from '../../node/replication/replica-storage';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { ShardSpec, StoredItem, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardSpec, WriteOutcome } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import { PlainShardClient } from './plain-shard-client';
 import { NO_HURRY } from './shard-node';
 
@@ -35,5 +36,5 @@ export async function replay(spec: ShardSpec, entries: LogEntry[]): Promise<Repl
     }
   }
   const settled = [...sessions].flatMap(([session, { writes }]) => [...writes].map(([requestNumber, one]) => ({ session, requestNumber, ...one })));
-  return { items: await plain.scan(spec, { after: null, limit: 1_000_000, filter: null, vectors: true }, NO_HURRY), results, settled };
+  return { items: await plain.read(spec, 'scan', { after: null, limit: 1_000_000, filter: null, vectors: true }, NO_HURRY), results, settled };
 }

@@ -1,7 +1,8 @@
 import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { Hit, KeywordStatistics, ScanRequest, ShardId, ShardStatus, StoredItem, VectorSearch, VectorSearchResult, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, Hit, ReadKind, RequestOf, ScanRequest, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 
 /** A node whose answers a test writes; each write is applied once by its name, as a real node does. */
 export class ScriptedNodeShards implements NodeShards {
@@ -14,6 +15,11 @@ export class ScriptedNodeShards implements NodeShards {
   readonly sources: WriteSource[] = [];
   readonly applied: WriteOperation[][] = [];
   private readonly outcomes = new Map<string, WriteOutcome[]>();
+  private readonly answers: { readonly [Kind in ReadKind]?: (request: RequestOf<Kind>) => AnswerOf<Kind> } = {
+    search: (request) => ({ hits: this.hits(request), vectorCount: this.applied.length }),
+    scan: (request) => this.items(request),
+    count: () => this.applied.length,
+  };
 
   async write(_id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     const { source } = request;
@@ -28,44 +34,11 @@ export class ScriptedNodeShards implements NodeShards {
     return this.outcomes.get(name) as WriteOutcome[];
   }
 
-  async search(_id: ShardId, request: VectorSearch, call: NodeCall): Promise<VectorSearchResult> {
-    this.reads += 1;
+  async read<Kind extends ReadKind>(_id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
+    if (kind !== 'count') this.reads += 1;
     await this.before(call);
-    return { hits: this.hits(request), vectorCount: this.applied.length };
-  }
-
-  async scan(_id: ShardId, request: ScanRequest, call: NodeCall): Promise<StoredItem[]> {
-    this.reads += 1;
-    await this.before(call);
-    return this.items(request);
-  }
-
-  async count(_id: ShardId, call: NodeCall): Promise<number> {
-    await this.before(call);
-    return this.applied.length;
-  }
-
-  score(): Promise<Hit[]> {
-    return this.unscripted();
-  }
-
-  keywordStatistics(): Promise<KeywordStatistics> {
-    return this.unscripted();
-  }
-
-  keywordSearch(): Promise<Hit[]> {
-    return this.unscripted();
-  }
-
-  fetch(): Promise<(StoredItem | null)[]> {
-    return this.unscripted();
-  }
-
-  status(): Promise<ShardStatus> {
-    return this.unscripted();
-  }
-
-  private unscripted(): Promise<never> {
-    return Promise.reject(new QuiverError('internal', 'not scripted'));
+    const answer = this.answers[kind];
+    if (answer === undefined) throw new QuiverError('internal', 'not scripted');
+    return answer(request);
   }
 }

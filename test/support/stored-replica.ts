@@ -7,7 +7,8 @@ import { WriteBudget } from '../../node/shard/write-queue';
 import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
-import type { ShardSpec, StoredItem, WriteOperation } from '../../shared/shard/shard-client';
+import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { LogEntry } from '../../node/replication/replica-storage';
 import { LogMemory, plainFactories } from './shard-node';
 
@@ -45,7 +46,7 @@ export class StoredReplica {
 
   /** Every item in insertion order. */
   items(): Promise<StoredItem[]> {
-    return this.shard.read(({ items }) => items.scan({ after: null, limit: 1_000_000, filter: null, vectors: true }));
+    return this.shard.read('scan', { after: null, limit: 1_000_000, filter: null, vectors: true });
   }
 
   /** Every entry of a storage's log from `from` on. */

@@ -1,4 +1,4 @@
-import { compareHits } from '../../coordinator/search/hit-order';
+import { compareHits } from '../../shared/shard/shard-read';
 import { mergeHits } from '../../coordinator/search/merge';
 import { sumStatistics } from '../../coordinator/search/keyword-statistics';
 

@@ -13,7 +13,7 @@ import { EtcdMetrics } from '../../shared/metrics/etcd-metrics';
 import { LABELLED_SHARDS_MAX, OTHER_COLLECTIONS } from '../../shared/metrics/label-bounds';
 import { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { StepHistogram } from '../../shared/metrics/step-histogram';
-import type { ShardStatus } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
 
 const STATUS: ShardStatus = {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { EmbeddedOperations } from '../../coordinator/operations/embedded-operations';
 import { OpsServer, type Readiness } from '../../shared/process/ops-server';
-import type { ShardStatus } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';
 
 const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [] });

@@ -3,9 +3,8 @@ import { parseFilter } from '../../shared/filter/parse-filter';
 import type { Metric } from '../../shared/vector/metric';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../support/plain-service';
 
-async function setUp(given: { shards?: number; dim?: number; metric?: Metric; embedding?: PlainEmbedding; kMax?: number } = {}) {
-  const environment = { MAX_K: String(given.kMax ?? 10_000) };
-  const parts = await plainService({ embedding: given.embedding, environment });
+async function setUp(given: { shards?: number; dim?: number; metric?: Metric; embedding?: PlainEmbedding } = {}) {
+  const parts = await plainService({ embedding: given.embedding });
   await parts.service.collections.create(newCollection('c', { shards: given.shards ?? 3, dim: given.dim, metric: given.metric }));
   return { ...parts, vectors: parts.service.vectors, search: parts.service.search };
 }
@@ -67,22 +66,6 @@ describe('search', () => {
       kind: 'dimension_mismatch',
       message: 'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384',
     });
-  });
-
-  test('refuses pages that reach beyond MAX_K, everywhere', async () => {
-    const { vectors, search } = await setUp({ kMax: 20 });
-    await vectors.upsert('c', [item('a', [1, 0])]);
-    const vector = Float32Array.of(1, 0);
-    const refused = [
-      search.search('c', vectorSearch([1, 0], { k: 11, offset: 10 })),
-      search.bulkSearch('c', [vectorSearch([1, 0]), vectorSearch([1, 0], { k: 21 })]),
-      search.hybridSearch('c', hybrid('x', { vector, k: 20, offset: 1 })),
-      search.recommend('c', 'a', { k: 1, offset: 20, filter: null }),
-      search.query('c', { text: 'x', k: 21, filter: null }),
-    ];
-    for (const call of refused) await expect(call).rejects.toMatchObject({ kind: 'invalid_parameter', code: 400, message: 'k + offset is 21, more than MAX_K (20)' });
-    expect((await search.search('c', vectorSearch([1, 0], { k: 10, offset: 10 }))).hits).toEqual([]);
-    expect((await search.recommend('c', 'a', { k: 20, offset: 0, filter: null })).hits).toEqual([]);
   });
 });
 
@@ -229,12 +212,6 @@ describe('rerank', () => {
       { externalId: 'a', score: 1 / 4, metadata: '{}' },
     ]);
     expect((await search.rerank('c', { source: { vector: Float32Array.of(0, 0) }, candidates: [] })).hits).toEqual([]);
-  });
-
-  test('takes at most MAX_K candidates', async () => {
-    const { search } = await setUp({ kMax: 2 });
-    const source = { vector: Float32Array.of(0, 1) };
-    await expect(search.rerank('c', { source, candidates: ['a', 'b', 'c'] })).rejects.toMatchObject({ code: 400, message: '3 candidates are more than MAX_K (2)' });
   });
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import { nativeBinding } from '../../node/vector/native-binding';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
-import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SearchEffort } from '../../shared/shard/shard-read';
 import { METRICS, type Metric } from '../../shared/vector/metric';
 import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/random';

@@ -1,5 +1,5 @@
-import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { VectorInput, VectorsService, VectorView } from '../../service';
+import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, timingMember, vectorJson } from '../answer-json';
 import type { VectorFormat } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
@@ -14,7 +14,6 @@ const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { 
 export function vectorEndpoints(parts: { vectors: VectorsService; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
   const { vectors, format, limits } = parts;
   const viewJson = (view: VectorView): string => vectorJson(view, format);
-  const notFound = (id: string, collection: string) => new QuiverError('not_found', `vector ${JSON.stringify(id)} not found in collection "${collection}"`);
   return [
     defineEndpoint({
       method: 'POST',
@@ -64,7 +63,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       errors: [404],
       handle: async ({ path }) => {
         const { deleted } = await vectors.delete(path.name, [path.id]);
-        if (deleted.length === 0) throw notFound(path.id, path.name);
+        if (deleted.length === 0) throw vectorNotFound(path.name, path.id);
         return dataAnswer({ deleted: path.id, external_id: path.id, status: 'deleted' });
       },
     }),
@@ -116,7 +115,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       errors: [404],
       handle: async ({ path }) => {
         const [view] = await vectors.fetch(path.name, [path.id], { vectors: true });
-        if (view === undefined) throw notFound(path.id, path.name);
+        if (view === undefined) throw vectorNotFound(path.name, path.id);
         return { type: 'data', json: vectorJson(view, format) };
       },
     }),

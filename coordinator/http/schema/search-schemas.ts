@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SearchEffort } from '../../../shared/shard/shard-client';
+import type { SearchEffort } from '../../../shared/shard/shard-read';
 import type { SearchInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { fusedHitAnswer, hitAnswer, searchTiming, textHitAnswer } from './answer-fields';

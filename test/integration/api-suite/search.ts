@@ -118,6 +118,7 @@ export function searchSuite(context: SuiteContext): void {
       const data = dataOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0], k: 1 }, { vector: [0, 0, 1], k: 2, filters: { kind: 'axis' } }] }));
       expect(data.results.map(idsOf)).toEqual([['east'], ['up', expect.any(String)]]);
       errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 400);
+      expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector: [1, 0, 0], offset: 9991 }] }), 400)).toContain('queries[1]');
       expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { k: 1 }] }), 422)).toContain('queries[1]');
       expect(errorOf(await post('bulk_search', {}), 422)).toContain('queries');
     });
@@ -176,6 +177,7 @@ export function searchSuite(context: SuiteContext): void {
       ['a wrong length', { query_text: 'a', vector: [1, 0] }, 400],
       ['a blank text and no vector', { query_text: '  ' }, 400],
       ['too many', { query_text: 'a', vector: [1, 0, 0], k: 10001 }, 400],
+      ['a page too far', { query_text: 'a', vector: [1, 0, 0], k: 1, offset: 10000 }, 400],
     ])('hybrid_search refuses %s', async (_title, body, code) => {
       errorOf(await post('hybrid_search', body), code);
     });
@@ -206,6 +208,7 @@ export function searchSuite(context: SuiteContext): void {
       errorOf(await post('recommend/east', { k: 0 }), 422);
       errorOf(await post('recommend/east', { k: 10001 }), 400);
       errorOf(await post('recommend/east?k=10001'), 400);
+      errorOf(await post('recommend/east', { k: 1, offset: 10000 }), 400);
     });
 
     test('similarity is the cosine of two stored vectors', async () => {

@@ -10,6 +10,7 @@ import type {
   VectorSource,
   VectorView,
 } from '../../../coordinator/service';
+import { vectorNotFound } from '../../../coordinator/vectors/vector-not-found';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter } from '../../../shared/filter/filter';
 import { MemoryCollection, type MemoryItem, hitOf, sorted } from './memory-collection';
@@ -163,7 +164,7 @@ export class MemoryService implements Service {
 
   private item(collection: MemoryCollection, id: string): MemoryItem {
     const found = collection.items.get(id);
-    if (found === undefined) throw new QuiverError('not_found', `vector "${id}" not found in collection "${collection.input.name}"`);
+    if (found === undefined) throw vectorNotFound(collection.input.name, id);
     return found;
   }
 

@@ -1,5 +1,16 @@
 // Original file: proto/quiver/v1/shard.proto
 
+export interface Failure {
+  'kind'?: (string);
+  'message'?: (string);
+  'code'?: (number);
+}
+
+export interface Failure__Output {
+  'kind': (string);
+  'message': (string);
+  'code': (number);
+}
 
 export interface ShardRef {
   'collectionUid'?: (string);

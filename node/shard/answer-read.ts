@@ -1,0 +1,44 @@
+import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
+import type { RecordStore } from '../records/record-store';
+import type { ShardIndexes } from './shard-indexes';
+import type { ShardItems } from './shard-items';
+import type { ShardSearch } from './shard-search';
+import type { ShardCounters } from './shard-writer';
+
+/** The parts of an open shard that answer its reads. */
+export interface ShardReader {
+  search: ShardSearch;
+  items: ShardItems;
+  records: RecordStore;
+  indexes: ShardIndexes;
+  counters: ShardCounters;
+}
+
+/** How a shard answers each kind of read. */
+const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: RequestOf<Kind>) => AnswerOf<Kind> | Promise<AnswerOf<Kind>> } = {
+  search: ({ search }, request) => search.search(request),
+  score: ({ search }, request) => search.score(request),
+  keywordSearch: ({ search }, request) => search.keywordSearch(request),
+  keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
+  fetch: ({ items }, request) => items.fetch(request),
+  scan: ({ items }, request) => items.scan(request),
+  count: ({ indexes }) => indexes.directory.liveCount,
+  status: statusOf,
+};
+
+/** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
+export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
+  return ANSWERS[kind](reader, request);
+}
+
+async function statusOf({ records, indexes, counters }: ShardReader): Promise<ShardStatus> {
+  const vectors = indexes.vectors.status();
+  return {
+    vectorCount: indexes.directory.liveCount,
+    lastOperation: counters.lastOperation,
+    lastStamp: indexes.directory.lastStamp,
+    diskBytes: vectors.diskBytes + (await records.sizeBytes()),
+    memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
+    segments: vectors.segments,
+  };
+}

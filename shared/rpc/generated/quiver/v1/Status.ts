@@ -1,8 +1,0 @@
-// Original file: proto/quiver/v1/reads.proto
-
-
-export interface Status {
-}
-
-export interface Status__Output {
-}

@@ -1,0 +1,233 @@
+// Original file: proto/quiver/v1/reads.proto
+
+import type * as grpc from '@grpc/grpc-js'
+import type { Long } from '@grpc/proto-loader';
+import type { MethodDefinition } from '@grpc/proto-loader'
+import type { Failure, Failure__Output, ShardRef, ShardRef__Output } from './shard';
+
+export interface Answer {
+  'id'?: (number);
+  'more'?: (boolean);
+  'vectorCount'?: (number | string | Long);
+  'hits'?: (Buffer | Uint8Array | string);
+  'items'?: (Buffer | Uint8Array | string);
+  'keywordStatistics'?: (KeywordStatistics | null);
+  'count'?: (number | string | Long);
+  'status'?: (ShardStatus | null);
+  'failure'?: (Failure | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure";
+}
+
+export interface Answer__Output {
+  'id': (number);
+  'more': (boolean);
+  'vectorCount': (number);
+  'hits'?: (Buffer);
+  'items'?: (Buffer);
+  'keywordStatistics'?: (KeywordStatistics__Output | null);
+  'count'?: (number);
+  'status'?: (ShardStatus__Output | null);
+  'failure'?: (Failure__Output | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure";
+}
+
+export interface AnswerFrame {
+  'answers'?: (Answer)[];
+}
+
+export interface AnswerFrame__Output {
+  'answers': (Answer__Output)[];
+}
+
+export interface Count {
+}
+
+export interface Count__Output {
+}
+
+export interface Fetch {
+  'externalIds'?: (Buffer | Uint8Array | string);
+  'vectors'?: (boolean);
+}
+
+export interface Fetch__Output {
+  'externalIds': (Buffer);
+  'vectors': (boolean);
+}
+
+export interface KeywordSearch {
+  'terms'?: (Buffer | Uint8Array | string);
+  'statistics'?: (KeywordStatistics | null);
+  'k'?: (number);
+  'filter'?: (string);
+}
+
+export interface KeywordSearch__Output {
+  'terms': (Buffer);
+  'statistics': (KeywordStatistics__Output | null);
+  'k': (number);
+  'filter': (string);
+}
+
+export interface KeywordStatistics {
+  'documentCount'?: (number | string | Long);
+  'totalLength'?: (number | string | Long);
+  'documentFrequencies'?: (number | string | Long)[];
+}
+
+export interface KeywordStatistics__Output {
+  'documentCount': (number);
+  'totalLength': (number);
+  'documentFrequencies': (number)[];
+}
+
+export interface KeywordStatisticsCall {
+  'terms'?: (Buffer | Uint8Array | string);
+}
+
+export interface KeywordStatisticsCall__Output {
+  'terms': (Buffer);
+}
+
+export interface ReadFrame {
+  'requests'?: (ReadRequest)[];
+  'cancelledIds'?: (number)[];
+}
+
+export interface ReadFrame__Output {
+  'requests': (ReadRequest__Output)[];
+  'cancelledIds': (number)[];
+}
+
+export interface ReadRequest {
+  'id'?: (number);
+  'shard'?: (ShardRef | null);
+  'epoch'?: (number | string | Long);
+  'remainingMs'?: (number);
+  'search'?: (Search | null);
+  'score'?: (Score | null);
+  'keywordStatistics'?: (KeywordStatisticsCall | null);
+  'keywordSearch'?: (KeywordSearch | null);
+  'fetch'?: (Fetch | null);
+  'scan'?: (Scan | null);
+  'count'?: (Count | null);
+  'status'?: (Status | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status";
+}
+
+export interface ReadRequest__Output {
+  'id': (number);
+  'shard': (ShardRef__Output | null);
+  'epoch': (number);
+  'remainingMs': (number);
+  'search'?: (Search__Output | null);
+  'score'?: (Score__Output | null);
+  'keywordStatistics'?: (KeywordStatisticsCall__Output | null);
+  'keywordSearch'?: (KeywordSearch__Output | null);
+  'fetch'?: (Fetch__Output | null);
+  'scan'?: (Scan__Output | null);
+  'count'?: (Count__Output | null);
+  'status'?: (Status__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status";
+}
+
+export interface ReadsClient extends grpc.Client {
+  Exchange(metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientDuplexStream<ReadFrame, AnswerFrame__Output>;
+  Exchange(options?: grpc.CallOptions): grpc.ClientDuplexStream<ReadFrame, AnswerFrame__Output>;
+  exchange(metadata: grpc.Metadata, options?: grpc.CallOptions): grpc.ClientDuplexStream<ReadFrame, AnswerFrame__Output>;
+  exchange(options?: grpc.CallOptions): grpc.ClientDuplexStream<ReadFrame, AnswerFrame__Output>;
+  
+}
+
+export interface ReadsHandlers extends grpc.UntypedServiceImplementation {
+  Exchange: grpc.handleBidiStreamingCall<ReadFrame__Output, AnswerFrame>;
+  
+}
+
+export interface ReadsDefinition extends grpc.ServiceDefinition {
+  Exchange: MethodDefinition<ReadFrame, AnswerFrame, ReadFrame__Output, AnswerFrame__Output>
+}
+
+export interface Scan {
+  'afterExternalId'?: (Buffer | Uint8Array | string);
+  'afterStamp'?: (number | string);
+  'limit'?: (number);
+  'filter'?: (string);
+  'vectors'?: (boolean);
+  'withoutTexts'?: (boolean);
+}
+
+export interface Scan__Output {
+  'afterExternalId': (Buffer);
+  'afterStamp': (number);
+  'limit': (number);
+  'filter': (string);
+  'vectors': (boolean);
+  'withoutTexts': (boolean);
+}
+
+export interface Score {
+  'vector'?: (Buffer | Uint8Array | string);
+  'externalIds'?: (Buffer | Uint8Array | string);
+}
+
+export interface Score__Output {
+  'vector': (Buffer);
+  'externalIds': (Buffer);
+}
+
+export interface Search {
+  'vector'?: (Buffer | Uint8Array | string);
+  'k'?: (number);
+  'filter'?: (string);
+  'ef'?: (number);
+  'exact'?: (boolean);
+  'texts'?: (boolean);
+}
+
+export interface Search__Output {
+  'vector': (Buffer);
+  'k': (number);
+  'filter': (string);
+  'ef': (number);
+  'exact': (boolean);
+  'texts': (boolean);
+}
+
+export interface SegmentStatus {
+  'sealed'?: (boolean);
+  'rows'?: (number | string | Long);
+  'deletedRows'?: (number | string | Long);
+  'ef'?: (number);
+}
+
+export interface SegmentStatus__Output {
+  'sealed': (boolean);
+  'rows': (number);
+  'deletedRows': (number);
+  'ef': (number);
+}
+
+export interface ShardStatus {
+  'vectorCount'?: (number | string | Long);
+  'lastOperation'?: (number | string | Long);
+  'lastStamp'?: (number | string);
+  'diskBytes'?: (number | string | Long);
+  'memoryBytes'?: (number | string | Long);
+  'segments'?: (SegmentStatus)[];
+}
+
+export interface ShardStatus__Output {
+  'vectorCount': (number);
+  'lastOperation': (number);
+  'lastStamp': (number);
+  'diskBytes': (number);
+  'memoryBytes': (number);
+  'segments': (SegmentStatus__Output)[];
+}
+
+export interface Status {
+}
+
+export interface Status__Output {
+}

@@ -1,0 +1,184 @@
+import { QuiverError } from '../errors/quiver-error';
+import type { Filter } from '../filter/filter';
+import { filterFromText, filterToText } from '../filter/filter-text';
+import type { AnswerOf, Hit, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
+import type { Answer, Answer__Output, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
+import { hitsFromBytes, hitsToBytes } from './hit-codec';
+import { itemsFromBytes, itemsToBytes } from './item-codec';
+import { stringsFromBytes, stringsToBytes } from './string-list-codec';
+
+/** How one kind of read travels (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
+export interface ReadCodec<Kind extends ReadKind> {
+  /** The field of ReadRequest that has the kind's name. */
+  requestToProto(request: RequestOf<Kind>): NonNullable<ReadRequest[Kind]>;
+  /** Vectors are copies. */
+  requestFromProto(proto: NonNullable<ReadRequest__Output[Kind]>): RequestOf<Kind>;
+  /** Upper bound of the bytes of what varies in length. */
+  requestBytes(request: RequestOf<Kind>): number;
+  /** One of the results of Answer. */
+  answerToProto(answer: AnswerOf<Kind>): SizedAnswer;
+  /** undefined when the message holds another result. */
+  answerFromProto(proto: Answer__Output): AnswerOf<Kind> | undefined;
+}
+
+/** A message, with an upper bound of the bytes of what varies in length in it. */
+export interface SizedAnswer {
+  message: AnswerMessage;
+  bytes: number;
+}
+
+/** An answer whose lists are Buffers, as they are where they are made. */
+export interface AnswerMessage extends Answer {
+  hits?: Buffer;
+  items?: Buffer;
+}
+
+/** The longest that a number of a list gets. */
+const VARINT_BYTES = 10;
+/** A segment's numbers with their tags. */
+const SEGMENT_BYTES = 48;
+
+/** The codecs by kind. */
+export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
+  search: {
+    requestToProto: ({ vector, k, filter, effort, texts }) => ({
+      vector: vectorToProto(vector),
+      k,
+      filter: filterToProto(filter),
+      ef: effort.type === 'ef' ? effort.ef : 0,
+      exact: effort.type === 'exact',
+      texts,
+    }),
+    requestFromProto: ({ vector, k, filter, ef, exact, texts }) => ({ vector: vectorFromProto(vector), k, filter: filterFromProto(filter), effort: effortFromProto(ef, exact), texts }),
+    requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
+    answerToProto: ({ hits, vectorCount }) => hitsToProto(hits, vectorCount),
+    answerFromProto: ({ hits, vectorCount }) => hits && { hits: hitsFromBytes(hits), vectorCount },
+  },
+  score: {
+    requestToProto: ({ vector, externalIds }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds) }),
+    requestFromProto: ({ vector, externalIds }) => ({ vector: vectorFromProto(vector), externalIds: stringsFromBytes(externalIds) }),
+    requestBytes: ({ vector, externalIds }) => vector.byteLength + stringsBytes(externalIds),
+    answerToProto: (hits) => hitsToProto(hits, 0),
+    answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
+  },
+  keywordSearch: {
+    requestToProto: ({ terms, statistics, k, filter }) => ({ terms: stringsToBytes(terms), statistics, k, filter: filterToProto(filter) }),
+    requestFromProto: ({ terms, statistics, k, filter }) => {
+      if (statistics === null) throw malformed('keyword search');
+      return { terms: stringsFromBytes(terms), statistics, k, filter: filterFromProto(filter) };
+    },
+    requestBytes: ({ terms, filter }) => stringsBytes(terms) + terms.length * VARINT_BYTES + filterBytes(filter),
+    answerToProto: (hits) => hitsToProto(hits, 0),
+    answerFromProto: ({ hits }) => hits && hitsFromBytes(hits),
+  },
+  keywordStatistics: {
+    requestToProto: ({ terms }) => ({ terms: stringsToBytes(terms) }),
+    requestFromProto: ({ terms }) => ({ terms: stringsFromBytes(terms) }),
+    requestBytes: ({ terms }) => stringsBytes(terms),
+    answerToProto: (keywordStatistics) => ({ message: { keywordStatistics }, bytes: keywordStatistics.documentFrequencies.length * VARINT_BYTES }),
+    answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
+  },
+  fetch: {
+    requestToProto: ({ externalIds, vectors }) => ({ externalIds: stringsToBytes(externalIds), vectors }),
+    requestFromProto: ({ externalIds, vectors }) => ({ externalIds: stringsFromBytes(externalIds), vectors }),
+    requestBytes: ({ externalIds }) => stringsBytes(externalIds),
+    answerToProto: itemsToProto,
+    answerFromProto: ({ items }) => items && itemsFromBytes(items),
+  },
+  scan: {
+    requestToProto: ({ after, limit, filter, vectors, texts }) => ({
+      afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
+      afterStamp: after?.stamp ?? 0,
+      limit,
+      filter: filterToProto(filter),
+      vectors,
+      withoutTexts: texts === false,
+    }),
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts }) => {
+      const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
+      const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
+      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts };
+    },
+    requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: itemsToProto,
+    answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
+  },
+  count: {
+    requestToProto: () => ({}),
+    requestFromProto: () => null,
+    requestBytes: () => 0,
+    answerToProto: (count) => ({ message: { count }, bytes: 0 }),
+    answerFromProto: ({ count }) => count,
+  },
+  status: {
+    requestToProto: () => ({}),
+    requestFromProto: () => null,
+    requestBytes: () => 0,
+    answerToProto: ({ segments, ...totals }) => {
+      const status = { ...totals, segments: segments.map(({ kind, ...counts }) => ({ sealed: kind === 'sealed', ...counts })) };
+      return { message: { status }, bytes: segments.length * SEGMENT_BYTES };
+    },
+    answerFromProto: ({ status }) => {
+      if (!status) return undefined;
+      const { segments, ...totals } = status;
+      return { ...totals, segments: segments.map(({ sealed, ...counts }) => ({ kind: sealed ? 'sealed' : 'growing', ...counts })) };
+    },
+  },
+};
+
+/** All kinds, in the order in which metrics list them. */
+export const READ_KINDS = Object.keys(READ_CODECS) as readonly ReadKind[];
+
+const NOTHING = Buffer.alloc(0);
+
+/** `vectorCount`: of the shard; 0 where nobody asks. */
+function hitsToProto(list: readonly Hit[], vectorCount: number): SizedAnswer {
+  const hits = hitsToBytes(list);
+  return { message: { hits, vectorCount }, bytes: hits.length };
+}
+
+function itemsToProto(list: readonly (StoredItem | null)[]): SizedAnswer {
+  const items = itemsToBytes(list);
+  return { message: { items }, bytes: items.length };
+}
+
+function stringsBytes(strings: readonly string[]): number {
+  let bytes = 0;
+  for (const string of strings) bytes += string.length * 3 + VARINT_BYTES;
+  return bytes;
+}
+
+function effortFromProto(ef: number, exact: boolean): SearchEffort {
+  if (exact) return { type: 'exact' };
+  return ef > 0 ? { type: 'ef', ef } : { type: 'calibrated' };
+}
+
+function filterBytes(filter: Filter | null): number {
+  return filter === null ? 0 : Buffer.byteLength(filterToText(filter));
+}
+
+function filterToProto(filter: Filter | null): string {
+  return filter === null ? '' : filterToText(filter);
+}
+
+function filterFromProto(text: string): Filter | null {
+  if (text === '') return null;
+  const filter = filterFromText(text);
+  if (filter === undefined) throw malformed('filter');
+  return filter;
+}
+
+function vectorToProto(vector: Float32Array): Buffer {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+function vectorFromProto(bytes: Buffer): Float32Array {
+  if (bytes.length % 4 !== 0) throw malformed('vector');
+  const vector = new Float32Array(bytes.length / 4);
+  new Uint8Array(vector.buffer).set(bytes);
+  return vector;
+}
+
+function malformed(what: string): QuiverError {
+  return new QuiverError('internal', `malformed ${what}`);
+}
