@@ -34,6 +34,8 @@ export class Exchange {
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
+  /** The connection ends with this answer; known once its head is written. Node's `shouldKeepAlive` does not tell. */
+  private isLast = false;
   private readonly request: IncomingMessage;
   private readonly response: ServerResponse;
   private readonly clock: Clock;
@@ -132,6 +134,7 @@ export class Exchange {
   /** Writes the head. A connection with much of a body still to come ends with this answer, and the head says so. */
   private begin(headers: OutgoingHttpHeaders): void {
     if (!this.request.complete && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
+    this.isLast = headers.connection === 'close' || !this.response.shouldKeepAlive;
     this.response.writeHead(200, headers);
   }
 
@@ -148,7 +151,7 @@ export class Exchange {
     const { request, response } = this;
     if (request.complete || (this.awaitsContinue && !this.continued)) {
       response.end(text);
-    } else if (response.shouldKeepAlive) {
+    } else if (!this.isLast) {
       response.end(text);
       void discardBody(request).then(() => {
         // A rest that does not come must not be taken for the next request.

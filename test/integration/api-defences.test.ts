@@ -184,6 +184,23 @@ describe('a connection whose request was refused before its body was read', () =
     }
   });
 
+  test('and is still being sent: the connection stays until all of it is there, or a reset would take the answer away', async () => {
+    await start();
+    const connection = await RawConnection.open(server);
+    const chunk = `${(1000).toString(16)}\r\n${'a'.repeat(1000)}\r\n`;
+    await connection.send(head('POST /v1/collections/%ff/search', { 'transfer-encoding': 'chunked' }) + chunk);
+    await connection.until(/connection: close[^]*"code":400/);
+    for (let i = 0; i < 10; i++) {
+      await connection.send(chunk);
+      // A round trip: whatever the server did with the first connection has arrived.
+      dataOf(await api.get('/v1/collections'));
+      expect(connection.socket.readyState).toBe('open');
+    }
+    await connection.send('0\r\n\r\n');
+    await connection.closed();
+    expect(connection.socket.errored).toBeNull();
+  });
+
   test('and was never invited to send it: the answer says that it closes', async () => {
     await start();
     const connection = await RawConnection.open(server);

@@ -22,7 +22,7 @@ const REVEALING = /\bat .{0,80}\.(?:ts|js):\d|node_modules|node:internal|\/(?:ho
 
 /** Sends the case over one connection; answers what is wrong with what came back. `secrets` may be in no answer. */
 export async function runHttpCase(port: number, given: HttpCase, secrets: readonly string[]): Promise<string[]> {
-  const { received, isClosed } = await exchange(port, given);
+  const { received, isClosed, error } = await exchange(port, given);
   if (given.aborts) return [];
   const text = received.toString('latin1');
   const wrong = secrets.filter((secret) => text.includes(secret)).map(() => 'leak: an answer holds a secret');
@@ -31,7 +31,7 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
   if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
   wrong.push(...answers.flatMap(faultsOf));
   if (given.requests !== null && answers.length !== given.requests && !(saysClose(answers) && answers.length < given.requests)) {
-    wrong.push(`missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept`);
+    wrong.push(`missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept${error === null ? '' : `, and that ended by ${error}`}`);
   }
   return wrong;
 }
@@ -59,17 +59,18 @@ function faultsOf({ status, headers, body }: RawAnswer): string[] {
   return REVEALING.test(message) ? [`leak: a message tells of the inside: ${message.slice(0, 200)}`] : [];
 }
 
-function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise<{ received: Buffer; isClosed: boolean }> {
+function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise<{ received: Buffer; isClosed: boolean; error: string | null }> {
   return new Promise((done) => {
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
     let received: Buffer = Buffer.alloc(0);
     let isSent = false;
+    let error: string | null = null;
     let quiet: NodeJS.Timeout | undefined;
     const finish = (isClosed: boolean): void => {
       clearTimeout(deadline);
       clearTimeout(quiet);
       socket.destroy();
-      done({ received, isClosed });
+      done({ received, isClosed, error });
     };
     const deadline = setTimeout(() => finish(false), ENDED_WITHIN_MS);
     /** Node gives up requests of a client that has half closed, so that comes only after the last answer. */
@@ -85,7 +86,7 @@ function exchange(port: number, { pieces, aborts, requests }: HttpCase): Promise
       endIfAnswered();
     });
     // A reset is one of the ways in which a server ends a connection.
-    socket.on('error', () => undefined);
+    socket.on('error', ({ code, message }: NodeJS.ErrnoException) => (error = code ?? message));
     socket.on('end', () => finish(true));
     socket.on('close', () => finish(true));
     socket.on('connect', () => {
