@@ -29,7 +29,7 @@ let client: Client;
 beforeEach(async () => {
   nowMs = 0;
   warnings = [];
-  const log = { ...silentLogger, error: (_fields: object, message: string) => void warnings.push(message) };
+  const log = { ...silentLogger, warn: (_fields: object, message: string) => void warnings.push(message) };
   const gate = new MemberGate({ proof: new MemberProof({ secret: SECRET }), name: 'two', address: () => address, log, nowMs: () => nowMs });
   server = new Server({ interceptors: [gate.interceptor] });
   server.addService(membersDefinition, { Hello: () => undefined });

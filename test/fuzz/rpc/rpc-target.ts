@@ -1,4 +1,3 @@
-import { EtcdClusterStore } from '../../../shared/cluster-store/etcd-cluster-store';
 import { ClusterProcesses, SECRET } from '../../support/cluster-processes';
 import { smallerBytes } from '../byte-mutation';
 import { Canary } from '../canary';
@@ -25,7 +24,7 @@ export class RpcTarget implements FuzzTarget<RpcCase> {
     await Canary.store((method, path, body) => cluster.call(method, path, body));
     await cluster.data('POST', '/v1/collections', { name: 'fuzzed', dim: 3 });
     await cluster.data('POST', '/v1/collections/fuzzed/upsert', { external_id: 'seed-0', vector: [1, 2, 3], text: 'seed words', metadata: { a: 1 } });
-    const store = new EtcdClusterStore({ endpoints: [cluster.etcd.endpoint] });
+    const store = cluster.openStore();
     try {
       const { entries } = await store.list(FUZZED_ENTRY);
       this.cases = new RpcCases((JSON.parse(entries[0].value) as { uid: string }).uid);
