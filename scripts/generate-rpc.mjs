@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const target = process.argv[2] ?? join(root, 'shared/rpc/generated');
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
-const files = readdirSync(join(root, 'proto'), { recursive: true })
+const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.proto'))
   .sort();
 rmSync(target, { recursive: true, force: true });

@@ -53,7 +53,7 @@ export function debianComponents(status, system) {
   return status
     .split(/\n\n+/)
     .map(fieldsOf)
-    .filter((fields) => fields.Package !== undefined && fields.Version !== undefined && / installed$/.test(fields.Status ?? ''))
+    .filter((fields) => fields.Package !== undefined && fields.Version !== undefined && (fields.Status ?? '').endsWith(' installed'))
     .map(({ Package: name, Version: version, Architecture: architecture, Source: source }) => {
       const distro = system.VERSION_ID === undefined ? system.ID : `${system.ID}-${system.VERSION_ID}`;
       const purl = `pkg:deb/${system.ID}/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=${encodeURIComponent(distro)}`;

@@ -78,7 +78,7 @@ export async function bench(words) {
   }
   process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
   if (values.json !== undefined) {
-    const { rows, queries, truth, ...facts } = dataset;
+    const { rows: _rows, queries: _queries, truth: _truth, ...facts } = dataset;
     const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
     writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, dataset: facts, servers, libraries }, null, 2)}\n`);
   }

@@ -2,6 +2,7 @@
 const { readFileSync } = require('node:fs');
 const { transformSync } = require('@swc/core');
 
+// oxlint-disable-next-line typescript/no-deprecated -- the hooks that replace it run beside this thread
 require.extensions['.ts'] = (module, filename) => {
   const { code } = transformSync(readFileSync(filename, 'utf8'), {
     filename,
