@@ -24,7 +24,7 @@ for (const entry of readdirSync(target, { withFileTypes: true })) {
 }
 
 // The generator names each original by where it lies on this machine.
-for (const file of readdirSync(target, { recursive: true }).filter((name) => name.endsWith('.ts'))) {
+for (const file of readdirSync(target, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
   const path = join(target, file);
   writeFileSync(path, readFileSync(path, 'utf8').replace(`Original file: ${root}/`, 'Original file: '));
 }

@@ -25,7 +25,7 @@ if (mode === '--all') {
 
 const checks = [
   [modulePath('oxlint', 'bin', 'oxlint')],
-  [modulePath('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, 'tsconfig.json')],
+  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json'].map((file) => [modulePath('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, file)]),
 ];
 const tests = [modulePath('jest', 'bin', 'jest.js'), '--config', join(ROOT, mode === '--all' ? 'jest.config.js' : 'jest.fast.config.js'), ...words];
 for (const step of mode === '--fast' ? [tests] : [...checks, tests]) {
@@ -33,6 +33,7 @@ for (const step of mode === '--fast' ? [tests] : [...checks, tests]) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** @param {string[]} path */
 function modulePath(...path) {
   return join(ROOT, 'node_modules', ...path);
 }

@@ -58,6 +58,7 @@ export async function bench(words) {
   const dataset = await loadDataset(values.dataset, {
     rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), metric: values.metric, textFolders: values.text, model: values.model, threads,
   });
+  /** @type {(() => Promise<any>)[]} */
   const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
   if (values.peer.includes('cluster')) {

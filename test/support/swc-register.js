@@ -9,5 +9,5 @@ require.extensions['.ts'] = (module, filename) => {
     jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
     module: { type: 'commonjs' },
   });
-  module._compile(code, filename);
+  /** @type {any} */ (module)._compile(code, filename);
 };

@@ -16,7 +16,7 @@ async function run({ command, words }) {
   }
 }
 
-process.on('message', (command) => void run(command));
+process.on('message', (/** @type {any} */ message) => void run(message));
 // A benchmark that was stopped leaves no process behind.
 process.on('disconnect', () => process.exit());
 process.send({ result: 'ready' });
