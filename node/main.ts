@@ -234,11 +234,12 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     member.stores = stores.ownStores();
     registration.update(JSON.stringify(member));
   };
-  const lookAtDisk = setInterval(async () => {
-    const now = await diskSpaceOf(folder);
-    if (!isNotable(member, now)) return;
-    Object.assign(member, now);
-    registration.update(JSON.stringify(member));
+  const lookAtDisk = setInterval(() => {
+    void diskSpaceOf(folder).then((now) => {
+      if (!isNotable(member, now)) return;
+      Object.assign(member, now);
+      registration.update(JSON.stringify(member));
+    });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
   endings.defer(async () => {

@@ -8,13 +8,19 @@ import { ROOT, hashOf, isStamped, runNpm, setUpOrExit } from './setup.mjs';
 const FOLDER = join(ROOT, 'test', 'bench');
 const STAMP = join(FOLDER, 'node_modules', '.quiver-stamp');
 
-/** Benchmarks with a name of their own: module, function, and whether they need the packages of test/bench. */
+/**
+ * Benchmarks with a name of their own: module, function, and whether they need the packages of test/bench.
+ * @type {Record<string, [module: string, name: string, needs?: { packages: boolean }]>}
+ */
 const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
+
+/** The benchmark of vectors. The check of types does not follow a string: tsconfig.bench.json has its own rules. @type {string} */
+const VECTORS = '../test/bench/bench.mjs';
 
 await setUpOrExit();
 const words = process.argv.slice(2);
@@ -32,12 +38,13 @@ try {
   process.exitCode = 1;
 }
 
+/** @param {string[]} words */
 async function benchVectors(words) {
   if (words.some((word) => /(?:^|=)(?:chroma|hnswlib|usearch(?:-bf16)?)$/.test(word))) {
     installBenchPackages();
     buildHnswlib();
   }
-  const { bench } = await import('../test/bench/bench.mjs');
+  const { bench } = await import(VECTORS);
   await bench(words);
 }
 
@@ -56,6 +63,7 @@ function buildHnswlib() {
   runNpm(['rebuild', 'hnswlib-node', '--foreground-scripts', '--ignore-scripts=false'], FOLDER);
 }
 
+/** @param {string} name */
 function loads(name) {
   return spawnSync(process.execPath, ['-e', `require(${JSON.stringify(name)})`], { cwd: FOLDER, stdio: 'ignore' }).status === 0;
 }

@@ -13,9 +13,12 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** @typedef {{ name: string, folder: string, library: 'faiss' | 'rocksdb' | null, common: boolean }} Addon */
+
 /**
  * Every addon: the sources in `folder` become `folder`/build/`name`.node; `library` is what is linked in, and `common`
  * says whether the sources in COMMON_FOLDER are part of it.
+ * @type {Addon[]}
  */
 export const ADDONS = [
   { name: 'vectors', folder: 'node/native', library: 'faiss', common: true },
@@ -31,7 +34,7 @@ const LIBRARY_FOLDERS = [
   '/usr/lib',
   '/usr/lib64',
   '/usr/local/lib',
-  `/usr/lib/${{ x64: 'x86_64', arm64: 'aarch64' }[process.arch] ?? process.arch}-linux-gnu`,
+  `/usr/lib/${{ x64: 'x86_64', arm64: 'aarch64' }[String(process.arch)] ?? process.arch}-linux-gnu`,
   '/opt/homebrew/lib',
   '/opt/homebrew/opt/libomp/lib',
   '/opt/homebrew/opt/openblas/lib',
@@ -39,28 +42,32 @@ const LIBRARY_FOLDERS = [
   '/usr/local/opt/openblas/lib',
 ];
 
-const COMPILER = process.env.CXX || 'g++';
+export const COMPILER = process.env.CXX || 'g++';
 const IS_MAC = process.platform === 'darwin';
 
 /**
  * Builds what is out of date. `log` hears one line per addon built. Resolves to the names of those; rejects with an
  * Error of one line (a missing compiler or library, or the compiler's first error) fit to be shown as it is.
+ * @param {{ log?: (line: string) => void }} [options]
  */
 export async function buildNative({ log = () => {} } = {}) {
   const compile = limited(availableParallelism());
   const names = await Promise.allSettled(ADDONS.map((addon) => buildAddon(addon, { log, compile })));
   const failed = names.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
-  return names.map((result) => result.value).filter((name) => name !== null);
+  return names.flatMap((result) => (result.status === 'fulfilled' && result.value !== null ? [result.value] : []));
 }
 
-/** Builds one addon if it is out of date: its name, else null. */
+/**
+ * Builds one addon if it is out of date: its name, else null.
+ * @param {Addon} addon
+ * @param {{ log: (line: string) => void, compile: ReturnType<typeof limited> }} parts
+ */
 async function buildAddon(addon, { log, compile }) {
-  const folder = join(ROOT, addon.folder);
-  const folders = addon.common ? [folder, join(ROOT, COMMON_FOLDER)] : [folder];
+  const folders = foldersOf(addon);
   const sources = folders.flatMap((one) => filesOf(one, /\.cc$/));
   if (sources.length === 0) return null;
-  const build = join(folder, 'build');
+  const build = join(ROOT, addon.folder, 'build');
   const output = join(build, `${addon.name}.node`);
   const stamp = join(build, `${addon.name}.stamp`);
   const flags = compileFlags(addon);
@@ -71,7 +78,7 @@ async function buildAddon(addon, { log, compile }) {
   const objects = join(build, `objects-${process.pid}`);
   mkdirSync(objects, { recursive: true });
   try {
-    const objectOf = (source) => join(objects, `${basename(source)}.o`);
+    const objectOf = (/** @type {string} */ source) => join(objects, `${basename(source)}.o`);
     await settledAll(sources.map((source) => compile(() => run(COMPILER, [...flags, '-c', source, '-o', objectOf(source)]))));
     const linked = join(objects, `${addon.name}.node`);
     await run(COMPILER, [...sources.map(objectOf), '-o', linked, ...linkFlags(addon)]);
@@ -84,7 +91,16 @@ async function buildAddon(addon, { log, compile }) {
   return addon.name;
 }
 
-function compileFlags(addon) {
+/**
+ * Where an addon's sources lie.
+ * @param {Addon} addon
+ */
+export function foldersOf(addon) {
+  return (addon.common ? [addon.folder, COMMON_FOLDER] : [addon.folder]).map((folder) => join(ROOT, folder));
+}
+
+/** @param {Addon} addon */
+export function compileFlags(addon) {
   const require = createRequire(join(ROOT, 'package.json'));
   const flags = ['-O3', `-std=c++${addon.library === 'rocksdb' ? rocksdbStandard() : 17}`, '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
@@ -106,7 +122,8 @@ function compileFlags(addon) {
   return flags;
 }
 
-function linkFlags(addon) {
+/** @param {Addon} addon */
+export function linkFlags(addon) {
   const flags = IS_MAC ? ['-bundle', '-undefined', 'dynamic_lookup'] : ['-shared', '-Wl,--gc-sections', '-Wl,--as-needed', '-pthread'];
   if (addon.library === null) return flags;
   if (IS_MAC) flags.push(...existing(LIBRARY_FOLDERS, '-L'));
@@ -131,6 +148,7 @@ function rocksdbStandard() {
   return major !== null && Number(major[1]) < 10 ? 17 : 20;
 }
 
+/** @param {string[]} names */
 function findLibrary(names) {
   for (const folder of LIBRARY_FOLDERS) {
     for (const name of names) {
@@ -140,15 +158,27 @@ function findLibrary(names) {
   return undefined;
 }
 
+/**
+ * @param {string[]} folders
+ * @param {string} flag
+ */
 function existing(folders, flag) {
   return folders.filter((folder) => existsSync(folder)).map((folder) => flag + folder);
 }
 
-/** Paths of a folder's files whose names match, in order. */
-function filesOf(folder, name) {
+/**
+ * Paths of a folder's files whose names match, in order.
+ * @param {string} folder
+ * @param {RegExp} name
+ */
+export function filesOf(folder, name) {
   return existsSync(folder) ? readdirSync(folder).filter((file) => name.test(file)).sort().map((file) => join(folder, file)) : [];
 }
 
+/**
+ * @param {string[]} folders
+ * @param {unknown[]} parts
+ */
 function fingerprint(folders, ...parts) {
   const hash = createHash('sha256');
   hash.update(JSON.stringify([process.versions.modules, process.versions.napi, process.platform, process.arch, COMPILER, parts]));
@@ -158,10 +188,15 @@ function fingerprint(folders, ...parts) {
   return hash.digest('hex');
 }
 
-/** Runs what it is given, so many at a time. */
+/**
+ * Runs what it is given, so many at a time.
+ * @param {number} slots
+ */
 function limited(slots) {
+  /** @type {((turn?: unknown) => void)[]} */
   const waiting = [];
   let free = slots;
+  /** @type {<Result>(work: () => Promise<Result>) => Promise<Result>} */
   return async (work) => {
     if (free === 0) await new Promise((turn) => waiting.push(turn));
     else free -= 1;
@@ -175,19 +210,27 @@ function limited(slots) {
   };
 }
 
-/** Waits for all of them, and rejects with the first failure then: nothing is removed that a compiler still writes. */
+/**
+ * Waits for all of them, and rejects with the first failure then: nothing is removed that a compiler still writes.
+ * @param {Promise<unknown>[]} promises
+ */
 async function settledAll(promises) {
   const failed = (await Promise.allSettled(promises)).find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
 
-/** Runs a compiler; a failure becomes its first error line. */
+/**
+ * Runs a compiler; a failure becomes its first error line.
+ * @param {string} command
+ * @param {string[]} args
+ * @returns {Promise<void>}
+ */
 function run(command, args) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
     let messages = '';
     child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
-    child.on('error', (error) => {
+    child.on('error', (/** @type {NodeJS.ErrnoException} */ error) => {
       reject(new Error(error.code === 'ENOENT' ? `no C++ compiler: ${command} is not there; install g++ or set CXX` : String(error.message)));
     });
     child.on('close', (code) => {

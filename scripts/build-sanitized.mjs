@@ -1,41 +1,35 @@
 // Builds the native addons a second time with AddressSanitizer and UndefinedBehaviorSanitizer, beside the usual ones, for
 // `npm run fuzz -- --sanitize`. FAISS itself is linked as it is: what is looked at is this project's own C++.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { ADDONS } from './build-native.mjs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ADDONS, COMPILER, compileFlags, filesOf, foldersOf, linkFlags } from './build-native.mjs';
 import { ROOT } from './setup.mjs';
 
-const COMPILER = process.env.CXX || 'g++';
 const OUTPUT = join(ROOT, 'data', 'sanitized');
-/** Speed that a fuzzer can live with, frames and lines that a report can name. */
-const FLAGS = [
-  '-O1', '-g', '-std=c++17', '-fPIC', '-fvisibility=hidden', '-fno-omit-frame-pointer', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon', '-fopenmp',
-  '-fsanitize=address,undefined', '-fno-sanitize=vptr', '-fno-sanitize-recover=undefined',
-];
+/** Speed that a fuzzer can live with, frames and lines that a report can name. Behind the usual flags, whose place they take. */
+const FLAGS = ['-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined', '-fno-sanitize=vptr', '-fno-sanitize-recover=undefined'];
 
-/** Builds what is older than its sources. Throws with the compiler's words when that fails. */
+/**
+ * Builds what is older than its sources. Throws with the compiler's words when that fails.
+ * @param {{ log?: (line: string) => void }} [options]
+ */
 export async function buildSanitized({ log = () => {} } = {}) {
-  const require = createRequire(join(ROOT, 'package.json'));
-  const includes = [['node-api-headers', 'include'], ['node-addon-api', '']].map(([name, inner]) => `-I${join(dirname(require.resolve(`${name}/package.json`)), inner)}`);
-  const machine = process.arch === 'x64' ? ['-march=x86-64-v2'] : [];
   mkdirSync(OUTPUT, { recursive: true });
-  for (const { name, folder, faiss } of ADDONS) {
-    const files = readdirSync(join(ROOT, folder)).filter((file) => /\.(cc|h)$/.test(file)).map((file) => join(ROOT, folder, file));
-    const output = join(OUTPUT, `${name}.node`);
+  for (const addon of ADDONS) {
+    const files = foldersOf(addon).flatMap((folder) => filesOf(folder, /\.(cc|h)$/));
+    const output = join(OUTPUT, `${addon.name}.node`);
     if (existsSync(output) && files.every((file) => statSync(file).mtimeMs < statSync(output).mtimeMs)) continue;
-    const libraries = faiss ? ['-lfaiss', '-lopenblas', '-llapack'] : [];
     const sources = files.filter((file) => file.endsWith('.cc'));
-    const { status, stderr, error } = spawnSync(COMPILER, [...FLAGS, ...machine, ...includes, '-shared', ...sources, '-o', output, ...libraries], { encoding: 'utf8' });
-    if (status !== 0) throw new Error(`${COMPILER} failed for ${name} with sanitizers: ${error?.message ?? stderr.slice(0, 2_000)}`);
+    const { status, stderr, error } = spawnSync(COMPILER, [...compileFlags(addon), ...FLAGS, ...sources, '-o', output, ...linkFlags(addon)], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${COMPILER} failed for ${addon.name} with sanitizers: ${error?.message ?? stderr.slice(0, 2_000)}`);
     log(`built ${output}`);
   }
 }
 
 /** What makes a process load those addons in place of the usual ones. Node itself is not instrumented, so that the sanitizer's library has to be there first. */
 export function sanitizerEnvironment() {
-  const library = (name) => spawnSync(COMPILER, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
+  const library = (/** @type {string} */ name) => spawnSync(COMPILER, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
   return {
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
     // Node's own memory at exit is no leak of ours, and V8 handles some signals itself.

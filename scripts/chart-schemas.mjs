@@ -30,18 +30,22 @@ const CUSTOM_RESOURCES = [
 /** What ajv knows and is of use; descriptions and Kubernetes' own annotations are left out. */
 const KEYWORDS = ['type', 'required', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', '$ref'];
 
+/** @param {string} module */
 function folderOf(module) {
   const { stdout, stderr, status } = spawnSync('go', ['mod', 'download', '-json', module], { encoding: 'utf8' });
   if (status !== 0) throw new Error(`${module} could not be had: ${stdout}${stderr}`);
   return JSON.parse(stdout).Dir;
 }
 
-/** A schema with what `KEYWORDS` names, closed: a field that it does not name is refused, where the API server would drop or refuse it. */
+/**
+ * A schema with what `KEYWORDS` names, closed: a field that it does not name is refused, where the API server would drop or refuse it.
+ * @param {any} schema
+ */
 function strict(schema) {
   if (schema.format === 'int-or-string' || schema['x-kubernetes-int-or-string']) return { type: ['integer', 'string'] };
   const result = Object.fromEntries(Object.entries(schema).filter(([key]) => KEYWORDS.includes(key)));
   // Go's flag for either case, which JavaScript has only for a whole expression.
-  if (result.pattern?.includes('(?i)')) result.pattern = result.pattern.replace('(?i)', '').replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+  if (result.pattern?.includes('(?i)')) result.pattern = result.pattern.replace('(?i)', '').replace(/[a-z]/gi, (/** @type {string} */ letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
   if (schema.properties) {
     result.properties = Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, strict(property)]));
     if (!schema['x-kubernetes-preserve-unknown-fields']) result.additionalProperties = false;
@@ -52,17 +56,20 @@ function strict(schema) {
   return result;
 }
 
+/** @param {string} module */
 function kubernetesSchemas(module) {
   const { definitions } = JSON.parse(readFileSync(join(folderOf(module), 'api/openapi-spec/swagger.json'), 'utf8'));
+  /** @type {Record<string, string>} */
   const kinds = {};
+  /** @type {Record<string, object>} */
   const needed = {};
-  const follow = (name) => {
+  const follow = (/** @type {string} */ name) => {
     if (needed[name]) return;
     // A quantity may be written as a number; the generated schema knows only the text.
     needed[name] = name.endsWith('api.resource.Quantity') ? { type: ['string', 'number'] } : strict(definitions[name]);
     for (const [, next] of JSON.stringify(needed[name]).matchAll(/"#\/definitions\/([^"]+)"/g)) follow(next);
   };
-  for (const [name, definition] of Object.entries(definitions)) {
+  for (const [name, definition] of Object.entries(/** @type {Record<string, any>} */ (definitions))) {
     for (const { group, version, kind } of definition['x-kubernetes-group-version-kind'] ?? []) {
       const id = [group, version, kind].filter((part) => part !== '').join('/');
       if (!KINDS.includes(id)) continue;
@@ -76,11 +83,13 @@ function kubernetesSchemas(module) {
 }
 
 function customSchemas() {
+  /** @type {Record<string, string>} */
   const kinds = {};
+  /** @type {Record<string, any>} */
   const definitions = {};
   for (const [module, path] of CUSTOM_RESOURCES) {
     const { spec } = parse(readFileSync(join(folderOf(module), path), 'utf8'));
-    for (const version of spec.versions.filter(({ storage }) => storage)) {
+    for (const version of spec.versions.filter((/** @type {{ storage: boolean }} */ { storage }) => storage)) {
       const id = `${spec.group}/${version.name}/${spec.names.kind}`;
       kinds[id] = `#/definitions/${spec.names.kind}`;
       definitions[spec.names.kind] = strict(version.schema.openAPIV3Schema);
@@ -90,7 +99,9 @@ function customSchemas() {
   return { source: `${CERT_MANAGER}, ${PROMETHEUS_OPERATOR}`, kinds, definitions };
 }
 
+/** @type {(name: string, schemas: object) => void} */
 const write = (name, schemas) => writeFileSync(join(FOLDER, name), `${JSON.stringify(sorted(schemas), null, 1)}\n`);
+/** @type {(value: any) => any} */
 const sorted = (value) => {
   if (Array.isArray(value) || typeof value !== 'object' || value === null) return Array.isArray(value) ? value.map(sorted) : value;
   return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));

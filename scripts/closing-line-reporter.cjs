@@ -1,5 +1,9 @@
 /** Jest's last word as one plain line that continuous integration reads: how many tests passed and failed. */
 module.exports = class ClosingLineReporter {
+  /**
+   * @param {unknown} _contexts
+   * @param {import('@jest/test-result').AggregatedResult} results
+   */
   onRunComplete(_contexts, results) {
     // A suite that could not even start has no tests to count, but must not look like a success.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;

@@ -18,6 +18,12 @@ const USAGE = `npm run cluster -- [options]
 Other settings come from the environment, as for a single process; API_KEY unset, one is made and kept in FOLDER.
 `;
 
+/**
+ * @param {Record<string, unknown>} values
+ * @param {string} name
+ * @param {number} minimum
+ * @param {number} maximum
+ */
 function integer(values, name, minimum, maximum) {
   const number = Number(values[name]);
   if (!Number.isInteger(number) || number < minimum || number > maximum) throw new Error(`--${name} must be an integer from ${minimum} to ${maximum}\n\n${USAGE}`);

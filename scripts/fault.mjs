@@ -25,13 +25,15 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
 require('../test/support/swc-register.js');
 const { runSchedule } = require('../test/fault/fault-schedule.ts');
 
+const target = values.target === 'embedded' ? 'embedded' : 'cluster';
+
 /** Violations shown of one schedule; all are in its evidence. */
 const SHOWN_MAX = 10;
 let broken = 0;
 let operations = 0;
 const began = Date.now();
 for (let seed = from; seed < from + schedules; seed += 1) {
-  const report = await runSchedule({ target: values.target, seed, seconds });
+  const report = await runSchedule({ target, seed, seconds });
   operations += report.operations;
   const sums = [`${report.faults.length} faults`, `${report.operations} operations`, `${report.acknowledgedWrites} acknowledged writes`, `${report.unknown} unknown`, `${report.violations.length} violations`];
   console.log(`seed ${seed}: ${sums.join(', ')} (${report.faults.join('; ')})`);
@@ -39,7 +41,7 @@ for (let seed = from; seed < from + schedules; seed += 1) {
   broken += 1;
   for (const violation of report.violations.slice(0, SHOWN_MAX)) console.log(`  ${violation}`);
   console.log(`  evidence: ${report.evidence}.{txt,jsonl}`);
-  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds} --target ${values.target}`);
+  console.log(`  node scripts/fault.mjs --schedules 1 --seed ${seed} --seconds ${seconds} --target ${target}`);
 }
 console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${broken} schedules broke a promise`);
 process.exitCode = broken > 0 ? 1 : 0;

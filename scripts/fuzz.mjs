@@ -36,7 +36,8 @@ const { fuzz, replay } = require('../test/fuzz/fuzz-run.ts');
 const { openTarget } = require('../test/fuzz/targets.ts');
 
 const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
-const names = values.only === '' ? TARGET_NAMES : values.only.split(',');
+/** @type {readonly (typeof TARGET_NAMES)[number][]} */
+const names = values.only === '' ? TARGET_NAMES : /** @type {any} */ (values.only.split(','));
 if (values.help || !(minutes > 0) || !Number.isSafeInteger(seed) || !names.every((name) => TARGET_NAMES.includes(name))) {
   console.error(USAGE);
   process.exit(values.help ? 0 : 2);
@@ -47,6 +48,7 @@ if ((finding === null ? names : [finding.target]).includes('rpc')) await ensureE
 if (values.sanitize) await buildSanitized({ log: (line) => console.log(`setup: ${line}`) });
 const environment = values.sanitize ? sanitizerEnvironment() : {};
 
+/** @type {ReturnType<typeof openTarget> | null} */
 let target = null;
 // The processes of a target end with this one.
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -57,8 +59,13 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 }
 
 if (finding !== null) {
-  target = openTarget(finding.target, environment);
-  const faults = await replay(target, finding).finally(() => target.stop());
+  const opened = (target = openTarget(finding.target, environment));
+  let faults;
+  try {
+    faults = await replay(opened, finding);
+  } finally {
+    await opened.stop();
+  }
   for (const fault of faults) console.log(fault);
   console.log(faults.length === 0 ? 'nothing is wrong' : `${faults.length} faults`);
   process.exit(faults.length === 0 ? 0 : 1);

@@ -12,7 +12,7 @@ const ORIGINAL = '// Original file: ';
 /** The generator's prefix of a message that it imports. */
 const ALIAS = '_quiver_v1_';
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
-const files = readdirSync(join(root, 'proto'), { recursive: true })
+const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.proto'))
   .sort();
 rmSync(target, { recursive: true, force: true });
@@ -24,7 +24,7 @@ execFileSync(
 
 // The generator writes one file per message. They are joined into one file per .proto, so that a change of
 // proto/quiver/v1/reads.proto changes quiver/v1/reads.ts and nothing else.
-const made = readdirSync(target, { recursive: true })
+const made = readdirSync(target, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
   .sort()
   .map((name) => readFileSync(join(target, name), 'utf8'));
@@ -40,7 +40,10 @@ for (const file of new Set(parts.map((part) => part.file))) {
   writeFileSync(path, [`${ORIGINAL}proto/${file}.proto`, importsOf(own, file), ...bodies].filter((text) => text !== '').join('\n\n') + '\n');
 }
 
-/** A generated file in parts. `file` is its .proto without the ending, `imports` its lines, `body` the rest. */
+/**
+ * A generated file in parts. `file` is its .proto without the ending, `imports` its lines, `body` the rest.
+ * @param {string} text
+ */
 function partOf(text) {
   const [first, ...lines] = text.split('\n');
   const imports = lines.filter((line) => line.startsWith('import '));
@@ -49,16 +52,30 @@ function partOf(text) {
   return { file, imports, body: body.replaceAll(ALIAS, '') };
 }
 
-/** The imports of a joined file: packages as they are, messages from the joined file that holds them. */
+/**
+ * The imports of a joined file: packages as they are, messages from the joined file that holds them.
+ * @param {{ imports: string[] }[]} own
+ * @param {string} file
+ */
 function importsOf(own, file) {
   const lines = [...new Set(own.flatMap(({ imports }) => imports))].sort();
   const packages = lines.filter((line) => !line.includes(ALIAS));
   const messages = lines.filter((line) => line.includes(ALIAS)).flatMap((line) => [...line.matchAll(/(\w+) as /g)].map(([, name]) => name));
-  const others = [...new Set(messages.map((name) => homes.get(name)))].filter((home) => home !== file).sort();
+  const others = [...new Set(messages.map((name) => homes.get(name)))].flatMap((home) => (home === undefined || home === file ? [] : [home])).sort(inCodeUnits);
+  /** @param {string} home */
   const importOf = (home) => `import type { ${messages.filter((name) => homes.get(name) === home).join(', ')} } from './${relative(dirname(file), home)}';`;
   return [...packages, ...others.map(importOf)].join('\n');
 }
 
+/** @param {string} body */
 function namesIn(body) {
   return [...body.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name]) => name);
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ */
+function inCodeUnits(a, b) {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

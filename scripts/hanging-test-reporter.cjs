@@ -2,8 +2,10 @@
 const LIMIT_MINUTES = 15;
 
 module.exports = class HangingTestReporter {
+  /** @type {Map<string, NodeJS.Timeout>} */
   timers = new Map();
 
+  /** @param {{ path: string }} test */
   onTestFileStart({ path }) {
     const end = () => {
       process.stdout.write(`${path} has run for ${LIMIT_MINUTES} minutes and does not end: the run stops here\n`);
@@ -12,6 +14,7 @@ module.exports = class HangingTestReporter {
     this.timers.set(path, setTimeout(end, LIMIT_MINUTES * 60_000).unref());
   }
 
+  /** @param {{ path: string }} test */
   onTestFileResult({ path }) {
     clearTimeout(this.timers.get(path));
     this.timers.delete(path);

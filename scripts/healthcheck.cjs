@@ -9,13 +9,18 @@ const { get } = require('node:http');
 const DEFAULT_PORTS = ['9090', '9091'];
 /** Below the timeout of the image's HEALTHCHECK, so that the line is written. */
 const TIMEOUT_MS = 4000;
+/** @type {Record<string, string>} */
 const WILDCARDS = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 const path = process.argv[2] ?? 'livez';
 const host = process.env.HOST || '0.0.0.0';
 const ports = process.env.OPS_PORT ? [process.env.OPS_PORT] : DEFAULT_PORTS;
 
-/** Resolves when the port answers 200, rejects with what it did instead. */
+/**
+ * Resolves when the port answers 200, rejects with what it did instead.
+ * @param {string} port
+ * @returns {Promise<void>}
+ */
 function ask(port) {
   return new Promise((resolve, reject) => {
     const request = get({ host: WILDCARDS[host] ?? host, port, path: `/${path}`, timeout: TIMEOUT_MS, agent: false }, (answer) => {
@@ -32,7 +37,7 @@ if (path !== 'livez' && path !== 'readyz') {
   process.stderr.write('usage: healthcheck.cjs [livez | readyz]\n');
   process.exitCode = 2;
 } else {
-  Promise.any(ports.map(ask)).catch(({ errors }) => {
+  Promise.any(ports.map(ask)).catch((/** @type {AggregateError} */ { errors }) => {
     process.stdout.write(`${errors.map((error) => error.message).join('; ')}\n`);
     process.exitCode = 1;
   });

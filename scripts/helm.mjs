@@ -10,7 +10,10 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const VERSION = 'v3.22.0';
 const HELM = join(ROOT, '.setup', 'helm', VERSION, 'helm');
 
-/** Answers nothing: who needs Helm looks for the file, and says what is missing. */
+/**
+ * Answers nothing: who needs Helm looks for the file, and says what is missing.
+ * @param {{ log?: (line: string) => void }} [options]
+ */
 export function ensureHelm({ log = (line) => console.log(`setup: ${line}`) } = {}) {
   if (existsSync(HELM)) return;
   if (spawnSync('go', ['version'], { stdio: 'ignore' }).status !== 0) {

@@ -42,7 +42,7 @@ if (values.help || ![seconds, limitMs, patience].every((value) => value > 0) || 
 }
 
 const require = createRequire(import.meta.url);
-const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 require('../test/support/swc-register.js');
 const { ATTACKS } = require('../test/hostile/attacks/catalogue.ts');
 const { roundsOf, runRound } = require('../test/hostile/hostile-run.ts');
@@ -63,8 +63,10 @@ await setUpOrExit();
 if (values.cluster) await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
 
 const profile = values.profile && !values.cluster ? join(tmpdir(), `quiver-hostile-${process.pid}.cpuprofile`) : null;
+/** @type {Record<string, string>} */
 const environment = profile === null ? {} : { NODE_OPTIONS: `--require ${here('../test/hostile/profile-at-exit.cjs')}`, QUIVER_PROFILE: profile };
 const stages = values.cluster ? new ClusterStages({}) : new EmbeddedStages(environment);
+/** @type {Awaited<ReturnType<typeof stages.open>> | null} */
 let stage = null;
 const end = async () => {
   const open = stage;

@@ -10,7 +10,10 @@ import { ROOT } from './setup.mjs';
 /** Beside the addons. */
 const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/healthcheck.cjs', 'scripts/sbom.mjs'];
 
-/** What packages bring for building and for other platforms, hundreds of megabytes. */
+/**
+ * What packages bring for building and for other platforms, hundreds of megabytes.
+ * @param {string} modules
+ */
 function ballastOf(modules) {
   const runtimes = join(modules, 'onnxruntime-node', 'bin');
   return [
@@ -21,6 +24,10 @@ function ballastOf(modules) {
   ];
 }
 
+/**
+ * @param {string} folder
+ * @param {string} own
+ */
 function othersIn(folder, own) {
   return readdirSync(folder).filter((name) => name !== own).map((name) => join(folder, name));
 }

@@ -13,6 +13,20 @@ const READY_WITHIN_MS = 120_000;
 /** Longer than SHUTDOWN_TIMEOUT_MS by default, after which a process ends by itself. */
 const STOP_WITHIN_MS = 30_000;
 
+/** @typedef {{ nodes: number, coordinators: number, replicas: number, shards: number, port: number, folder: string, restarts: boolean }} LocalClusterOptions */
+/**
+ * @typedef {object} Member
+ * @property {'etcd' | 'node' | 'coordinator'} role
+ * @property {string} id
+ * @property {number} port
+ * @property {number} [opsPort]
+ * @property {string} command
+ * @property {string[]} words
+ * @property {Record<string, string>} environment
+ * @property {import('node:child_process').ChildProcess | null} [child] null: it has ended
+ * @property {Promise<void>} [ended]
+ */
+
 /** etcd, storage nodes and coordinators as processes of this machine. Each writes its log to a file in the folder. */
 export class LocalCluster {
   #options;
@@ -20,9 +34,11 @@ export class LocalCluster {
   #folder;
   #apiKey;
   #secret;
+  /** @type {Member[]} */
   #members = [];
   #isStopping = false;
 
+  /** @param {LocalClusterOptions & { log: (line: string) => void }} parts */
   constructor({ log, ...options }) {
     this.#options = options;
     this.#log = log;
@@ -69,12 +85,14 @@ export class LocalCluster {
     ].join('\n');
   }
 
+  /** @returns {Member[]} */
   #plan() {
     const { port, nodes, coordinators, replicas, shards } = this.#options;
     const etcdPort = port + PORTS.etcd;
     const shared = { ETCD_ENDPOINTS: `http://${HOST}:${etcdPort}`, CLUSTER_SECRET: this.#secret, HOST };
     // Fetched once for all of them.
     const models = { EMBEDDING_CACHE_DIR: process.env.EMBEDDING_CACHE_DIR || join(this.#folder, 'models') };
+    /** @type {Member} */
     const etcd = {
       role: 'etcd',
       id: 'etcd',
@@ -88,6 +106,7 @@ export class LocalCluster {
       ],
       environment: {},
     };
+    /** @type {<Role extends 'node' | 'coordinator'>(role: Role, id: string, own: Record<string, string>) => Omit<Member, 'port'>} */
     const quiver = (role, id, own) => ({
       role,
       id,
@@ -119,6 +138,7 @@ export class LocalCluster {
     ];
   }
 
+  /** @param {Member} member */
   #spawn(member) {
     if (this.#isStopping) return;
     const file = openSync(join(this.#folder, 'logs', `${member.id}.log`), 'a');
@@ -126,7 +146,7 @@ export class LocalCluster {
     const child = spawn(member.command, member.words, { env: { ...process.env, ...member.environment }, stdio: ['ignore', file, file], detached: true });
     closeSync(file);
     member.child = child;
-    member.ended = new Promise((done) => {
+    member.ended = new Promise((/** @type {(value?: undefined) => void} */ done) => {
       child.once('error', (error) => {
         this.#log(`${member.id} cannot be started: ${error.message}`);
         done();
@@ -143,6 +163,7 @@ export class LocalCluster {
     this.#writeState();
   }
 
+  /** @param {Member} member */
   async #end(member) {
     const { child } = member;
     if (!child) return;
@@ -152,12 +173,17 @@ export class LocalCluster {
     clearTimeout(timer);
   }
 
+  /** @param {Member} member */
   async #showsAllNodes({ port }) {
     const answer = await fetch(`http://${HOST}:${port}/v1/cluster`, { headers: { 'x-api-key': this.#apiKey } });
-    const { data } = await answer.json();
+    const { data } = /** @type {{ data: { nodes: { state: string }[] } | null }} */ (await answer.json());
     return data?.nodes.filter((node) => node.state === 'up').length === this.#options.nodes;
   }
 
+  /**
+   * @param {() => Promise<boolean>} holds
+   * @param {string} what
+   */
   async #until(holds, what) {
     for (const deadline = Date.now() + READY_WITHIN_MS; !this.#isStopping; ) {
       if (await holds().catch(() => false)) return;
@@ -174,7 +200,11 @@ export class LocalCluster {
     renameSync(`${file}.next`, file);
   }
 
-  /** A secret that stays the same as long as the folder does. */
+  /**
+   * A secret that stays the same as long as the folder does.
+   * @param {string} name
+   * @param {() => string} make
+   */
   #kept(name, make) {
     const file = join(this.#folder, name);
     if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });

@@ -5,6 +5,7 @@
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
+/** @type {Record<string, { main: string, threads: number }>} */
 const ROLES = {
   embedded: { main: 'coordinator/embedded.js', threads: availableParallelism() + 4 },
   coordinator: { main: 'coordinator/main.js', threads: 4 },

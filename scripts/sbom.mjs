@@ -28,6 +28,7 @@ export function npmBill() {
     stdio: ['ignore', 'pipe', 'ignore'],
     maxBuffer: OUTPUT_BYTES_MAX,
   });
+  /** @type {{ components: any[], dependencies: { ref: string, dependsOn: string[] }[], metadata: any }} */
   const bill = JSON.parse(text);
   const { name, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const installed = installedPackages();
@@ -48,12 +49,16 @@ function installedPackages() {
   return new Set(there.map(([path, { name, version }]) => `${name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`));
 }
 
-/** The installed packages of a dpkg status file, as components; `system` is `ID` and `VERSION_ID` of os-release. */
+/**
+ * The installed packages of a dpkg status file, as components; `system` is `ID` and `VERSION_ID` of os-release.
+ * @param {string} status
+ * @param {Record<string, string>} system
+ */
 export function debianComponents(status, system) {
   return status
     .split(/\n\n+/)
     .map(fieldsOf)
-    .filter((fields) => fields.Package !== undefined && fields.Version !== undefined && / installed$/.test(fields.Status ?? ''))
+    .filter((fields) => fields.Package !== undefined && fields.Version !== undefined && (fields.Status ?? '').endsWith(' installed'))
     .map(({ Package: name, Version: version, Architecture: architecture, Source: source }) => {
       const distro = system.VERSION_ID === undefined ? system.ID : `${system.ID}-${system.VERSION_ID}`;
       const purl = `pkg:deb/${system.ID}/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=${encodeURIComponent(distro)}`;
@@ -64,23 +69,38 @@ export function debianComponents(status, system) {
     .sort((a, b) => (a.purl < b.purl ? -1 : 1));
 }
 
-/** `bill` with the packages of a system; those it has from an earlier time are replaced. */
+/**
+ * `bill` with the packages of a system; those it has from an earlier time are replaced.
+ * @param {any} bill
+ * @param {object[]} components
+ * @param {Record<string, string>} system
+ */
 export function withDebian(bill, components, system) {
-  const others = bill.components.filter(({ type, purl }) => type !== 'operating-system' && !purl?.startsWith('pkg:deb/'));
+  const others = bill.components.filter((/** @type {{ type: string, purl?: string }} */ { type, purl }) => type !== 'operating-system' && !purl?.startsWith('pkg:deb/'));
   const operatingSystem = { 'bom-ref': `os:${system.ID}`, type: 'operating-system', name: system.ID, ...(system.VERSION_ID === undefined ? {} : { version: system.VERSION_ID }) };
   return sealed({ ...bill, components: [...others, operatingSystem, ...components] });
 }
 
-/** `KEY=value` lines, quoted or not. */
+/**
+ * `KEY=value` lines, quoted or not.
+ * @param {string} text
+ */
 export function parseOsRelease(text) {
   return Object.fromEntries([...text.matchAll(/^([A-Z_]+)="?([^"\n]*)"?$/gm)].map(([, key, value]) => [key, value]));
 }
 
+/**
+ * @param {string} paragraph
+ * @returns {Record<string, string>}
+ */
 function fieldsOf(paragraph) {
   return Object.fromEntries([...paragraph.matchAll(/^([A-Za-z-]+): (.*)$/gm)].map(([, key, value]) => [key, value]));
 }
 
-/** Gives the bill the time that was set, and a serial number by its content then. */
+/**
+ * Gives the bill the time that was set, and a serial number by its content then.
+ * @param {any} bill
+ */
 function sealed(bill) {
   const epoch = process.env.SOURCE_DATE_EPOCH;
   if (epoch === undefined) return bill;
@@ -91,6 +111,7 @@ function sealed(bill) {
   return { ...dated, serialNumber: `urn:uuid:${uuid}` };
 }
 
+/** @param {string[]} words */
 function main([kind, file, status = DPKG_STATUS, ...rest]) {
   if (!['npm', 'debian'].includes(kind) || file === undefined || rest.length > 0) {
     console.error('usage: sbom.mjs npm FILE | sbom.mjs debian FILE [STATUS]');

@@ -1,6 +1,7 @@
 /**
  * A configuration for a Prometheus beside a cluster on this machine: one scrape job over all operations ports, and the
  * alert rules. JSON, which is YAML, too.
+ * @param {{ targets: string[], rulesFile: string }} parts
  */
 export function scrapeConfig({ targets, rulesFile }) {
   return `${JSON.stringify(

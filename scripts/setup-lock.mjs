@@ -4,7 +4,13 @@ import { dirname } from 'node:path';
 
 const WAIT_MS = 200;
 
-/** Runs `work` while holding the lock file; waits for a holder that is alive, takes over from one that is gone. */
+/**
+ * Runs `work` while holding the lock file; waits for a holder that is alive, takes over from one that is gone.
+ * @template Result
+ * @param {string} file
+ * @param {() => Promise<Result>} work
+ * @param {{ log: (line: string) => void }} options
+ */
 export async function withSetupLock(file, work, { log }) {
   mkdirSync(dirname(file), { recursive: true });
   let hasSaid = false;
@@ -20,7 +26,10 @@ export async function withSetupLock(file, work, { log }) {
   }
 }
 
-/** The lock appears with its holder's id already in it (a link to a file that is complete), so it is never half a lock. */
+/**
+ * The lock appears with its holder's id already in it (a link to a file that is complete), so it is never half a lock.
+ * @param {string} file
+ */
 function take(file) {
   const own = `${file}.${process.pid}`;
   writeFileSync(own, String(process.pid));
@@ -36,7 +45,11 @@ function take(file) {
   }
 }
 
-/** A lock whose holder is gone is moved aside first: of several that wait, one gets it, and no one a new holder's. */
+/**
+ * A lock whose holder is gone is moved aside first: of several that wait, one gets it, and no one a new holder's.
+ * @param {string} file
+ * @param {string} aside
+ */
 function removeIfAbandoned(file, aside) {
   const holder = holderOf(file);
   if (holder === null || isAlive(holder)) return;
@@ -50,6 +63,7 @@ function removeIfAbandoned(file, aside) {
   if (moved !== null && moved !== holder && isAlive(moved)) linkSync(aside, file);
 }
 
+/** @param {string} file */
 function holderOf(file) {
   try {
     return Number(readFileSync(file, 'utf8'));
@@ -59,6 +73,7 @@ function holderOf(file) {
   }
 }
 
+/** @param {number} pid */
 function isAlive(pid) {
   try {
     process.kill(pid, 0);

@@ -19,12 +19,21 @@ const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
 const NODE_MINIMUM = [20, 15];
 const SOURCE_FOLDERS = ['coordinator', 'node', 'shared'];
 
-/** Rejects with an Error whose message is fit to be shown as it is. `packagesOnly` builds nothing. */
+/** @typedef {(line: string) => void} Log */
+
+/**
+ * Rejects with an Error whose message is fit to be shown as it is. `packagesOnly` builds nothing.
+ * @param {{ log?: Log, packagesOnly?: boolean }} [options]
+ */
 export async function setUp({ log = (line) => console.log(`setup: ${line}`), packagesOnly = false } = {}) {
   checkNode();
   await withSetupLock(join(ROOT, '.setup', 'lock'), () => runSteps(log, packagesOnly), { log });
 }
 
+/**
+ * @param {Log} log
+ * @param {boolean} packagesOnly
+ */
 async function runSteps(log, packagesOnly) {
   // Beside each other: both wait for the network, and TypeScript needs nothing of the system.
   const stop = new AbortController();
@@ -42,6 +51,11 @@ async function runSteps(log, packagesOnly) {
   if (!packagesOnly) await buildNative({ log });
 }
 
+/**
+ * @param {Log} log
+ * @param {boolean} packagesOnly
+ * @param {AbortSignal} stop
+ */
 async function installAndCompile(log, packagesOnly, stop) {
   const lock = hashOf([join(ROOT, 'package-lock.json'), join(ROOT, '.npmrc')], [process.versions.modules, process.arch]);
   if (!isStamped(MODULES_STAMP, lock)) {
@@ -57,7 +71,11 @@ async function installAndCompile(log, packagesOnly, stop) {
   await compile(sourceHash, stop);
 }
 
-/** Compiles beside the old files and changes places with them at the end: what runs from `dist` never sees half of it. */
+/**
+ * Compiles beside the old files and changes places with them at the end: what runs from `dist` never sees half of it.
+ * @param {string} sourceHash
+ * @param {AbortSignal} stop
+ */
 async function compile(sourceHash, stop) {
   const dist = join(ROOT, 'dist');
   const next = `${dist}.next`;
@@ -76,19 +94,33 @@ function checkNode() {
   if (isOld) throw new Error(`Quiver needs Node ${NODE_MINIMUM.join('.')} or later; this is ${process.versions.node}`);
 }
 
-/** Runs npm in the checkout or in another folder with a package.json. */
+/**
+ * Runs npm in the checkout or in another folder with a package.json.
+ * @param {string[]} words
+ * @param {string} [folder]
+ */
 export function runNpm(words, folder = ROOT) {
   const [command, all] = npmWords(words);
   run(command, all, folder);
 }
 
-/** Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says. */
+/**
+ * Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
+ * @param {string[]} words
+ * @returns {[command: string, words: string[]]}
+ */
 function npmWords(words) {
   const npmFile = process.env.npm_execpath;
   return npmFile !== undefined && /\.c?js$/.test(npmFile) ? [process.execPath, [npmFile, ...words]] : ['npm', words];
 }
 
-/** Runs a command in the checkout while others run; rejects with an Error fit to be shown as it is. */
+/**
+ * Runs a command in the checkout while others run; rejects with an Error fit to be shown as it is.
+ * @param {string} command
+ * @param {string[]} words
+ * @param {AbortSignal} stop
+ * @returns {Promise<void>}
+ */
 function runBeside(command, words, stop) {
   const child = spawn(command, words, { cwd: ROOT, env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'], signal: stop });
   let output = '';
@@ -99,12 +131,22 @@ function runBeside(command, words, stop) {
   });
 }
 
+/**
+ * @param {string} command
+ * @param {string[]} words
+ * @param {string} [folder]
+ */
 function run(command, words, folder = ROOT) {
   const result = spawnSync(command, words, { cwd: folder, encoding: 'utf8', env: cleanEnvironment(), maxBuffer: 64 * 1024 * 1024 });
   if (result.error) throw new Error(`${command} could not be run: ${result.error.message}`);
   if (result.status !== 0) throw failureOf(command, words, `${result.stdout}\n${result.stderr}`);
 }
 
+/**
+ * @param {string} command
+ * @param {string[]} words
+ * @param {string} output
+ */
 function failureOf(command, words, output) {
   return new Error(`${[command, ...words].join(' ')} failed:\n${output.trim().split('\n').slice(-40).join('\n')}`);
 }
@@ -116,24 +158,39 @@ function cleanEnvironment() {
   return environment;
 }
 
+/**
+ * @param {string} file
+ * @param {string} hash
+ */
 export function isStamped(file, hash) {
   return existsSync(file) && readFileSync(file, 'utf8') === hash;
 }
 
+/**
+ * @param {string} folder
+ * @param {string} ending
+ */
 function filesUnder(folder, ending) {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
     .sort();
 }
 
+/**
+ * @param {string[]} files
+ * @param {unknown[]} facts
+ */
 export function hashOf(files, facts) {
   const hash = createHash('sha256').update(JSON.stringify(facts));
   for (const file of files) hash.update(`\n${file.slice(ROOT.length)}\n`).update(readFileSync(file));
   return hash.digest('hex');
 }
 
-/** For the commands: one clear message instead of a stack. */
+/**
+ * For the commands: one clear message instead of a stack.
+ * @param {Parameters<typeof setUp>[0]} [options]
+ */
 export async function setUpOrExit(options) {
   try {
     await setUp(options);

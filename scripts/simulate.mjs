@@ -27,6 +27,7 @@ const minimums = values['min-in-sync'] === undefined ? (mutant === undefined ? [
 
 let broken = 0;
 for (const minInSync of minimums) {
+  /** @type {Record<string, number>} */
   const totals = {};
   const began = Date.now();
   for (let seed = from; seed < from + seeds; seed++) {

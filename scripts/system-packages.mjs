@@ -6,6 +6,12 @@ import { delimiter, join } from 'node:path';
 const LIBRARY_FOLDERS = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homebrew/lib', '/opt/homebrew/opt/openblas/lib', '/usr/local/opt/openblas/lib'];
 const INCLUDE_FOLDERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
 
+/**
+ * What has to be there, and the packages that bring it.
+ * @typedef {{ isThere: () => boolean, debian: string, fedora: string, macos: string }} Requirement
+ */
+
+/** @type {Requirement[]} */
 const REQUIREMENTS = [
   { isThere: () => process.env.CXX !== undefined || hasCommand('g++'), debian: 'g++', fedora: 'gcc-c++', macos: 'gcc' },
   { isThere: () => hasHeader('faiss/IndexHNSW.h'), debian: 'libfaiss-dev', fedora: 'faiss-devel', macos: 'faiss' },
@@ -17,7 +23,10 @@ const REQUIREMENTS = [
 /** What only a cluster on this machine needs. */
 const ETCD = { isThere: () => hasCommand('etcd'), debian: 'etcd-server', fedora: 'etcd', macos: 'etcd' };
 
-/** Makes sure that etcd is there, as `ensureSystemPackages` does for the rest. */
+/**
+ * Makes sure that etcd is there, as `ensureSystemPackages` does for the rest.
+ * @param {{ log: (line: string) => void }} options
+ */
 export function ensureEtcd({ log }) {
   return ensure([ETCD], log);
 }
@@ -25,11 +34,16 @@ export function ensureEtcd({ log }) {
 /**
  * Makes sure that everything is there: installs what is missing with apt where this process may (root, or sudo without
  * a password), else throws an Error whose message names the packages.
+ * @param {{ log: (line: string) => void }} options
  */
 export function ensureSystemPackages({ log }) {
   return ensure(REQUIREMENTS, log);
 }
 
+/**
+ * @param {Requirement[]} requirements
+ * @param {(line: string) => void} log
+ */
 async function ensure(requirements, log) {
   const missing = requirements.filter((requirement) => !requirement.isThere());
   if (missing.length === 0) return;
@@ -58,7 +72,12 @@ function rootPrefix() {
   return null;
 }
 
+/**
+ * @param {string[]} packages
+ * @param {string[]} asRoot
+ */
 async function installWithApt(packages, asRoot) {
+  /** @type {(...words: string[]) => Promise<{ isDone: boolean, errors: string }>} */
   const apt = (...words) => {
     const [command, ...rest] = [...asRoot, 'apt-get', '-qq', ...words];
     const child = spawn(command, rest, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -79,15 +98,20 @@ async function installWithApt(packages, asRoot) {
   if (!result.isDone) throw new Error(`apt-get could not install ${packages.join(' ')}:\n${result.errors.trim()}`);
 }
 
+/** @param {string} name */
 function hasCommand(name) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => folder !== '' && existsSync(join(folder, name)));
 }
 
+/** @param {string} name */
 function hasHeader(name) {
   return INCLUDE_FOLDERS.some((folder) => existsSync(join(folder, name)));
 }
 
-/** Looks in the folders above and, as Debian lays them out, one level below /usr/lib. */
+/**
+ * Looks in the folders above and, as Debian lays them out, one level below /usr/lib.
+ * @param {string} name
+ */
 function hasLibrary(name) {
   const multiarch = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((entry) => /-linux-gnu/.test(entry)).map((entry) => join('/usr/lib', entry)) : [];
   return [...LIBRARY_FOLDERS, ...multiarch].some((folder) => ['so', 'a', 'dylib'].some((ending) => existsSync(join(folder, `lib${name}.${ending}`))));

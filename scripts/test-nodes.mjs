@@ -12,11 +12,15 @@ const CLONE = join(CACHE, 'clone');
 /** A first set-up compiles for minutes on a small machine. */
 const START_DEADLINE_MS = 15 * 60_000;
 
+/** @param {string} engines */
 function majorsOf(engines) {
-  return engines.split(' || ').map((range) => /^\^(\d+)\./.exec(range)[1]);
+  return engines.split(' || ').flatMap((range) => /^\^(\d+)\./.exec(range)?.[1] ?? []);
 }
 
-/** The newest Node of a major version; installed once. */
+/**
+ * The newest Node of a major version; installed once.
+ * @param {string} major
+ */
 function nodeOf(major) {
   const folder = join(CACHE, major);
   const platform = `${process.platform}-${process.arch}`;
@@ -35,6 +39,7 @@ function cloneCommitted() {
   if (status !== 0) throw new Error('the checkout cannot be cloned');
 }
 
+/** @param {string} binary */
 function environmentOf(binary, more = {}) {
   const { npm_execpath: _npm, ...environment } = process.env;
   return { ...environment, PATH: `${dirname(binary)}:${process.env.PATH}`, ...more };
@@ -43,12 +48,15 @@ function environmentOf(binary, more = {}) {
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((listening) => server.once('listening', listening));
-  const { port } = server.address();
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   await new Promise((closed) => server.close(closed));
   return port;
 }
 
-/** Starts as `npm start` does, stores a vector and finds it; answers the seconds until it served. */
+/**
+ * Starts as `npm start` does, stores a vector and finds it; answers the seconds until it served.
+ * @param {string} binary
+ */
 async function tryStart(binary) {
   const data = join(CACHE, 'data');
   rmSync(data, { recursive: true, force: true });
@@ -57,13 +65,14 @@ async function tryStart(binary) {
   const settings = { PORT: String(port), OPS_PORT: String(opsPort), DATA_DIR: data, API_KEY: 'test-nodes-key', EMBEDDING_MODEL: 'builtin', LOG_LEVEL: 'warn' };
   const child = spawn(binary, ['scripts/start.cjs'], { cwd: CLONE, env: environmentOf(binary, settings), stdio: ['ignore', 'inherit', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+  /** @type {(path: string, body: unknown) => Promise<any>} */
   const call = async (path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
       headers: { 'x-api-key': 'test-nodes-key', 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    return (await answer.json()).data;
+    return /** @type {{ data: unknown }} */ (await answer.json()).data;
   };
   try {
     while (!(await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.ok, () => false))) {
@@ -84,6 +93,7 @@ async function tryStart(binary) {
   }
 }
 
+/** @param {string} binary */
 function runContractTests(binary) {
   const words = ['node_modules/jest/bin/jest.js', '--config', 'jest.config.js', 'test/contract'];
   const { status } = spawnSync(binary, words, { cwd: CLONE, env: environmentOf(binary), stdio: 'inherit' });

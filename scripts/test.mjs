@@ -1,23 +1,39 @@
-// `npm test`: sets up what is missing, checks the types, runs the tests. Words after `--` go to Jest.
+// `npm test`: sets up what is missing, checks rules and types, runs every test. Words after `--` go to Jest.
+//
+//   npm run check        rules, types and the fast tests (jest.fast.config.js): what to run before a commit
+//   npm run test:fast    the fast tests alone
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureHelm } from './helm.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
 import { ensureEtcd } from './system-packages.mjs';
 
+const words = process.argv.slice(2);
+/** Of package.json, before the words for Jest. */
+const mode = words[0] === '--check' || words[0] === '--fast' ? words.shift() : '--all';
+
 await setUpOrExit();
-try {
-  await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
-} catch (error) {
-  console.error(error.message);
-  process.exit(1);
+if (mode === '--all') {
+  try {
+    await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+  ensureHelm();
 }
-ensureHelm();
-const steps = [
-  [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, 'tsconfig.json')],
-  [join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(ROOT, 'jest.config.js'), ...process.argv.slice(2)],
+
+const checks = [
+  [modulePath('oxlint', 'bin', 'oxlint')],
+  ...['tsconfig.json', 'tsconfig.scripts.json', 'tsconfig.bench.json'].map((file) => [modulePath('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(ROOT, file)]),
 ];
-for (const words of steps) {
-  const { status } = spawnSync(process.execPath, words, { cwd: ROOT, stdio: 'inherit' });
+const tests = [modulePath('jest', 'bin', 'jest.js'), '--config', join(ROOT, mode === '--all' ? 'jest.config.js' : 'jest.fast.config.js'), ...words];
+for (const step of mode === '--fast' ? [tests] : [...checks, tests]) {
+  const { status } = spawnSync(process.execPath, step, { cwd: ROOT, stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
+}
+
+/** @param {string[]} path */
+function modulePath(...path) {
+  return join(ROOT, 'node_modules', ...path);
 }

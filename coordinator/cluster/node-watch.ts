@@ -43,7 +43,7 @@ export class NodeWatch {
 
   async close(): Promise<void> {
     clearInterval(this.timer);
-    await Promise.all([...this.nodes.values()].map(({ suspicion }) => suspicion?.close()));
+    await Promise.all([...this.nodes.values()].map(async ({ suspicion }) => suspicion?.close()));
     this.nodes.clear();
   }
 

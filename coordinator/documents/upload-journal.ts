@@ -69,7 +69,7 @@ function keyOf(upload: OpenUpload): string {
 }
 
 function valueOf(upload: OpenUpload): string {
-  const { documentId, ...facts } = upload;
+  const { documentId: _documentId, ...facts } = upload;
   return JSON.stringify(facts);
 }
 

@@ -90,7 +90,7 @@ export class NodeAgent implements ReplicationReceiver {
         this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'),
       );
     }, REFRESH_MS);
-    await Promise.all([...this.places.values()].map(({ opening }) => opening));
+    await Promise.all([...this.places.values()].map(async ({ opening }) => opening));
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */

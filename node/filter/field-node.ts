@@ -114,6 +114,8 @@ export class FieldNode {
         return this.strings?.get(stringKey(value)) ?? NO_SLOTS;
       case 'boolean':
         return value ? this.trues : this.falses;
+      default:
+        break;
     }
     if (value === null) return this.nulls;
     const key = compositeKeys(value).get(value);

@@ -45,6 +45,8 @@ export class FilterEvaluation {
       }
       case 'in':
         return yield* this.onPathInSteps(filter.path, (node) => this.anyOf(node, filter.values));
+      default:
+        break;
     }
     yield;
     switch (filter.type) {

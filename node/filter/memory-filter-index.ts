@@ -2,7 +2,7 @@ import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { filterToText } from '../../shared/filter/filter-text';
 import { matcherOf } from '../../shared/filter/matcher';
 import { matches } from '../../shared/filter/matches';
-import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
+import { inTurn, resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../slots/byte-reader';
 import { ByteWriter } from '../slots/byte-writer';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
@@ -110,7 +110,7 @@ export class MemoryFilterIndex implements FilterIndex {
   }
 
   private async prepareLong(filter: Filter, isLong: boolean): Promise<void> {
-    const key = await inLaterSlices(textInSteps(filter));
+    const key = await inTurn(() => filterToText(filter));
     if (this.resolved.get(key) !== undefined) return;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     const isMatch = matcherOf(filter);
@@ -176,9 +176,4 @@ export class MemoryFilterIndex implements FilterIndex {
   private isFull(): boolean {
     return this.extent.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.all.size;
   }
-}
-
-/** One step, which may be long by itself: a filter's text is made in one piece. */
-function* textInSteps(filter: Filter): Generator<undefined, string> {
-  return filterToText(filter);
 }

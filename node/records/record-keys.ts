@@ -1,5 +1,5 @@
 /**
- * Keys of one shard's records (docs/architecture.md, "Records"). A key is a letter, then big-endian numbers, so that
+ * Keys of one shard's records (docs/architecture/shard.md, "Records"). A key is a letter, then big-endian numbers, so that
  * byte order is number order; external ids in `o` keys are UTF-16BE, whose byte order is that of UTF-16 code units.
  */
 

@@ -32,7 +32,7 @@ export class SnapshotReceiver {
     call.on('close', () => (isOver = true));
     call.on('cancelled', () => (isOver = true));
     call.on('error', () => (isOver = true));
-    this.take(parts)
+    void this.take(parts)
       .then(
         ({ sequence }) => ({ installedSequence: sequence }),
         (error: unknown) => {

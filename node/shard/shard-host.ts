@@ -213,13 +213,14 @@ export class ShardHost {
   /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
   private awaitDisk(name: string, hosted: HostedShard, delayMs: number): void {
     if (!this.isHosted(name, hosted)) return;
-    hosted.retry = setTimeout(async () => {
-      const isUsable = await diskTakesWrites(this.folder);
-      if (!isUsable) this.awaitDisk(name, hosted, Math.min(delayMs * 2, REOPEN_DELAY_MAX_MS));
-      else if (this.isHosted(name, hosted)) {
-        this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
-        this.reopen(name, hosted);
-      }
+    hosted.retry = setTimeout(() => {
+      void diskTakesWrites(this.folder).then((isUsable) => {
+        if (!isUsable) this.awaitDisk(name, hosted, Math.min(delayMs * 2, REOPEN_DELAY_MAX_MS));
+        else if (this.isHosted(name, hosted)) {
+          this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
+          this.reopen(name, hosted);
+        }
+      });
     }, delayMs);
     hosted.retry.unref();
   }

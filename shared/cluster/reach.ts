@@ -18,7 +18,11 @@ export async function reached<Result>(what: string, attempt: () => Promise<Resul
     if (options.ending.aborted) throw new QuiverError('unavailable', `gave up waiting for ${what}`);
     await new Promise<void>((wake) => {
       const timer = setTimeout(wake, RETRY_MS);
-      options.ending.addEventListener('abort', () => (clearTimeout(timer), wake()), { once: true });
+      const end = (): void => {
+        clearTimeout(timer);
+        wake();
+      };
+      options.ending.addEventListener('abort', end, { once: true });
     });
   }
 }

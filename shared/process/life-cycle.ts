@@ -58,7 +58,10 @@ export function runUntilSignal(options: {
       exit(FAILURE_CODE);
     }, hardStopMs);
     // A start that was told to give up may reject: then there is nothing to stop.
-    const service = await started.catch((error: unknown) => void logger.debug({ error }, 'the start was given up'));
+    const service = await started.catch((error: unknown) => {
+      logger.debug({ error }, 'the start was given up');
+      return undefined;
+    });
     await service?.stop();
     logger.info({}, 'stopped');
     await logger.flush();

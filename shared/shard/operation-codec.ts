@@ -54,8 +54,8 @@ export function operationsToBytes(operations: readonly WriteOperation[]): Buffer
   return bytes;
 }
 
-/** A delete's filter: its JSON, that it is the one of the delete before it, or none. */
-type FilterToWrite = string | 'same' | undefined;
+/** A delete's filter: its JSON, the word `same` (which is no JSON) for that of the delete before it, or none. */
+type FilterToWrite = string | undefined;
 
 function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] {
   let previous: Filter | undefined;

@@ -37,6 +37,17 @@ export function inLaterSlices<Result>(steps: Iterator<unknown, Result>): Promise
   return new Promise((done, fail) => queue({ step: stepOf(steps, done), fail }));
 }
 
+/** Runs `work`, which can't be parted, as a step of its own in its turn. Errors: what it throws. */
+export function inTurn<Result>(work: () => Result): Promise<Result> {
+  return new Promise((done, fail) => {
+    const step = (): boolean => {
+      done(work());
+      return true;
+    };
+    queue({ step, fail });
+  });
+}
+
 /** Runs `steps` to its end at once: for what is short, and where nothing else waits. */
 export function resultOf<Result>(steps: Iterator<unknown, Result>): Result {
   for (;;) {

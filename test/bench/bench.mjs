@@ -58,6 +58,7 @@ export async function bench(words) {
   const dataset = await loadDataset(values.dataset, {
     rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), metric: values.metric, textFolders: values.text, model: values.model, threads,
   });
+  /** @type {(() => Promise<any>)[]} */
   const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
   if (values.peer.includes('cluster')) {
@@ -78,7 +79,7 @@ export async function bench(words) {
   }
   process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
   if (values.json !== undefined) {
-    const { rows, queries, truth, ...facts } = dataset;
+    const { rows: _rows, queries: _queries, truth: _truth, ...facts } = dataset;
     const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
     writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, dataset: facts, servers, libraries }, null, 2)}\n`);
   }

@@ -38,7 +38,7 @@ class ChromaTarget {
     const answer = await fetch(`http://${this.address.host}:${this.address.port}${DATABASE}/collections`, {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'bench', configuration: { hnsw } }),
     });
-    const collection = await answer.json();
+    const collection = /** @type {{ id: string }} */ (await answer.json());
     if (!answer.ok) throw new Error(`chroma: ${JSON.stringify(collection)}`);
     this.bulkPath = `${DATABASE}/collections/${collection.id}/upsert`;
     this.searchPath = `${DATABASE}/collections/${collection.id}/query`;

@@ -8,7 +8,7 @@ import { readSentences } from './sentences.mjs';
 import { seededRandom, shuffle } from './seeded-random.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const require = createRequire(join(ROOT, 'package.json'));
+const fromRoot = createRequire(join(ROOT, 'package.json'));
 
 export const EMBED_USAGE = `npm run bench -- embed [options]
 
@@ -73,8 +73,8 @@ export async function benchEmbed(words) {
 }
 
 async function openService({ model, dtype, threads, cache }) {
-  const { transformersLoader } = require('./dist/coordinator/embedding/transformers/transformers-loader.js');
-  const { systemClock } = require('./dist/shared/time/clock.js');
+  const { transformersLoader } = fromRoot('./dist/coordinator/embedding/transformers/transformers-loader.js');
+  const { systemClock } = fromRoot('./dist/shared/time/clock.js');
   let facts;
   const info = (fields, message) => {
     facts = fields;
@@ -90,7 +90,7 @@ async function openService({ model, dtype, threads, cache }) {
 }
 
 async function openPipeline({ folder, variant, threads, batch }) {
-  const { env, pipeline } = require('@huggingface/transformers');
+  const { env, pipeline } = fromRoot('@huggingface/transformers');
   env.allowRemoteModels = false;
   const extract = await pipeline('feature-extraction', folder, { dtype: variant, session_options: { intraOpNumThreads: threads } });
   const embedBy = async (texts, size) => {

@@ -30,8 +30,7 @@ async function embedBlock(sentences) {
   return vectors;
 }
 
-parentPort.on('message', async ({ block, sentences }) => {
-  const vectors = await embedBlock(sentences);
-  parentPort.postMessage({ block, vectors }, [vectors.buffer]);
+parentPort.on('message', ({ block, sentences }) => {
+  void embedBlock(sentences).then((vectors) => parentPort.postMessage({ block, vectors }, [vectors.buffer]));
 });
 parentPort.postMessage({ ready: true });

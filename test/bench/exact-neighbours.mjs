@@ -9,6 +9,7 @@ const QUERY_BLOCK = 8;
  * of queries × count row numbers, −1 where there are fewer rows. `rows` and `queries` are row-major float32 matrices in
  * shared memory; `metric` is ip (of unit vectors also cosine) or l2; `accepts` is a Uint8Array of one flag per row.
  * Rows of equal score are ordered by row number.
+ * @param {{ rows: Float32Array, queries: Float32Array, dim: number, metric: string, count: number, threads?: number, accepts?: Uint8Array, label?: string }} options
  */
 export async function exactNeighbours({ rows, queries, dim, metric, count, threads = 2, accepts, label = 'exact neighbours' }) {
   const queryCount = queries.length / dim;

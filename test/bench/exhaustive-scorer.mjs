@@ -9,6 +9,7 @@ const FREQUENCY_BITS = 6;
  */
 export class ExhaustiveScorer {
   postings = new Map();
+  /** An array while it is filled, then a Uint32Array. @type {any} */
   lengths = [];
   totalLength = 0;
 

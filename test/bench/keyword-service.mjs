@@ -15,7 +15,7 @@ const K = 10;
 
 /** A fresh service: loading by bulk_upsert, keyword searches (hybrid_search with alpha 0), and restarts. */
 export async function measureKeywordService({ corpus, count, queries, language, seconds }) {
-  const target = await openQuiver({});
+  const target = await openQuiver();
   try {
     await target.server.start();
     const created = await target.call('POST', '/v1/collections', { name: 'bench', dim: DIM, distance_metric: 'l2', language });

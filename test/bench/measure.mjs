@@ -65,12 +65,16 @@ export async function measureSettling({ target, dataset, startedAt }) {
   return { seconds, rowsPerSecond: dataset.count / seconds, ...(await target.indexState()) };
 }
 
+/** @param {{ target: any, dataset: any, filter?: object, count?: number }} options */
 function searchRequests({ target, dataset, filter, count = dataset.queryCount }) {
   const format = WIRE_FORMATS[target.format];
   return Array.from({ length: count }, (_, query) => ({ method: 'POST', path: target.searchPath, headers: target.headers, body: format.search(dataset.queries, dataset.dim, query, K, filter) }));
 }
 
-/** The share of the exact nearest ten that the server finds, and how many answers were shorter than they could be. */
+/**
+ * The share of the exact nearest ten that the server finds, and how many answers were shorter than they could be.
+ * @param {{ target: any, dataset: any, truth: any, filter?: object, count?: number }} options
+ */
 async function measureRecall({ target, dataset, truth, filter, count = dataset.queryCount }) {
   const connection = await HttpConnection.open(target.address);
   let hits = 0;

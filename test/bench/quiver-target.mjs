@@ -11,8 +11,9 @@ export const API_KEY = 'bench-key';
 /**
  * A Quiver to be measured: a process of its own on free ports and a temporary data folder, or, given its `url`, one that
  * runs already (its rate limit must be off). `server` is null for the latter.
+ * @param {{ url?: string, apiKey?: string, environment?: Record<string, string> }} [options]
  */
-export async function openQuiver({ url, apiKey = API_KEY, environment = {} }) {
+export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {}) {
   if (url !== undefined) {
     const { hostname, port } = new URL(url);
     return new QuiverTarget({ address: { host: hostname, port: Number(port || 80) }, apiKey, server: null });
@@ -54,6 +55,7 @@ export class QuiverTarget {
     return answer.data;
   }
 
+  /** @returns {Promise<any>} */
   async call(method, path, body) {
     const answer = await fetch(`http://${this.address.host}:${this.address.port}${path}`, {
       method, headers: { ...this.headers, 'content-type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body),

@@ -12,7 +12,12 @@ const OUTPUT_CHARACTERS = 10_000;
 export class ServerProcess {
   /** `isReady` is asked until it resolves to true. */
   constructor({ name, script, words = [], environment, dataFolder, isReady }) {
-    Object.assign(this, { name, script, words, environment, dataFolder, isReady });
+    this.name = name;
+    this.script = script;
+    this.words = words;
+    this.environment = environment;
+    this.dataFolder = dataFolder;
+    this.isReady = isReady;
     this.child = null;
   }
 
@@ -59,8 +64,8 @@ export class ServerProcess {
 /** A port that was free a moment ago. */
 export async function freePort() {
   const server = createServer();
-  await new Promise((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', done));
-  const { port } = server.address();
+  await new Promise((done, fail) => server.once('error', fail).listen(0, '127.0.0.1', () => done(undefined)));
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   await new Promise((done) => server.close(done));
   return port;
 }

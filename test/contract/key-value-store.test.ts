@@ -20,7 +20,7 @@ const del = (key: string) => ({ type: 'delete' as const, key: Buffer.from(key) }
 async function scanned(store: KeyValueStore, range: Partial<KeyRange> = {}): Promise<string[]> {
   const found: string[] = [];
   for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]), ...range })) {
-    for (const entry of page) found.push(`${entry.key}=${entry.value}`);
+    for (const entry of page) found.push(`${entry.key.toString()}=${entry.value.toString()}`);
   }
   return found;
 }
@@ -65,7 +65,7 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
     const found: string[] = [];
     for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 1 })) {
       if (found.length === 0) await store.write([put('b', '2'), put('bb', '2'), del('c')], { sync: false });
-      found.push(...page.map((entry) => `${entry.key}=${entry.value}`));
+      found.push(...page.map((entry) => `${entry.key.toString()}=${entry.value.toString()}`));
     }
     expect(found).toEqual(['a=1', 'b=1', 'c=1']);
   });

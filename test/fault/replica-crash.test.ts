@@ -23,8 +23,8 @@ async function writeUntilKilled(folder: string, seed: number, before: Promised, 
   let count = 0;
   const enough = 1 + Math.floor(random() * 200);
   const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/replica-crash-writer.ts'), folder, String(seed)]);
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk));
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
     const lines = output.split('\n');
     output = lines.pop() as string;

@@ -31,8 +31,8 @@ async function writeUntilKilled(folder: string, seed: number, starts: number[], 
   const killSoon = (): void => {
     setTimeout(() => child.kill('SIGKILL'), random() * 10);
   };
-  child.stderr.on('data', (chunk: Buffer) => (errors += chunk));
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
     const lines = output.split('\n');
     output = lines.pop() as string;

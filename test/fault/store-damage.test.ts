@@ -35,7 +35,7 @@ beforeAll(async () => {
     const program = `
       require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
       const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../shared/kv/rocks-key-value-store.ts'))});
-      const keyOf = ${keyOf}; const valueOf = ${valueOf};
+      const keyOf = ${keyOf.toString()}; const valueOf = ${valueOf.toString()};
       RocksKeyValueStore.open(${JSON.stringify(sound)}).then(async (store) => {
         for (let i = ${from}; i < ${from + ENTRIES / 2}; i++) await store.write([{ type: 'put', key: keyOf(i), value: valueOf(i) }], { sync: true });
         process.kill(process.pid, 'SIGKILL');

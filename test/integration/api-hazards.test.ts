@@ -216,6 +216,7 @@ describe('failing services', () => {
   test('an export that fails before its first vector answers in the envelope', async () => {
     await start();
     const view = { name: 'c', dim: 1, metric: 'ip', description: null, language: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, minInSync: 1, embeddingModel: null } as const;
+    // oxlint-disable-next-line require-yield -- it fails before its first page
     async function* pages(): AsyncGenerator<never> {
       throw new QuiverError('unavailable', 'shard 0 is away; the call may be retried');
     }

@@ -182,7 +182,11 @@ describe('a cluster that is brought forward', () => {
   test('to another secret, member by member, and answers all along', async () => {
     const oldEntries = async (): Promise<string[]> => {
       const store = cluster.openStore();
-      return (await store.list(STATE_PREFIX).finally(() => store.close())).entries.map(({ key }) => key);
+      try {
+        return (await store.list(STATE_PREFIX)).entries.map(({ key }) => key);
+      } finally {
+        await store.close();
+      }
     };
     const steps: Record<string, string>[] = [{ CLUSTER_SECRET: SECRET, CLUSTER_SECRET_OTHER: NEW_SECRET }, { CLUSTER_SECRET: NEW_SECRET, CLUSTER_SECRET_OTHER: SECRET }, { CLUSTER_SECRET: NEW_SECRET }];
     for (const environment of steps) {

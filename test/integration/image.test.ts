@@ -17,6 +17,7 @@ const KEY = 'image-test-key';
 const SECRET = 'image-test-secret';
 
 if (missing.length > 0) {
+  // oxlint-disable-next-line jest/no-disabled-tests -- its title says what is missing
   test.skip(`the image is built and run (skipped, not here: ${missing.join(', ')})`, () => {});
 } else {
   describe('the image', () => {

@@ -50,7 +50,7 @@ test('a directory answers as a map does, and so does each of its saves, taken wh
     slots.set(externalId, slot);
   };
 
-  let save: { chunks: Iterator<Buffer>; bytes: Buffer[]; then: Map<number, DirectoryEntry> } | null = null;
+  let save: { chunks: Iterator<Buffer>; bytes: Buffer[]; stored: Map<number, DirectoryEntry> } | null = null;
   for (let step = 0; step < STEPS; step++) {
     if (random() < 0.6 || model.size === 0) put(below(700));
     else removeSlot([...model.keys()][below(model.size)]);
@@ -58,18 +58,18 @@ test('a directory answers as a map does, and so does each of its saves, taken wh
     if (step % 997 === 0) expectSame(directory, model);
 
     if (save === null) {
-      if (random() < 0.005) save = { chunks: directory.save()[Symbol.iterator](), bytes: [], then: new Map(model) };
+      if (random() < 0.005) save = { chunks: directory.save()[Symbol.iterator](), bytes: [], stored: new Map(model) };
     } else if (random() < 0.3) {
       const { value, done } = save.chunks.next();
       if (!done) {
         save.bytes.push(Buffer.from(value));
         continue;
       }
-      const emptied = new Set([...save.then.keys()].filter(() => random() < 0.1));
+      const emptied = new Set([...save.stored.keys()].filter(() => random() < 0.1));
       const loaded = Directory.load(Buffer.concat(save.bytes), emptied);
-      const expected = new Map([...save.then].filter(([slot]) => !emptied.has(slot)));
+      const expected = new Map([...save.stored].filter(([slot]) => !emptied.has(slot)));
       expectSame(loaded, expected);
-      expect(loaded.lastStamp).toBeGreaterThanOrEqual(Math.max(...[...save.then.values()].map((entry) => entry.stamp)));
+      expect(loaded.lastStamp).toBeGreaterThanOrEqual(Math.max(...[...save.stored.values()].map((entry) => entry.stamp)));
       save = null;
       if (random() < 0.3) {
         directory = loaded;

@@ -43,7 +43,7 @@ function ownMembers<T>(entries: [string, T][]): Record<string, T> {
 }
 
 const metadata = members(value, 5).map((json) => json as JsonObject);
-const bound = fc.oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -1e309)).filter(
+const bound = fc.oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -Infinity)).filter(
   (b) => (typeof b === 'number' && Number.isFinite(b)) || (typeof b === 'string' && b.length <= 128),
 );
 const operation = fc.oneof(

@@ -39,4 +39,4 @@ async function main() {
   rmSync(folder, { recursive: true, force: true });
 }
 
-main();
+void main();

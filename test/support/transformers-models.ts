@@ -29,7 +29,7 @@ export class TransformersModels {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.opened.map((model) => model.close?.()));
+    await Promise.all(this.opened.map(async (model) => model.close?.()));
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -300,7 +300,7 @@ describe('after a crash', () => {
     shards.intercept = (call, id) => void (call === 'open' && opened.push(id.shard));
     const yearsBehind = { wallMs: () => Date.UTC(2021, 0, 1), monotonicMs: () => systemClock.monotonicMs() };
     const restarted = await plainService({ store, shards, clock: yearsBehind });
-    expect(opened.sort()).toEqual([0, 1, 2]);
+    expect(opened.sort((a, b) => a - b)).toEqual([0, 1, 2]);
     await restarted.service.vectors.upsert('c', [item('a', [1, 0])]);
     const { vectors } = await restarted.service.vectors.scroll('c', { cursor: null, limit: 10, filter: null, vectors: false });
     expect(vectors.map(({ externalId }) => externalId)).toEqual(['x', 'y', 'z', 'a']);

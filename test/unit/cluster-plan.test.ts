@@ -154,7 +154,7 @@ describe('new shards', () => {
     expect(cluster.all()).toMatchObject([{ spec: { collectionUid: 'uid-lone' }, replicas: ['a'], minInSync: 1 }]);
     cluster.members.push(node('b'));
     cluster.settle();
-    expect(cluster.all().map(({ spec, minInSync }) => [spec.collectionUid, minInSync]).sort()).toEqual([['uid-lone', 1], ['uid-pair', 2]]);
+    expect(cluster.all().map(({ spec, minInSync }) => [spec.collectionUid, minInSync]).sort((a, b) => (a[0] < b[0] ? -1 : 1))).toEqual([['uid-lone', 1], ['uid-pair', 2]]);
   });
 
   test('wait for enough nodes to commit, and get the rest of their replicas when nodes come', () => {

@@ -323,7 +323,7 @@ describe('recovering uploads that were cut short', () => {
     let recovered: Promise<void> | null = null;
     setup.shelf.beforeUpsert = () => (recovered ??= setup.service.recoverUploads({ isAlive: (instanceId) => instanceId === 'dead', writesMs: 0 }));
     const { chunksCreated } = await setup.service.upload('c', { name: 'b.txt', content: bytes(text(500)) });
-    await recovered;
+    await (recovered as Promise<void> | null);
     expect(setup.shelf.items.size).toBe(64 + chunksCreated);
   });
 

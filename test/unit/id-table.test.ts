@@ -18,11 +18,12 @@ test('finds what was added and not what was removed, however ids collide', () =>
       model.set(slot, hash);
     }
     if (step % 500 !== 0) continue;
-    for (const [present, hash] of model) expect(table.find(hash, (candidate) => candidate === present)).toBe(present);
+    // One expectation for all: hundreds of thousands would take longer than what they look at.
+    expect([...model].filter(([present, hash]) => table.find(hash, (candidate) => candidate === present) !== present)).toEqual([]);
     expect(table.find(7, () => true)).toBe(-1);
   }
   for (const slot of [...model.keys()]) table.remove(slot);
-  for (const hash of model.values()) expect(table.find(hash, () => true)).toBe(-1);
+  expect([...model.values()].filter((hash) => table.find(hash, () => true) !== -1)).toEqual([]);
 });
 
 test('stays small when empty, and reserves what it is told', () => {

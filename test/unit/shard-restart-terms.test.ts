@@ -75,7 +75,7 @@ test('a shard is not opened as one of another language', async () => {
   try {
     await node.client.open(SPEC);
     await node.restart();
-    const { language, ...without } = SPEC;
+    const { language: _language, ...without } = SPEC;
     await expect(node.client.open(without)).rejects.toMatchObject({ kind: 'storage_failed' });
     await expect(node.client.open({ ...SPEC, language: 'de' })).rejects.toMatchObject({ kind: 'storage_failed' });
     await node.client.open(SPEC);

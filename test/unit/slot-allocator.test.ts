@@ -4,7 +4,7 @@ const NOWHERE: ReadonlyMap<number, number> = new Map();
 
 test('gives out free slots before new ones', () => {
   const slots = new SlotAllocator(5, [1, 3]);
-  expect([slots.allocate(), slots.allocate(), slots.allocate()].sort()).toEqual([1, 3, 5]);
+  expect([slots.allocate(), slots.allocate(), slots.allocate()].sort((a, b) => a - b)).toEqual([1, 3, 5]);
   expect(slots.limit).toBe(6);
 });
 
@@ -37,7 +37,7 @@ test('readers that end out of order hold back what the oldest may have seen', ()
   slots.endRead(second);
   expect(slots.allocate()).toBe(2);
   slots.endRead(first);
-  expect([slots.allocate(), slots.allocate()].sort()).toEqual([0, 1]);
+  expect([slots.allocate(), slots.allocate()].sort((a, b) => a - b)).toEqual([0, 1]);
 });
 
 test('tells a reader where an item went, through any number of moves, as long as it reads', () => {

@@ -80,7 +80,7 @@ export class EmbeddingDispatcher {
   async close(): Promise<void> {
     this.isClosed = true;
     for (const call of this.calls) this.fail(call, new QuiverError('unavailable', 'The service is shutting down'));
-    await Promise.all(this.seats.map((seat) => seat.runner?.close()));
+    await Promise.all(this.seats.map(async (seat) => seat.runner?.close()));
   }
 
   private dispatch(): void {

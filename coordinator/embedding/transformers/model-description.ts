@@ -67,8 +67,8 @@ async function modulesOf(name: string, folder: string): Promise<Pick<ModelDescri
   const modules = await optionalJson(folder, 'modules.json');
   const steps = Array.isArray(modules) ? (modules as Json[]) : null;
   const isStep = (step: Json, kind: string): boolean => String(step.type).endsWith(`.${kind}`);
-  const poolingPath = steps?.find((step) => isStep(step, 'Pooling'))?.path ?? '1_Pooling';
-  const pooling = await optionalJson(folder, `${String(poolingPath)}/config.json`);
+  const poolingPath = steps?.find((step) => isStep(step, 'Pooling'))?.path;
+  const pooling = await optionalJson(folder, `${typeof poolingPath === 'string' ? poolingPath : '1_Pooling'}/config.json`);
   return {
     pooling: pooling === null ? [poolsFirstToken(name) ? 'cls' : 'mean'] : poolingModes(pooling),
     normalises: steps === null || steps.some((step) => isStep(step, 'Normalize')),

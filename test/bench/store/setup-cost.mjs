@@ -23,7 +23,7 @@ export function measureSetup({ candidates, folder, log }) {
 }
 
 function filesUnder(folder) {
-  return readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  return readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
 function bytesUnder(folder) {

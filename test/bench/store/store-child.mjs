@@ -8,13 +8,15 @@ const COMMANDS = { ...speed, ...states };
 const { open } = await import(`./adapters/${adapter}.mjs`);
 const opened = (folder, more) => open(folder, { ...JSON.parse(options), ...more });
 
-process.on('message', async ({ command, words }) => {
+async function run({ command, words }) {
   try {
     process.send({ result: await COMMANDS[command]({ open: opened, adapter, ...words }) });
   } catch (error) {
     process.send({ error: error.cause === undefined ? error.message : `${error.message} (${error.cause.message ?? error.cause})` });
   }
-});
+}
+
+process.on('message', (/** @type {any} */ message) => void run(message));
 // A benchmark that was stopped leaves no process behind.
 process.on('disconnect', () => process.exit());
 process.send({ result: 'ready' });

@@ -44,7 +44,7 @@ function readLines(path, parse) {
     try {
       return parse(line);
     } catch (error) {
-      throw new Error(`${path}, line ${i + 1}: ${error.message}`);
+      throw new Error(`${path}, line ${i + 1}: ${error.message}`, { cause: error });
     }
   });
 }

@@ -25,7 +25,7 @@ test('a primary that is cut off from etcd loses its lead, and nothing that it ac
   const workload = await underLoad('cut-off-from-etcd', { replicas: 2, proxied: true }, async ({ cluster, pass }) => {
     const primary = await cluster.primaryOf(COLLECTION);
     const ways = cluster.ways.get(primary.id);
-    await ways?.etcd.silence();
+    ways?.etcd.silence();
     await pass(8_000);
     await ways?.etcd.restore();
     await pass(3_000);

@@ -50,7 +50,7 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
       client.close();
       done(faults);
     };
-    let timer: NodeJS.Timeout | undefined;
+    const timer = setTimeout(finish, LISTEN_MS);
     stream.on('data', () => standing !== 'member' && faults.push(`access: ${path} answered a caller without the secret`));
     // Its status comes with 'status'; a stream that is cut off has one too.
     stream.on('error', () => undefined);
@@ -61,7 +61,6 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
       finish();
     });
     for (const frame of frames) stream.write(Buffer.from(frame, 'base64'));
-    timer = setTimeout(finish, LISTEN_MS);
   });
 }
 

@@ -49,7 +49,7 @@ function marked(object: Manifest): Manifest {
     }
   }
   if (copy.kind === 'PrometheusRule') copy.spec.groups = ALERTS_MARK;
-  if (copy.kind === 'ConfigMap' && /-dashboards$/.test(copy.metadata.name)) for (const key of Object.keys(copy.data)) copy.data[key] = `<files/${fileOfDashboard(copy, key)}>`;
+  if (copy.kind === 'ConfigMap' && copy.metadata.name.endsWith('-dashboards')) for (const key of Object.keys(copy.data)) copy.data[key] = `<files/${fileOfDashboard(copy, key)}>`;
   return copy;
 }
 
@@ -69,7 +69,7 @@ export function golden(name: string): Manifest[] {
       }
     }
     if (object.kind === 'PrometheusRule') object.spec = parse(readFileSync(join(CHART, 'files/alerts.yaml'), 'utf8'));
-    if (object.kind === 'ConfigMap' && /-dashboards$/.test(object.metadata.name)) {
+    if (object.kind === 'ConfigMap' && object.metadata.name.endsWith('-dashboards')) {
       for (const key of Object.keys(object.data)) object.data[key] = readFileSync(join(CHART, 'files', fileOfDashboard(object, key)), 'utf8');
     }
   }

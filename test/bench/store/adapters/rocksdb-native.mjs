@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 import { PAGE_ENTRIES, WRITE_BUFFER_BYTES } from '../settings.mjs';
 
-const require = createRequire(import.meta.url);
+const fromHere = createRequire(import.meta.url);
 
 /**
  * `rocksdb-native` (RocksDB 10.5.1). It can't sync its log: the only way to make a batch durable is to write the memtable
  * out as a table, which is what `write` does here.
  */
 export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
-  const RocksDB = require('rocksdb-native');
+  const RocksDB = fromHere('rocksdb-native');
   const database = new RocksDB(folder, { writeBufferSize: writeBufferBytes });
   await database.ready();
   const write = async (entries) => {
