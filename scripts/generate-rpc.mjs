@@ -1,4 +1,4 @@
-// Writes the TypeScript types of proto/ into shared/rpc/generated, or into the folder named as the first argument.
+// Writes the TypeScript types of proto/quiver into shared/rpc/generated, or into the folder named as the first argument.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const target = process.argv[2] ?? join(root, 'shared/rpc/generated');
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
-const files = readdirSync(join(root, 'proto'), { recursive: true })
+const files = readdirSync(join(root, 'proto/quiver'), { recursive: true })
   .filter((file) => file.endsWith('.proto'))
+  .map((file) => join('quiver', file))
   .sort();
 rmSync(target, { recursive: true, force: true });
 execFileSync(

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Etcd3 } from 'etcd3';
 import { Election } from '../../shared/cluster/election';
 import { RegisteredEntry } from '../../shared/cluster/registered-entry';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
@@ -44,10 +43,8 @@ async function putUnder(session: StoreSession, key: string): Promise<void> {
 
 /** Ends the lease that a key is bound to, as an operator might. */
 async function revokeLeaseOf(key: string): Promise<void> {
-  const client = new Etcd3({ hosts: etcd.endpoint });
-  const [found] = (await client.kv.range({ key: Buffer.from(key) })).kvs;
-  await client['leaseClient'].leaseRevoke({ ID: found.lease });
-  client.close();
+  const { kvs } = await etcd.command('kv/range', { key: Buffer.from(key).toString('base64') });
+  await etcd.command('lease/revoke', { ID: kvs[0].lease });
 }
 
 describe('a session', () => {

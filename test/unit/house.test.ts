@@ -52,7 +52,7 @@ describe('the house', () => {
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
-    ['etcd3', (path: string) => path.startsWith('shared/cluster-store/etcd-')],
+    ['@grpc/proto-loader', (path: string) => path.startsWith('shared/rpc/') || path === 'shared/cluster-store/etcd-protocol.ts'],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);
