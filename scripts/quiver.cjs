@@ -6,7 +6,7 @@ const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
 const ROLES = {
-  embedded: { main: 'coordinator/embedded.js', threads: availableParallelism() + 4 },
+  embedded: { main: 'embedded/main.js', threads: availableParallelism() + 4 },
   coordinator: { main: 'coordinator/main.js', threads: 4 },
   node: { main: 'node/main.js', threads: availableParallelism() + 4 },
 };

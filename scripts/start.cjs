@@ -4,10 +4,10 @@
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
-/** As coordinator/embedded.ts has it: a core's worth of searches, and threads that wait for the disk beside them. */
+/** As embedded/main.ts has it: a core's worth of searches, and threads that wait for the disk beside them. */
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 4);
 
 import('./setup.mjs').then(async ({ ROOT, setUpOrExit }) => {
   await setUpOrExit();
-  require(join(ROOT, 'dist', 'coordinator', 'embedded.js'));
+  require(join(ROOT, 'dist', 'embedded', 'main.js'));
 });

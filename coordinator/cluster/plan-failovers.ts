@@ -1,8 +1,8 @@
 import { storeOf } from '../../shared/cluster/members';
-import { decidePromotion } from '../../shared/cluster/promotion';
 import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { loadOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
+import { decidePromotion } from './promotion';
 
 /** Promotes a replica of every shard whose primary failed or is on a node that is gone or out of reach, where one may lead; the nodes that lead least first. */
 export function planFailovers(picture: ClusterPicture): PlannedChange[] {

@@ -1,7 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
-import { collectionNotFound } from '../collections/collection-not-found';
+import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know of a collection to reach its shards. */
 export interface ShardedCollection {

@@ -12,7 +12,8 @@ import type {
   WriteOutcome,
 } from '../../shared/shard/shard-client';
 import { inSlices } from '../../shared/time/work-slices';
-import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
+import type { WriteSource } from '../replication/core/replica-state';
+import type { NodeCall, NodeShards } from '../rpc/node-shards';
 import type { ShardReader } from '../shard/shard';
 import type { HostedReplica } from './hosted-replica';
 

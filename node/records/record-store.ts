@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore, StoreMemory } from '../../shared/kv/key-value-store';
+import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
 import { type ItemRecord, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { type JournalEntry, journalFromBytes, journalToBytes } from './journal-entry';
 import {

@@ -4,14 +4,15 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
-import type { NodeCall, WriteSource } from '../rpc/node-shards';
+import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaEffect, WriteAnswer } from './core/effects';
 import type { ReplicaEvent } from './core/events';
 import type { AppendAck, AppendMessage, OutgoingAppend } from './core/messages';
+import type { LogEntry, WriteSource } from './core/replica-state';
 import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
 import type { UnappliedWrite } from './core/write-ledger';
-import { bytesOf, EntryCache } from './entry-cache';
-import type { LogEntry, ReplicaStorage } from './replica-storage';
+import { entryBytes, EntryCache } from './entry-cache';
+import type { ReplicaStorage } from './replica-storage';
 import type { ReplicationLinks } from './replication-links';
 
 /** The longest that a timer can wait: beyond it Node fires at once. */
@@ -404,7 +405,7 @@ function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Ge
   let prev = header.prev;
   for (let start = 0; start < entries.length; ) {
     let end = start + 1;
-    for (let bytes = bytesOf(entries[start]); end < entries.length && bytes + bytesOf(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += bytesOf(entries[end]);
+    for (let bytes = entryBytes(entries[start]); end < entries.length && bytes + entryBytes(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += entryBytes(entries[end]);
     const part = entries.slice(start, end);
     yield { ...header, prev, entries: part };
     const last = part[part.length - 1];

@@ -1,9 +1,9 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcStream } from '../../shared/rpc/rpc-channel';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
+import type { KeyValueStore } from '../kv/key-value-store';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
 

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { diskTakesWrites } from '../../shared/kv/disk-room';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import { syncFolder } from '../files/stable-folder';
+import { diskTakesWrites } from '../kv/disk-room';
 import { Shard, specText } from './shard';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
-import { syncFolder } from './stable-folder';
 import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */

@@ -1,4 +1,4 @@
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueStore } from '../kv/key-value-store';
 import type { IndexFactories } from './shard-indexes';
 
 /** Where a shard tells what happened to it. */

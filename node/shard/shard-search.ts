@@ -3,8 +3,8 @@ import type { Filter } from '../../shared/filter/filter';
 import type { Hit, KeywordSearch, KeywordStatistics, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-client';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
-import type { SlotScores } from '../vector/vector-index';
 import type { ShardIndexes } from './shard-indexes';
 
 /** A search whose candidates are deleted under it is asked again at most this often, each time for as many more. */

@@ -10,7 +10,7 @@ import type { Metric } from '../../shared/vector/metric';
  * One of `extend`, `calibrate` and `compact` may run at a time; everything else may overlap. `extend`, `calibrate` and
  * `compact` do not keep the process alive.
  */
-export interface NativeVectorIndex {
+export interface AddonVectorIndex {
   /** Appends rows; synchronous, written to the originals file but not synced. */
   put(slots: Uint32Array, vectors: Float32Array): void;
   remove(slots: Uint32Array): void;
@@ -73,7 +73,7 @@ export interface NativeBinding {
     originals: string;
     /** One of `kernelNames()`; the fastest if left out. */
     kernels?: string | undefined;
-  }) => NativeVectorIndex;
+  }) => AddonVectorIndex;
   /** The inner loops that this processor can run, fastest first. */
   kernelNames(): string[];
 }

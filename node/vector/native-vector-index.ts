@@ -4,14 +4,15 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { SearchEffort } from '../../shared/shard/shard-client';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { nativeBinding, type NativeVectorIndex as Addon } from './native-binding';
+import { nativeBinding, type AddonVectorIndex } from './native-binding';
 import { nativeError } from './native-error';
 import { originalsName, parseOriginalsName, parseSaveName, saveName } from './save-names';
 import { checkPut, checkQuery } from './vector-arguments';
-import type { SlotScores, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
 const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
@@ -29,7 +30,7 @@ export class NativeVectorIndex implements VectorIndex {
 
   private constructor(
     private readonly options: VectorIndexOptions,
-    private readonly addon: Addon,
+    private readonly addon: AddonVectorIndex,
     /** Numbers of the newest save and originals file; the next ones count on. */
     private readonly newest: { save: number; originals: number },
   ) {
@@ -62,7 +63,7 @@ export class NativeVectorIndex implements VectorIndex {
     const originals = join(folder, originalsName(numbers.originals));
     // An index is made with a file of its own, so a save's originals stay untouched until it has proved good.
     const scratch = join(folder, 'originals.scratch');
-    let addon: Addon | undefined;
+    let addon: AddonVectorIndex | undefined;
     try {
       addon = new (nativeBinding().VectorIndex)({ metric, dim, originals: save === null ? originals : scratch, kernels });
       if (save !== null) await addon.load(join(folder, save), originals, buildThreads);

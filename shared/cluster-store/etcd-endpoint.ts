@@ -44,7 +44,7 @@ export class EtcdEndpoint {
     return !this.closed && this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
   }
 
-  /** @throws EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed */
+  /** Errors: EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed. */
   async connected(deadlineMs: number): Promise<this> {
     const channel = this.client.getChannel();
     return new Promise((resolve, reject) => {
@@ -62,7 +62,7 @@ export class EtcdEndpoint {
 
   /**
    * One request, one response, sent once.
-   * @throws EtcdCallError of any outcome; `signal` cancels, as `unknown`
+   * Errors: EtcdCallError of any outcome; `signal` cancels, as `unknown`.
    */
   async unary<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<EtcdResponse<Method>> {
     this.mustBeOpen();
@@ -81,7 +81,7 @@ export class EtcdEndpoint {
 
   /**
    * Requests and responses both ways; without a deadline it lasts until one side ends it.
-   * @throws EtcdCallError `unreached` when the endpoint is closed
+   * Errors: EtcdCallError `unreached` when the endpoint is closed.
    */
   stream<Method extends EtcdMethod>(method: Method, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>> {
     this.mustBeOpen();

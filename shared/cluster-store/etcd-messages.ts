@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import type { Guard, StoreChange, StoreEntry, StoreEvent } from './cluster-store';
-import type { Compare, KeyRange, KeyValue, RequestOp, ResponseOp, TxnRequest, WatchEvent } from './etcd-protocol';
+import type { Compare, EtcdRange, KeyValue, RequestOp, ResponseOp, TxnRequest, WatchEvent } from './etcd-protocol';
 
 /** etcd's `--max-txn-ops`, which nothing here raises. */
 const TRANSACTION_OPERATIONS_MAX = 128;
@@ -18,7 +18,7 @@ export function prefixToRange(prefix: string): { key: Buffer; range_end: Buffer 
 }
 
 /** An empty key is an assertion: etcd has none. */
-export function keyToRange(key: string): KeyRange {
+export function keyToRange(key: string): EtcdRange {
   assert(key !== '', 'a key of etcd is not empty');
   return { key: Buffer.from(key) };
 }

@@ -4,13 +4,13 @@ import { loadSync } from '@grpc/proto-loader';
 import { packageRoot } from '../process/package-root';
 
 /** The messages of etcd's v3 API (proto/etcd), as far as they are used. Whole numbers of 64 bits come as decimal strings, which hold them all. */
-export interface KeyRange {
+export interface EtcdRange {
   key: Buffer;
   /** The first key after the range; absent: `key` alone. */
   range_end?: Buffer;
 }
 
-export interface RangeRequest extends KeyRange {
+export interface RangeRequest extends EtcdRange {
   revision?: number;
   keys_only?: boolean;
   count_only?: boolean;
@@ -44,7 +44,7 @@ export interface Compare {
 export type RequestOp =
   | { request_range: RangeRequest }
   | { request_put: { key: Buffer; value: Buffer; lease: string | 0 } }
-  | { request_delete_range: KeyRange };
+  | { request_delete_range: EtcdRange };
 
 export interface TxnResponse {
   header: { revision: string };
@@ -57,7 +57,7 @@ export interface ResponseOp {
 }
 
 export interface WatchRequest {
-  create_request: KeyRange & { start_revision: number };
+  create_request: EtcdRange & { start_revision: number };
 }
 
 export interface WatchResponse {
@@ -75,7 +75,7 @@ export interface WatchEvent {
   kv: KeyValue;
 }
 
-type Permission = KeyRange & { permType: 'READ' | 'READWRITE' };
+type Permission = EtcdRange & { permType: 'READ' | 'READWRITE' };
 
 /** The calls that are made, by the names of etcd's protocol, each as [request, response]. */
 export interface EtcdCalls {

@@ -28,7 +28,7 @@ export class EtcdSession implements StoreSession {
     void this.keepAlive();
   }
 
-  /** @throws EtcdCallError */
+  /** Errors: EtcdCallError. */
   static async open(transport: EtcdTransport, { ttlSeconds }: { ttlSeconds: number }): Promise<EtcdSession> {
     assert(Number.isInteger(ttlSeconds) && ttlSeconds >= TTL_MIN_SECONDS, 'a session lives at least two seconds');
     /* Repeatable: a lease whose grant was not heard of runs out with nothing bound to it. */
@@ -73,7 +73,7 @@ export class EtcdSession implements StoreSession {
 
   /**
    * One renewal on a stream of its own, so that it has its own deadline. False: etcd says that the lease is gone.
-   * @throws EtcdCallError when nothing was heard
+   * Errors: EtcdCallError when nothing was heard.
    */
   private async renew(): Promise<boolean> {
     const deadlineMs = Date.now() + Math.min(this.renewalMs, this.transport.callTimeoutMs);

@@ -51,7 +51,7 @@ export class EtcdTransport {
 
   /**
    * Calls a unary method. `repeatable`: the call may be sent again after its answer was lost, and is, until the deadline.
-   * @throws EtcdCallError
+   * Errors: EtcdCallError.
    */
   async call<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
     if (this.observer === null) return this.repeated(method, request, options);
@@ -100,7 +100,7 @@ export class EtcdTransport {
 
   /**
    * Opens a stream to a member that has a leader. Its `error` event says why it ended, after which another may be opened.
-   * @throws EtcdCallError `unreached` when no member can be reached before the call deadline
+   * Errors: EtcdCallError `unreached` when no member can be reached before the call deadline.
    */
   async stream<Method extends EtcdMethod>(method: Method, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>>> {
     const deadlineMs = options.deadlineMs ?? Date.now() + this.callTimeoutMs;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Election } from '../../shared/cluster/election';
+import { Election } from '../../coordinator/cluster/election';
 import { RegisteredEntry } from '../../shared/cluster/registered-entry';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import type { StoreSession } from '../../shared/cluster-store/session-store';
@@ -307,7 +307,7 @@ test('a process with a member entry and a campaign outlives etcd, quietly, and i
   const program = `
     const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
     const { RegisteredEntry } = require('./shared/cluster/registered-entry.ts');
-    const { Election } = require('./shared/cluster/election.ts');
+    const { Election } = require('./coordinator/cluster/election.ts');
     const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}'], callTimeoutMs: 300 });
     const options = { store, value: '1', ttlSeconds: ${TTL_SECONDS} };
     const entry = new RegisteredEntry({ ...options, key: 'members/a' });

@@ -1,4 +1,5 @@
-import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shards';
+import type { WriteSource } from '../../node/replication/core/replica-state';
+import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { Hit, KeywordStatistics, ScanRequest, ShardId, ShardStatus, StoredItem, VectorSearch, VectorSearchResult, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
