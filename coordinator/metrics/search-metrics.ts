@@ -1,5 +1,5 @@
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
-import { StepHistogram } from '../../shared/metrics/step-histogram';
+import type { StepHistogram } from '../../shared/metrics/step-histogram';
 import { SEARCH_PHASES, type SearchObserver, type SearchPhase } from '../search/search-observer';
 
 /** From some microseconds (a merge) to an outage, in seconds. */
@@ -10,13 +10,12 @@ export class SearchMetrics implements SearchObserver {
   private readonly durations: StepHistogram<SearchPhase>;
 
   constructor(metrics: ProcessMetrics) {
-    this.durations = new StepHistogram({
+    this.durations = metrics.stepHistogram({
       name: 'quiver_search_phase_duration_seconds',
       help: 'Time that a search spends in a phase: parse, route, embed, node, merge, serialise',
       label: 'phase',
       steps: SEARCH_PHASES,
       buckets: PHASE_BUCKETS,
-      registry: metrics.registry,
     });
   }
 

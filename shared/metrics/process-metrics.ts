@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { type Clock, systemClock } from '../time/clock';
 import { observeEventLoopDelay } from './event-loop-delay';
 import { type Scrape, SharedScrape } from './shared-scrape';
+import { StepHistogram, type StepHistogramOptions } from './step-histogram';
 
 /** A part that takes longer is left out of the scrape: Prometheus gives up a target after 10 s, unless told otherwise. */
 const MEASURE_TIMEOUT_MS = 5_000;
@@ -32,6 +33,8 @@ export interface ProcessIdentity {
 export class ProcessMetrics {
   readonly registry = new Registry();
   private readonly parts: ScrapedPart<unknown>[] = [];
+  /** Beside the registry, which takes prom-client's own metrics only. */
+  private readonly stepHistograms: { text(): string }[] = [];
   private readonly onMeasureError: (error: unknown) => void;
   private readonly timeoutMs: number;
   private readonly failures: Counter;
@@ -86,6 +89,13 @@ export class ProcessMetrics {
     });
   }
 
+  /** Adds a histogram for the hot path. */
+  stepHistogram<Step extends string>(options: StepHistogramOptions<Step>): StepHistogram<Step> {
+    const histogram = new StepHistogram(options);
+    this.stepHistograms.push(histogram);
+    return histogram;
+  }
+
   /** The metrics as an answer, at most a second old: every port of the process gives the same one. */
   read(): Promise<Scrape> {
     return this.shared.read();
@@ -94,7 +104,7 @@ export class ProcessMetrics {
   /** The metrics in Prometheus's text format, measured now. */
   async text(): Promise<string> {
     await Promise.all(this.parts.map(async (part) => part.show(await this.measured(part))));
-    return this.registry.metrics();
+    return [await this.registry.metrics(), ...this.stepHistograms.map((histogram) => `${histogram.text()}\n`)].join('\n');
   }
 
   private async measured(part: ScrapedPart<unknown>): Promise<unknown> {
