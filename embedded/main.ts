@@ -34,11 +34,6 @@ import { EmbeddedOperations } from './embedded-operations';
 /** The one coordinator and the one node of this form. */
 const COORDINATOR_ID = 'coordinator-0';
 const NODE_ID = 'node-0';
-/**
- * libuv's threads run searches (as many as there are cores at a time) and RocksDB's calls; a waiting fsync must not keep
- * a search from its core.
- */
-const STORAGE_THREADS = 4;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
@@ -107,11 +102,9 @@ function announce(config: Config, port: number, firstSecret: string | null): voi
 }
 
 function main(): void {
-  const cores = availableParallelism();
-  process.env.UV_THREADPOOL_SIZE ??= String(cores + STORAGE_THREADS);
   let config: Config;
   try {
-    config = readConfig(process.env, cores);
+    config = readConfig(process.env, availableParallelism());
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;
