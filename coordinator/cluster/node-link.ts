@@ -6,7 +6,7 @@ import type { ReadFrame } from '../../shared/rpc/generated/quiver/v1/ReadFrame';
 import type { WriteAnswer__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswer';
 import type { WriteAnswerFrame__Output } from '../../shared/rpc/generated/quiver/v1/WriteAnswerFrame';
 import type { WriteFrame } from '../../shared/rpc/generated/quiver/v1/WriteFrame';
-import { ENTRY_BYTES_MAX, FRAME_BYTES, TIME_MAX_MS } from '../../shared/rpc/message-bounds';
+import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, type ReadResult } from '../../shared/rpc/read-answer';
@@ -15,6 +15,7 @@ import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import { RequestStream } from './request-stream';
 
 /** A request under way. `answer` fails with what the node reported, or ConnectionLost; it never settles once cancelled. */
@@ -155,7 +156,7 @@ export class NodeLink {
 
   private addressToProto(to: Addressed) {
     const leftMs = Math.ceil(to.deadlineMs - this.clock.monotonicMs());
-    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIME_MAX_MS)) };
+    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)) };
   }
 
   private noteReady(): void {

@@ -9,6 +9,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { Waiters } from '../../shared/time/waiters';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
@@ -25,7 +26,6 @@ const REOPEN_MAX_MS = 30_000;
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 interface Place {
   readonly spec: ShardSpec;
@@ -65,13 +65,14 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly assignments: WatchedEntries<ShardAssignment>;
   private readonly tombstones: WatchedEntries<string>;
   private readonly places = new Map<string, Place>();
-  private readonly waiting = new Set<() => void>();
+  private readonly waiters: Waiters;
   private readonly removals = new Map<string, NodeJS.Timeout>();
   private refreshing: NodeJS.Timeout | null = null;
   private closed = false;
 
   constructor(options: NodeAgentOptions) {
     this.options = options;
+    this.waiters = new Waiters(options.clock);
     const { store, log } = options;
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
@@ -109,7 +110,7 @@ export class NodeAgent implements ReplicationReceiver {
     for (const timer of this.removals.values()) clearTimeout(timer);
     this.assignments.close();
     this.tombstones.close();
-    this.wake();
+    this.waiters.wake();
     await Promise.all(
       [...this.places.values()].map(async (place) => {
         if (place.retry !== null) clearTimeout(place.retry);
@@ -130,7 +131,7 @@ export class NodeAgent implements ReplicationReceiver {
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
       if (this.isDropped(id.collectionUid)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
-      if (!(await this.change(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
+      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
     }
   }
 
@@ -205,7 +206,7 @@ export class NodeAgent implements ReplicationReceiver {
       else this.leave(key, place);
     }
     for (const [key, place] of this.places) if (this.isDropped(place.spec.collectionUid)) this.drop(key, place);
-    this.wake();
+    this.waiters.wake();
   }
 
   private tell({ hosted }: Place, assignment: ShardAssignment, revision: number): void {
@@ -225,7 +226,7 @@ export class NodeAgent implements ReplicationReceiver {
         this.noteFailure(place, false);
         const known = this.assignments.get(assignmentPath(place.spec));
         if (known !== null) this.tell(place, known.value, known.revision);
-        this.wake();
+        this.waiters.wake();
         return undefined;
       },
       (error: unknown) => {
@@ -329,21 +330,4 @@ export class NodeAgent implements ReplicationReceiver {
     return this.tombstones.get(TOMBSTONES_PREFIX + collectionUid) !== null;
   }
 
-  /** Resolves with true after the next change, with false at the deadline. */
-  private change(deadlineMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (changed: boolean): void => {
-        clearTimeout(timer);
-        this.waiting.delete(wake);
-        resolve(changed);
-      };
-      const wake = (): void => end(true);
-      const timer = setTimeout(() => end(false), Math.min(Math.max(0, deadlineMs - this.options.clock.monotonicMs()), TIMER_MAX_MS));
-      this.waiting.add(wake);
-    });
-  }
-
-  private wake(): void {
-    for (const wake of [...this.waiting]) wake();
-  }
 }

@@ -4,6 +4,8 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
+import { deadlineTimer } from '../../shared/time/deadline';
+import { Waiters } from '../../shared/time/waiters';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaEffect, WriteAnswer } from './core/effects';
 import type { ReplicaEvent } from './core/events';
@@ -15,8 +17,6 @@ import { entryBytes, EntryCache } from './entry-cache';
 import type { ReplicaStorage } from './replica-storage';
 import type { ReplicationLinks } from './replication-links';
 
-/** The longest that a timer can wait: beyond it Node fires at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Payload of one append message; a larger entry travels alone. */
 const APPEND_BYTES_MAX = 1024 * 1024;
 /** How often the log is looked at, and how much more than is to be kept makes a trim worth its write. */
@@ -65,7 +65,7 @@ export class Replica {
   /** Appends to one node go out in order, whether their entries come from memory or from the disk. */
   private readonly outgoing = new Map<string, Promise<void>>();
   /** Calls that wait for the next step. */
-  private waiting: (() => void)[] = [];
+  private readonly waiters: Waiters;
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
   /** Nodes that a copy is on its way to. */
@@ -90,6 +90,7 @@ export class Replica {
   }) {
     this.id = options.id;
     this.clock = options.clock;
+    this.waiters = new Waiters(options.clock);
     this.log = options.log;
     this.storage = options.storage;
     this.surroundings = options.surroundings;
@@ -145,13 +146,10 @@ export class Replica {
   async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     await this.until(call, () => this.core.mayWrite(this.clock.monotonicMs()));
     return new Promise<WriteOutcome[]>((done, fail) => {
-      const timer = setTimeout(
-        () => {
-          this.writes.remove(writeId);
-          fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
-        },
-        Math.min(Math.max(0, call.deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
-      );
+      const timer = deadlineTimer(call.deadlineMs - this.clock.monotonicMs(), () => {
+        this.writes.remove(writeId);
+        fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
+      });
       const writeId = this.writes.add((answer) => {
         clearTimeout(timer);
         if (answer.ok) done(answer.outcomes);
@@ -208,7 +206,7 @@ export class Replica {
     this.closed = true;
     if (this.timer !== null) clearTimeout(this.timer);
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
-    this.wake();
+    this.waiters.wake();
   }
 
   private handle(event: ReplicaEvent): void {
@@ -219,7 +217,7 @@ export class Replica {
     }
     for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
     this.arm();
-    this.wake();
+    this.waiters.wake();
   }
 
   private carryOut(effect: ReplicaEffect): void {
@@ -356,30 +354,12 @@ export class Replica {
       const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
       if (verdict === 'misrouted' && !isAhead) throw this.elsewhere();
       if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
-      if (!(await this.nextStep(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
+      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
     }
   }
 
   private elsewhere(): QuiverError {
     return new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
-  }
-
-  /** Resolves with true after the next step, with false at the deadline. */
-  private nextStep(deadlineMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), Math.min(Math.max(0, deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS));
-      this.waiting.push(() => {
-        clearTimeout(timer);
-        resolve(true);
-      });
-    });
-  }
-
-  private wake(): void {
-    if (this.waiting.length === 0) return;
-    const { waiting } = this;
-    this.waiting = [];
-    for (const wake of waiting) wake();
   }
 
   private arm(): void {
@@ -389,13 +369,10 @@ export class Replica {
     this.timerAtMs = atMs;
     this.timer = null;
     if (atMs === Infinity) return;
-    this.timer = setTimeout(
-      () => {
-        this.timer = null;
-        this.handle({ type: 'tick' });
-      },
-      Math.min(Math.max(0, atMs - this.clock.monotonicMs()), TIMER_MAX_MS),
-    );
+    this.timer = deadlineTimer(atMs - this.clock.monotonicMs(), () => {
+      this.timer = null;
+      this.handle({ type: 'tick' });
+    });
   }
 }
 

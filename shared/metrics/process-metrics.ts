@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { type Clock, systemClock } from '../time/clock';
+import { inTime } from '../time/deadline';
 import { observeEventLoopDelay } from './event-loop-delay';
 import { type Scrape, SharedScrape } from './shared-scrape';
 import { StepHistogram, type StepHistogramOptions } from './step-histogram';
@@ -108,18 +109,12 @@ export class ProcessMetrics {
   }
 
   private async measured(part: ScrapedPart<unknown>): Promise<unknown> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, fail) => {
-      timer = setTimeout(() => fail(new Error(`not measured within ${this.timeoutMs} ms`)), this.timeoutMs);
-    });
     try {
-      return await Promise.race([part.measure(), late]);
+      return await inTime(part.measure(), this.timeoutMs, () => new Error(`not measured within ${this.timeoutMs} ms`));
     } catch (error) {
       this.failures.inc();
       this.onMeasureError(error);
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
