@@ -1,7 +1,7 @@
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import { type Logger, silentLogger } from '../../shared/logs/logger';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
-import { RetryBackoff } from '../../shared/cluster-store/retry-backoff';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { SessionStore, StoreSession } from '../../shared/cluster-store/session-store';
 
 /**

@@ -1,11 +1,11 @@
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { Clock } from '../../shared/time/clock';
+import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 import { NodeLink } from './node-link';
 import { ConnectionLost } from './request-stream';
 
-/** After a failed connection the next is made no sooner: doubling from the first, up to the last. */
-const FIRST_PAUSE_MS = 20;
-const LAST_PAUSE_MS = 500;
+/** After a failed connection the next is made no sooner. */
+const PAUSES: BackoffPauses = { firstMs: 20, longestMs: 500 };
 
 /** An address that is not asked for and not connected for this time is forgotten: nodes come back under other ones. */
 const FORGET_MS = 60_000;
@@ -19,8 +19,8 @@ const CLOSED: StreamEnd = { isRefused: false, reason: 'closed' };
 interface Destination {
   channel: RpcChannel;
   link: NodeLink | null;
-  /** Connections in a row that never became ready, and why the last did not. */
-  failures: number;
+  /** Between connections that never become ready, and why the last did not. */
+  backoff: RetryBackoff;
   lastEnd: StreamEnd;
   /** Monotonic. */
   notBeforeMs: number;
@@ -61,7 +61,7 @@ export class NodeLinks {
     const destination: Destination = {
       channel: this.newChannel(address),
       link: null,
-      failures: 0,
+      backoff: new RetryBackoff(PAUSES),
       lastEnd: CLOSED,
       notBeforeMs: 0,
       forgetTimer: setTimeout(() => {
@@ -86,15 +86,12 @@ export class NodeLinks {
       clock,
       ready: () => {
         wasReady = true;
-        destination.failures = 0;
+        destination.backoff.reset();
       },
       ended: (end, isSilent) => {
         destination.link = null;
         destination.lastEnd = end;
-        if (!wasReady) {
-          destination.failures += 1;
-          destination.notBeforeMs = clock.monotonicMs() + Math.min(FIRST_PAUSE_MS * 2 ** (destination.failures - 1), LAST_PAUSE_MS);
-        }
+        if (!wasReady) destination.notBeforeMs = clock.monotonicMs() + destination.backoff.nextMs();
         if (this.isClosed) return;
         if (isSilent) {
           destination.channel.close();

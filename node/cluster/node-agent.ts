@@ -9,19 +9,18 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { Waiters } from '../../shared/time/waiters';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
+import { REOPEN_PAUSES } from '../shard/shard-options';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
 const REFRESH_MS = 5_000;
-/** A replica that can't be opened is tried again after this long, then twice as long and so on. */
-const REOPEN_MS = 1_000;
-const REOPEN_MAX_MS = 30_000;
 /** How long the data of a replica that was moved away are kept: time for an operator to see that a move went wrong. */
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
@@ -33,7 +32,7 @@ interface Place {
   hosted: HostedReplica | null;
   opening: Promise<void> | null;
   retry: NodeJS.Timeout | null;
-  retryMs: number;
+  backoff: RetryBackoff;
   leaving: boolean;
   /** It failed, or could not be opened, and has not been opened since. */
   isFailing: boolean;
@@ -185,7 +184,7 @@ export class NodeAgent implements ReplicationReceiver {
     place.opening = hosted.close('closed').catch((error: unknown) => this.options.log.error({ error, ...id }, 'a failed replica did not close'));
     void place.opening.then(() => {
       place.opening = null;
-      this.retry(place);
+      this.retry(place, place.backoff.nextMs());
     });
   }
 
@@ -196,7 +195,7 @@ export class NodeAgent implements ReplicationReceiver {
       const isMine = value.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
       if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
-        place = { spec: value.spec, hosted: null, opening: null, retry: null, retryMs: REOPEN_MS, leaving: false, isFailing: false };
+        place = { spec: value.spec, hosted: null, opening: null, retry: null, backoff: new RetryBackoff(REOPEN_PAUSES), leaving: false, isFailing: false };
         this.places.set(key, place);
         this.cancelRemoval(key);
         this.open(place);
@@ -222,7 +221,7 @@ export class NodeAgent implements ReplicationReceiver {
         place.opening = null;
         if (place.leaving || this.closed) return hosted.close('closed');
         place.hosted = hosted;
-        place.retryMs = REOPEN_MS;
+        place.backoff.reset();
         this.noteFailure(place, false);
         const known = this.assignments.get(assignmentPath(place.spec));
         if (known !== null) this.tell(place, known.value, known.revision);
@@ -231,9 +230,10 @@ export class NodeAgent implements ReplicationReceiver {
       },
       (error: unknown) => {
         place.opening = null;
-        this.options.log.error({ error, ...place.spec, retryMs: place.retryMs }, 'a replica cannot be opened; it is tried again');
+        const retryMs = place.backoff.nextMs();
+        this.options.log.error({ error, ...place.spec, retryMs }, 'a replica cannot be opened; it is tried again');
         this.noteFailure(place, true);
-        this.retry(place);
+        this.retry(place, retryMs);
       },
     );
   }
@@ -253,10 +253,9 @@ export class NodeAgent implements ReplicationReceiver {
     this.options.tellFailures([...this.places].filter(([, one]) => one.isFailing).map(([path]) => path));
   }
 
-  private retry(place: Place): void {
+  private retry(place: Place, retryMs: number): void {
     if (this.closed || place.leaving) return;
-    place.retry = setTimeout(() => this.open(place), place.retryMs);
-    place.retryMs = Math.min(place.retryMs * 2, REOPEN_MAX_MS);
+    place.retry = setTimeout(() => this.open(place), retryMs);
   }
 
   /** The shard has moved away: the replica closes now, its data go later. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
+import { RetryBackoff } from '../time/retry-backoff';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
 import type { EtcdResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
-import { RetryBackoff } from './retry-backoff';
 import type { StoreSession } from './session-store';
 
 /** etcd raises shorter ones to this by itself. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert';
 import { setMaxListeners } from 'node:events';
 import { type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { RetryBackoff } from '../time/retry-backoff';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
 import { type EtcdCertificates, EtcdEndpoint } from './etcd-endpoint';
 import type { EtcdCallOutcome, EtcdObserver } from './etcd-observer';
 import type { EtcdMethod, EtcdRequest, EtcdResponse } from './etcd-protocol';
-import { RetryBackoff } from './retry-backoff';
 
 /** Long enough for an election of etcd's own leader (about a second), short enough for whoever waits. */
 const CALL_TIMEOUT_MS = 3000;

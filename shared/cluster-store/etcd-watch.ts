@@ -1,11 +1,11 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
+import { RetryBackoff } from '../time/retry-backoff';
 import type { StoreEntry, StoreEvent } from './cluster-store';
 import { isEtcdCallError } from './etcd-call-error';
 import { entryFromKeyValue, eventFromMessage, prefixToRange } from './etcd-messages';
 import type { WatchRequest, WatchResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
-import { RetryBackoff } from './retry-backoff';
 import { WatchedKeys } from './watched-keys';
 
 type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
