@@ -36,7 +36,7 @@ import { Sealing } from './cluster/sealing';
 import { OpenFilesWatch } from './limits/open-files-watch';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
-import { ControllerMetrics } from './metrics/controller-metrics';
+import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */

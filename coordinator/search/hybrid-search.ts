@@ -6,8 +6,7 @@ import type { Language } from '../../shared/text/language';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth } from './fusion';
-import { sumStatistics } from './keyword-statistics';
-import { mergeHits } from './merge';
+import { mergeHits, sumStatistics } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 

@@ -1,11 +1,18 @@
 import assert from 'node:assert';
-import type { KeyValueStore } from '../../node/kv/key-value-store';
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore } from '../../node/kv/key-value-store';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { StoreDraft } from './store-draft';
-import { ENTRY_RANGE, entryFromBytes, entryToChange, REVISION_KEY, revisionFromBytes, revisionToBytes } from './store-entry-codec';
 import { StoreState, type Transition } from './store-state';
 import { WatchHub } from './watch-hub';
+
+/**
+ * The key-value form of a cluster store: `e` + key (UTF-8) → revision of the entry (8 bytes, big-endian) + value
+ * (UTF-8), and `r` → the global revision (8 bytes).
+ */
+const ENTRY_PREFIX = 0x65;
+const REVISION_KEY = Buffer.from('r');
+const ENTRY_RANGE: KeyRange = { from: Buffer.of(ENTRY_PREFIX), to: Buffer.of(ENTRY_PREFIX + 1) };
 
 /** Transactions that share one synced write; more would make the first wait for the last. */
 const BATCH_TRANSACTIONS_MAX = 512;
@@ -145,4 +152,26 @@ export class KeyValueClusterStore implements ClusterStore {
 
 function failure(kind: 'unavailable' | 'commit_unknown', message: string, cause: unknown): QuiverError {
   return new QuiverError(kind, message, { cause, details: isQuiverError(cause) ? cause.details : {} });
+}
+
+function entryToChange(key: string, entry: StoreEntry | null): KeyValueChange {
+  const bytes = Buffer.concat([Buffer.of(ENTRY_PREFIX), Buffer.from(key)]);
+  if (entry === null) return { type: 'delete', key: bytes };
+  return { type: 'put', key: bytes, value: Buffer.concat([revisionToBytes(entry.revision), Buffer.from(entry.value)]) };
+}
+
+function entryFromBytes({ key, value }: KeyValueEntry): StoreEntry {
+  return { key: key.toString('utf8', 1), value: value.toString('utf8', 8), revision: revisionFromBytes(value) };
+}
+
+function revisionToBytes(revision: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(revision));
+  return bytes;
+}
+
+/** Reads the first 8 bytes. Errors: storage_failed when there are fewer. */
+function revisionFromBytes(bytes: Buffer): number {
+  if (bytes.length < 8) throw new QuiverError('storage_failed', 'the cluster store holds a broken entry');
+  return Number(bytes.readBigUInt64BE());
 }

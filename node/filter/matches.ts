@@ -1,6 +1,5 @@
 import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../shared/filter/filter';
-import { deepEqual } from './deep-equal';
-import { lookUpPath } from './metadata-path';
+import { isJsonObject, lookUpPath } from './metadata-path';
 
 /**
  * Whether an item's metadata passes a filter: the definition of the filter language, which every index is checked against.
@@ -58,4 +57,18 @@ export function inRange(value: JsonValue | undefined, operator: RangeOperator, b
 function equalsOrContains(value: JsonValue, wanted: JsonValue): boolean {
   if (typeof wanted === 'object' && wanted !== null) return deepEqual(value, wanted);
   return value === wanted || (Array.isArray(value) && value.includes(wanted));
+}
+
+/** Equality of JSON values: types matter, −0 equals 0, the order of keys does not matter, that of array elements does. */
+function deepEqual(a: JsonValue, b: JsonValue): boolean {
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((element, i) => deepEqual(element, b[i]));
+  }
+  if (isJsonObject(a)) return isJsonObject(b) && sameMembers(a, b);
+  return a === b;
+}
+
+function sameMembers(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]));
 }

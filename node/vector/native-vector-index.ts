@@ -8,9 +8,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { nativeBinding, type AddonVectorIndex } from './native-binding';
-import { nativeError } from './native-error';
-import { originalsName, parseOriginalsName, parseSaveName, saveName } from './save-names';
+import { type AddonVectorIndex, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -231,4 +229,28 @@ export class NativeVectorIndex implements VectorIndex {
   private checkOpen(): void {
     if (this.closing !== null) throw new QuiverError('internal', 'the vector index is closed');
   }
+}
+
+/**
+ * Names of the files that a native vector index keeps in its folder. A save's name says which originals it belongs to,
+ * so that a name is all it takes to open it and to know what may be deleted.
+ */
+function saveName(number: number, originals: number): string {
+  return `save-${number}-${originals}.index`;
+}
+
+function originalsName(number: number): string {
+  return `originals-${number}.f32`;
+}
+
+/** The numbers in a save's name, null if it is not one. */
+function parseSaveName(name: string): { number: number; originals: number } | null {
+  const match = /^save-(\d+)-(\d+)\.index$/.exec(name);
+  return match === null ? null : { number: Number(match[1]), originals: Number(match[2]) };
+}
+
+/** N of a path to `originals-N.f32`, null if it is not one. */
+function parseOriginalsName(path: string): number | null {
+  const match = /(?:^|\/)originals-(\d+)\.f32$/.exec(path);
+  return match === null ? null : Number(match[1]);
 }

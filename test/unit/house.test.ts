@@ -63,16 +63,16 @@ const FLOORS: Record<string, string[][]> = {
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
 const PURE_CORE = [
-  /^coordinator\/cluster\/(?:placement|plan|plan-\w+(?:-\w+)*|planned-change|promotion)\.ts$/,
+  /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/collections\/collection-record\.ts$/,
   /^coordinator\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
-  /^coordinator\/routing\/(?:external-id-hash|shard-router)\.ts$/,
-  /^coordinator\/search\/(?:fusion|hit-order|keyword-statistics|merge)\.ts$/,
+  /^coordinator\/routing\/shard-router\.ts$/,
+  /^coordinator\/search\/(?:fusion|hit-order|merge)\.ts$/,
   /^coordinator\/service\.ts$/,
   /^node\/files\/byte-(?:reader|writer)\.ts$/,
-  /^node\/filter\/(?:deep-equal|matcher|matches|metadata-path)\.ts$/,
+  /^node\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
   /^node\/keyword\/(?!bm25-keyword-index)/,
-  /^node\/records\/(?:journal-entry|record-codec|record-keys)\.ts$/,
+  /^node\/records\/(?:record-codec|record-keys)\.ts$/,
   /^node\/replication\/core\//,
   /^node\/slots\//,
   /^shared\/(?:filter|text|vector)\//,

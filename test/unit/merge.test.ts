@@ -1,6 +1,5 @@
 import { compareHits } from '../../coordinator/search/hit-order';
-import { mergeHits } from '../../coordinator/search/merge';
-import { sumStatistics } from '../../coordinator/search/keyword-statistics';
+import { mergeHits, sumStatistics } from '../../coordinator/search/merge';
 
 const hits = (...pairs: [string, number][]) => pairs.map(([externalId, score]) => ({ externalId, score }));
 const ids = (list: { externalId: string }[]): string[] => list.map((hit) => hit.externalId);
