@@ -24,7 +24,7 @@ export const ADDONS = [
 ];
 
 /** Arguments, tasks and errors of a Node-API addon. */
-const COMMON_FOLDER = 'node/native/common';
+export const COMMON_FOLDER = 'node/native/common';
 
 /** Where libraries may lie beside the compiler's own paths: Debian's multiarch folders and Homebrew. */
 const LIBRARY_FOLDERS = [

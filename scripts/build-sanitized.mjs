@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { ADDONS } from './build-native.mjs';
+import { ADDONS, COMMON_FOLDER } from './build-native.mjs';
 import { ROOT } from './setup.mjs';
 
 const COMPILER = process.env.CXX || 'g++';
@@ -15,19 +15,21 @@ const FLAGS = [
   '-fsanitize=address,undefined', '-fno-sanitize=vptr', '-fno-sanitize-recover=undefined',
 ];
 
+const LIBRARIES = { faiss: ['-lfaiss', '-lopenblas', '-llapack'], rocksdb: ['-lrocksdb'] };
+
 /** Builds what is older than its sources. Throws with the compiler's words when that fails. */
 export async function buildSanitized({ log = () => {} } = {}) {
   const require = createRequire(join(ROOT, 'package.json'));
   const includes = [['node-api-headers', 'include'], ['node-addon-api', '']].map(([name, inner]) => `-I${join(dirname(require.resolve(`${name}/package.json`)), inner)}`);
   const machine = process.arch === 'x64' ? ['-march=x86-64-v2'] : [];
   mkdirSync(OUTPUT, { recursive: true });
-  for (const { name, folder, faiss } of ADDONS) {
-    const files = readdirSync(join(ROOT, folder)).filter((file) => /\.(cc|h)$/.test(file)).map((file) => join(ROOT, folder, file));
+  for (const { name, folder, library, common } of ADDONS) {
+    const folders = (common ? [folder, COMMON_FOLDER] : [folder]).map((one) => join(ROOT, one));
+    const files = folders.flatMap((one) => readdirSync(one).filter((file) => /\.(cc|h)$/.test(file)).map((file) => join(one, file)));
     const output = join(OUTPUT, `${name}.node`);
     if (existsSync(output) && files.every((file) => statSync(file).mtimeMs < statSync(output).mtimeMs)) continue;
-    const libraries = faiss ? ['-lfaiss', '-lopenblas', '-llapack'] : [];
     const sources = files.filter((file) => file.endsWith('.cc'));
-    const { status, stderr, error } = spawnSync(COMPILER, [...FLAGS, ...machine, ...includes, '-shared', ...sources, '-o', output, ...libraries], { encoding: 'utf8' });
+    const { status, stderr, error } = spawnSync(COMPILER, [...FLAGS, ...machine, ...includes, ...folders.map((one) => `-I${one}`), '-shared', ...sources, '-o', output, ...(LIBRARIES[library] ?? [])], { encoding: 'utf8' });
     if (status !== 0) throw new Error(`${COMPILER} failed for ${name} with sanitizers: ${error?.message ?? stderr.slice(0, 2_000)}`);
     log(`built ${output}`);
   }
