@@ -14,6 +14,7 @@ import { type ReadCall, readCallBytes, readCallToProto } from '../../shared/rpc/
 import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 import type { Clock } from '../../shared/time/clock';
 import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import { RequestStream } from './request-stream';
@@ -32,9 +33,7 @@ export interface Addressed {
 }
 
 /** A write as the wire carries it. */
-export interface NamedWrite {
-  session: string;
-  requestNumber: number;
+export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
   /** Asked when the write is sent. */
   settledBelow: () => number;
   payload: Buffer;

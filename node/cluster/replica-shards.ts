@@ -11,8 +11,8 @@ import type {
   VectorSearchResult,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 import { inSlices } from '../../shared/time/work-slices';
-import type { WriteSource } from '../replication/core/replica-state';
 import type { NodeCall, NodeShards } from '../rpc/node-shards';
 import type { ShardReader } from '../shard/shard';
 import type { HostedReplica } from './hosted-replica';

@@ -1,6 +1,7 @@
 import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
-import type { SettledWrite, WriteSource } from './core/replica-state';
+import type { SettledWrite } from './core/replica-state';
 import { sessionKey, sessionOfKey } from './log-keys';
 
 /** Sessions remembered; the one that has been quiet longest goes first. Coordinators that live at once are far fewer. */

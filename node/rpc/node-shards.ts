@@ -11,7 +11,7 @@ import type {
   VectorSearchResult,
   WriteOutcome,
 } from '../../shared/shard/shard-client';
-import type { WriteSource } from '../replication/core/replica-state';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /**
  * What a storage node answers to coordinators: the ShardClient's calls for the shards that this node leads. Every call

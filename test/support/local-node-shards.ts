@@ -1,9 +1,9 @@
-import type { WriteSource } from '../../node/replication/core/replica-state';
 import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import type { LocalShardClient } from '../../node/shard/local-shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { KeywordSearch, ScanRequest, ShardId, VectorSearch, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /** NodeShards over shards that are not replicated: the node leads all of them, under the epoch of the moment. */
 export class LocalNodeShards implements NodeShards {

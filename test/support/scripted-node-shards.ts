@@ -1,8 +1,8 @@
-import type { WriteSource } from '../../node/replication/core/replica-state';
 import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { Hit, KeywordStatistics, ScanRequest, ShardId, ShardStatus, StoredItem, VectorSearch, VectorSearchResult, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /** A node whose answers a test writes; each write is applied once by its name, as a real node does. */
 export class ScriptedNodeShards implements NodeShards {

@@ -1,5 +1,6 @@
 import type { WriteOutcome } from '../../../shared/shard/shard-client';
-import type { AppliedEntry, SettledWrite, WriteSource } from './replica-state';
+import type { WriteSource } from '../../../shared/shard/write-source';
+import type { AppliedEntry, SettledWrite } from './replica-state';
 import { LIMITS } from './timings';
 
 /** A write that is in the log; `outcomes` is null until it is applied. */
