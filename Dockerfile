@@ -21,6 +21,7 @@ COPY proto/ proto/
 COPY shared/ shared/
 COPY node/ node/
 COPY coordinator/ coordinator/
+COPY embedded/ embedded/
 RUN node scripts/setup.mjs
 RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image && node scripts/sbom.mjs npm /opt/image/sbom.json
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
-import { Election } from '../shared/cluster/election';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
@@ -16,7 +15,6 @@ import { capacityOf } from '../shared/process/capacity';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
-import { OpenFilesWatch } from '../shared/process/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
@@ -27,6 +25,7 @@ import { ClusterOperations } from './cluster/cluster-operations';
 import { ClusterPlacement } from './cluster/cluster-placement';
 import { clusterQuota } from './cluster/cluster-quota';
 import { Controller } from './cluster/controller';
+import { Election } from './cluster/election';
 import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
 import { MapShardRoutes } from './cluster/map-shard-routes';
@@ -34,9 +33,10 @@ import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
 import { Sealing } from './cluster/sealing';
+import { OpenFilesWatch } from './limits/open-files-watch';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
-import { ControllerMetrics } from './metrics/controller-metrics';
+import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */

@@ -23,11 +23,11 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 export const ADDONS = [
   { name: 'vectors', folder: 'node/native', library: 'faiss', common: true },
   { name: 'body-scanner', folder: 'coordinator/native', library: null, common: false },
-  { name: 'store', folder: 'shared/kv/native', library: 'rocksdb', common: true },
+  { name: 'store', folder: 'node/kv/native', library: 'rocksdb', common: true },
 ];
 
 /** Arguments, tasks and errors of a Node-API addon. */
-const COMMON_FOLDER = 'shared/native';
+export const COMMON_FOLDER = 'node/native/common';
 
 /** Where libraries may lie beside the compiler's own paths: Debian's multiarch folders and Homebrew. */
 const LIBRARY_FOLDERS = [

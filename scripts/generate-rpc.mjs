@@ -1,4 +1,4 @@
-// Writes the TypeScript types of proto/ into shared/rpc/generated, or into the folder named as the first argument.
+// Writes the TypeScript types of proto/quiver into shared/rpc/generated, or into the folder named as the first argument.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,8 +12,9 @@ const ORIGINAL = '// Original file: ';
 /** The generator's prefix of a message that it imports. */
 const ALIAS = '_quiver_v1_';
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
-const files = readdirSync(join(root, 'proto'), { recursive: true, encoding: 'utf8' })
+const files = readdirSync(join(root, 'proto/quiver'), { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.proto'))
+  .map((file) => join('quiver', file))
   .sort();
 rmSync(target, { recursive: true, force: true });
 execFileSync(

@@ -5,23 +5,45 @@
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
-/** @type {Record<string, { main: string, threads: number }>} */
+const DIST = join(__dirname, '..', 'dist');
+/** For RocksDB's calls: a waiting fsync must not keep a search from its core. libuv's own default, too. */
+const STORAGE_THREADS = 4;
+
+/** @type {Record<string, { main: string, searchThreads: number }>} */
 const ROLES = {
-  embedded: { main: 'coordinator/embedded.js', threads: availableParallelism() + 4 },
-  coordinator: { main: 'coordinator/main.js', threads: 4 },
-  node: { main: 'node/main.js', threads: availableParallelism() + 4 },
+  embedded: { main: 'embedded/main.js', searchThreads: availableParallelism() },
+  coordinator: { main: 'coordinator/main.js', searchThreads: 0 },
+  node: { main: 'node/main.js', searchThreads: availableParallelism() },
 };
 
-const [word, ...rest] = process.argv.slice(2);
-const role = Object.hasOwn(ROLES, word ?? '') && rest.length === 0 ? ROLES[word] : undefined;
-if (role !== undefined) {
-  process.env.UV_THREADPOOL_SIZE ??= String(role.threads);
-  require(join(__dirname, '..', 'dist', role.main));
-} else if (word === 'check-config') {
-  require(join(__dirname, '..', 'dist', 'shared', 'config', 'check-config.js'));
-} else if (word === 'etcd-users' && rest.length === 0) {
-  require(join(__dirname, '..', 'dist', 'shared', 'cluster', 'etcd-users-command.js'));
-} else {
-  process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\nThe environment configures it: see docs/configuration.md.\n`);
-  process.exitCode = 2;
+/**
+ * Sizes libuv's thread pool for a role where UV_THREADPOOL_SIZE is unset; has no effect once the pool was used.
+ * @param {string} role
+ */
+function sizeThreadPool(role) {
+  process.env.UV_THREADPOOL_SIZE ??= String(ROLES[role].searchThreads + STORAGE_THREADS);
 }
+
+/** @param {string} role */
+function become(role) {
+  sizeThreadPool(role);
+  require(join(DIST, ROLES[role].main));
+}
+
+/** @param {string[]} words */
+function run([word, ...rest]) {
+  if (Object.hasOwn(ROLES, word ?? '') && rest.length === 0) {
+    become(word);
+  } else if (word === 'check-config') {
+    require(join(DIST, 'shared', 'config', 'check-config.js'));
+  } else if (word === 'etcd-users' && rest.length === 0) {
+    require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
+  } else {
+    process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\nThe environment configures it: see docs/configuration.md.\n`);
+    process.exitCode = 2;
+  }
+}
+
+if (require.main === module) run(process.argv.slice(2));
+
+module.exports = { become, sizeThreadPool };

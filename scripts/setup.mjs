@@ -17,7 +17,7 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULES_STAMP = join(ROOT, 'node_modules', '.quiver-stamp');
 const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
 const NODE_MINIMUM = [20, 15];
-const SOURCE_FOLDERS = ['coordinator', 'node', 'shared'];
+const SOURCE_FOLDERS = ['coordinator', 'embedded', 'node', 'shared'];
 
 /** @typedef {(line: string) => void} Log */
 

@@ -7,9 +7,9 @@ import type { Clock } from '../../shared/time/clock';
 import type { NamedWrite } from './node-link';
 import { NodeLinks } from './node-links';
 import { type OpenCall, OpenCalls } from './open-calls';
+import { OpenWrites } from './open-writes';
 import { RoutedCalls, type Verdict, isLost, kindOf, notInTime } from './routed-calls';
 import type { ShardRoutes } from './shard-routes';
-import { WriteLedger } from './write-ledger';
 
 /** Where shards are made and removed: what the client leaves to the cluster's controller. As ShardClient's calls. */
 export interface ShardPlacement {
@@ -35,7 +35,7 @@ export class GrpcShardClient implements ShardClient {
   private readonly links: NodeLinks;
   private readonly calls: OpenCalls;
   private readonly routed: RoutedCalls;
-  private readonly ledger = new WriteLedger();
+  private readonly ledger = new OpenWrites();
 
   /** `session` must never have been used before: nodes remember its writes. `linkEnded` is told of lost connections. */
   constructor(parts: {

@@ -4,27 +4,24 @@ import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { Waiters } from '../../shared/time/waiters';
 import type { ClusterMap } from './cluster-map';
 import type { ShardRoute, ShardRoutes } from './shard-routes';
-
-/** The longest that a timer can wait: beyond it Node fires at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Routes by the coordinator's map of the cluster. */
 export class MapShardRoutes implements ShardRoutes {
   private readonly map: ClusterMap;
-  private readonly clock: Clock;
   /** Routes are asked for by every call and change rarely. */
   private readonly routes = new Map<string, ShardRoute | null>();
-  private readonly waiting = new Set<() => void>();
+  private readonly waiters: Waiters;
   private readonly stop: () => void;
 
   constructor(options: { map: ClusterMap; clock: Clock }) {
     this.map = options.map;
-    this.clock = options.clock;
+    this.waiters = new Waiters(options.clock);
     this.stop = this.map.onChange(() => {
       this.routes.clear();
-      for (const wake of [...this.waiting]) wake();
+      this.waiters.wake();
     });
   }
 
@@ -38,37 +35,15 @@ export class MapShardRoutes implements ShardRoutes {
     return route;
   }
 
-  changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.waiting.delete(look);
-      };
-      const look = (): void => {
-        const route = this.route(id);
-        if (!isSame(route, stale)) {
-          end();
-          resolve();
-        } else if (this.isDropped(id)) {
-          end();
-          reject(new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`));
-        }
-      };
-      const timer = setTimeout(
-        () => {
-          end();
-          resolve();
-        },
-        Math.min(Math.max(0, deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
-      );
-      this.waiting.add(look);
-      look();
-    });
+  async changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
+    while (isSame(this.route(id), stale)) {
+      if (this.isDropped(id)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
+      if (!(await this.waiters.next(deadlineMs))) return;
+    }
   }
 
   close(): void {
     this.stop();
-    for (const wake of [...this.waiting]) wake();
   }
 
   private isDropped(id: ShardId): boolean {

@@ -2,7 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { FrameEntry } from '../../shared/rpc/frame-sender';
 import type { AnswerFrame__Output, Answer__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
-import { ENTRY_BYTES_MAX, FRAME_BYTES, TIME_MAX_MS } from '../../shared/rpc/message-bounds';
+import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
@@ -10,7 +10,9 @@ import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { WriteSource } from '../../shared/shard/write-source';
 import type { Clock } from '../../shared/time/clock';
+import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import { RequestStream } from './request-stream';
 
 /** A request under way. `answer` fails with what the node reported, or ConnectionLost; it never settles once cancelled. */
@@ -27,9 +29,7 @@ export interface Addressed {
 }
 
 /** A write as the wire carries it. */
-export interface NamedWrite {
-  session: string;
-  requestNumber: number;
+export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
   /** Asked when the write is sent. */
   settledBelow: () => number;
   payload: Buffer;
@@ -151,7 +151,7 @@ export class NodeLink {
 
   private addressToProto(to: Addressed) {
     const leftMs = Math.ceil(to.deadlineMs - this.clock.monotonicMs());
-    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIME_MAX_MS)) };
+    return { shard: to.id, epoch: to.epoch, remainingMs: Math.max(1, Math.min(leftMs, TIMER_MAX_MS)) };
   }
 
   private noteReady(): void {

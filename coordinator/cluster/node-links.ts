@@ -1,11 +1,11 @@
 import { type ClusterCredentials, RpcChannel, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { Clock } from '../../shared/time/clock';
+import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 import { NodeLink } from './node-link';
 import { ConnectionLost } from './request-stream';
 
-/** After a failed connection the next is made no sooner: doubling from the first, up to the last. */
-const FIRST_PAUSE_MS = 20;
-const LAST_PAUSE_MS = 500;
+/** After a failed connection the next is made no sooner. */
+const PAUSES: BackoffPauses = { firstMs: 20, longestMs: 500 };
 
 /** An address that is not asked for and not connected for this time is forgotten: nodes come back under other ones. */
 const FORGET_MS = 60_000;
@@ -16,11 +16,11 @@ const CLOSED: StreamEnd = { isRefused: false, reason: 'closed' };
  * The way to one address. Its channel outlives its links: grpc-js goes on connecting once more after a channel is closed
  * that could not connect, and what it then connects belongs to nobody, so such a channel is used again instead.
  */
-interface Place {
+interface Destination {
   channel: RpcChannel;
   link: NodeLink | null;
-  /** Connections in a row that never became ready, and why the last did not. */
-  failures: number;
+  /** Between connections that never become ready, and why the last did not. */
+  backoff: RetryBackoff;
   lastEnd: StreamEnd;
   /** Monotonic. */
   notBeforeMs: number;
@@ -29,88 +29,85 @@ interface Place {
 
 /** The connections to the nodes, one per address, made when first needed and again when one has ended. */
 export class NodeLinks {
-  private readonly places = new Map<string, Place>();
+  private readonly destinations = new Map<string, Destination>();
   private isClosed = false;
 
   constructor(private readonly parts: { credentials: ClusterCredentials; clock: Clock; ended?: (address: string, end: StreamEnd) => void }) {}
 
   /** The connection to a node, perhaps still being made. Errors: ConnectionLost while a failed one is not to be tried again yet. */
   to(address: string): NodeLink {
-    const place = this.places.get(address);
-    if (place?.link) return place.link;
+    const destination = this.destinations.get(address);
+    if (destination?.link) return destination.link;
     if (this.isClosed) throw new ConnectionLost(false, CLOSED);
-    if (place === undefined) return this.connect(address, this.newPlace(address));
-    place.forgetTimer.refresh();
-    if (this.parts.clock.monotonicMs() < place.notBeforeMs) throw new ConnectionLost(false, place.lastEnd);
-    return this.connect(address, place);
+    if (destination === undefined) return this.connect(address, this.newDestination(address));
+    destination.forgetTimer.refresh();
+    if (this.parts.clock.monotonicMs() < destination.notBeforeMs) throw new ConnectionLost(false, destination.lastEnd);
+    return this.connect(address, destination);
   }
 
   /** Bytes of requests that wait to be sent, to all nodes. */
   get queuedBytes(): number {
     let bytes = 0;
-    for (const { link } of this.places.values()) bytes += link?.queuedBytes ?? 0;
+    for (const { link } of this.destinations.values()) bytes += link?.queuedBytes ?? 0;
     return bytes;
   }
 
   close(): void {
     this.isClosed = true;
-    for (const [address, place] of [...this.places]) this.forget(address, place);
+    for (const [address, destination] of [...this.destinations]) this.forget(address, destination);
   }
 
-  private newPlace(address: string): Place {
-    const place: Place = {
+  private newDestination(address: string): Destination {
+    const destination: Destination = {
       channel: this.newChannel(address),
       link: null,
-      failures: 0,
+      backoff: new RetryBackoff(PAUSES),
       lastEnd: CLOSED,
       notBeforeMs: 0,
       forgetTimer: setTimeout(() => {
-        if (place.link === null) this.forget(address, place);
-        else place.forgetTimer.refresh();
+        if (destination.link === null) this.forget(address, destination);
+        else destination.forgetTimer.refresh();
       }, FORGET_MS),
     };
-    place.forgetTimer.unref();
-    this.places.set(address, place);
-    return place;
+    destination.forgetTimer.unref();
+    this.destinations.set(address, destination);
+    return destination;
   }
 
   private newChannel(address: string): RpcChannel {
     return new RpcChannel({ address, credentials: this.parts.credentials });
   }
 
-  private connect(address: string, place: Place): NodeLink {
+  private connect(address: string, destination: Destination): NodeLink {
     const { clock } = this.parts;
     let wasReady = false;
     const link = new NodeLink({
-      channel: place.channel,
+      channel: destination.channel,
       clock,
       ready: () => {
         wasReady = true;
-        place.failures = 0;
+        destination.backoff.reset();
       },
       ended: (end, isSilent) => {
-        place.link = null;
-        place.lastEnd = end;
-        if (!wasReady) {
-          place.failures += 1;
-          place.notBeforeMs = clock.monotonicMs() + Math.min(FIRST_PAUSE_MS * 2 ** (place.failures - 1), LAST_PAUSE_MS);
-        }
+        destination.link = null;
+        destination.lastEnd = end;
+        if (!wasReady) destination.notBeforeMs = clock.monotonicMs() + destination.backoff.nextMs();
         if (this.isClosed) return;
         if (isSilent) {
-          place.channel.close();
-          place.channel = this.newChannel(address);
+          destination.channel.close();
+          destination.channel = this.newChannel(address);
         }
         this.parts.ended?.(address, end);
       },
     });
-    place.link = link;
+    destination.link = link;
     return link;
   }
 
-  private forget(address: string, place: Place): void {
-    this.places.delete(address);
-    clearTimeout(place.forgetTimer);
-    place.link?.close(CLOSED);
-    place.channel.close();
+  private forget(address: string, destination: Destination): void {
+    this.destinations.delete(address);
+    clearTimeout(destination.forgetTimer);
+    destination.link?.close(CLOSED);
+    destination.channel.close();
   }
 }

@@ -1,7 +1,7 @@
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport } from '../../shared/cluster/node-report';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
-import { QuestionStream } from '../../shared/rpc/question-stream';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
+import { QuestionStream } from './question-stream';
 
 /** A node that takes longer is shown without what only it knows. */
 const TIMEOUT_MS = 2_000;

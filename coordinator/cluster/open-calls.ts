@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { TIME_MAX_MS } from '../../shared/rpc/message-bounds';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
+import { deadlineTimer } from '../../shared/time/deadline';
 
 /** A call whose caller still waits. */
 export interface OpenCall {
@@ -41,7 +41,7 @@ export class OpenCalls {
         call.cancel();
         fail(late());
       };
-      const timer = setTimeout(end, Math.min(leftMs, TIME_MAX_MS));
+      const timer = deadlineTimer(leftMs, end);
       const number = this.endings.add(end);
       work(call).then(
         (result) => {

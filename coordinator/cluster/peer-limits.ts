@@ -3,12 +3,12 @@ import type { Logger } from '../../shared/logs/logger';
 import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/peers';
 import { loadService } from '../../shared/rpc/protocol';
 import { QuestionService } from '../../shared/rpc/question-service';
-import { QuestionStream } from '../../shared/rpc/question-stream';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { RateDecision } from '../limits/rate-limiter';
 import type { SharedLimiter } from '../limits/shared-limiter';
 import type { ClusterMap } from './cluster-map';
+import { QuestionStream } from './question-stream';
 
 /** A request must not wait long for its limit to be counted elsewhere. */
 const TIMEOUT_MS = 250;

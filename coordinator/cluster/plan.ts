@@ -1,7 +1,10 @@
-import { planFailovers } from './plan-failovers';
+import { storeOf } from '../../shared/cluster/members';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { shardSettings } from '../collections/collection-record';
+import { chooseReplicas, loadOf } from './placement';
 import { planMoves } from './plan-moves';
-import { planNewShards } from './plan-new-shards';
-import type { ClusterPicture, PlannedChange } from './planned-change';
+import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
+import { decidePromotion } from './promotion';
 
 /**
  * The next changes that bring the cluster towards what it should be: every shard assigned, led, with as many replicas as
@@ -12,4 +15,66 @@ export function planChanges(picture: ClusterPicture): PlannedChange[] {
   const changes = [...planNewShards(picture), ...planFailovers(picture)];
   const touched = new Set(changes.map(({ path }) => path));
   return [...changes, ...planMoves(picture).filter(({ path }) => !touched.has(path))];
+}
+
+/** Promotes a replica of every shard whose primary failed or is on a node that is gone or out of reach, where one may lead; the nodes that lead least first. */
+function planFailovers(picture: ClusterPicture): PlannedChange[] {
+  const load = loadOf(
+    picture.members.filter(({ id }) => !picture.unreachable.has(id)),
+    picture.assignments.map(({ assignment }) => assignment),
+  );
+  const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));
+  // Nearly always none: most shards are decided on the same candidates.
+  const otherStores = load.flatMap(({ member }) => (member.stores === undefined ? [] : [member]));
+  const changes: PlannedChange[] = [];
+  for (const found of picture.assignments) {
+    const { spec } = found.assignment;
+    const failing = picture.failing.get(assignmentPath(spec));
+    const others = otherStores.filter((member) => storeOf(member, spec) !== member.store);
+    let able = candidates;
+    if (failing !== undefined || others.length > 0) {
+      able = new Map([...candidates].filter(([id]) => failing?.has(id) !== true));
+      for (const member of others) if (able.has(member.id)) able.set(member.id, { ...able.get(member.id)!, store: storeOf(member, spec) });
+    }
+    const promotion = decidePromotion(found.assignment, able);
+    if (promotion === null) continue;
+    // The next one of many shards of a dead node goes elsewhere.
+    const leader = candidates.get(promotion.assignment.primary?.node ?? '');
+    if (leader !== undefined) leader.leads += 1;
+    changes.push(changeOf(found, promotion.assignment, 'promote'));
+  }
+  return changes;
+}
+
+/** Assigns the shards of new collections, evenly over the nodes that are there; fewer nodes than replicas must do for now. */
+function planNewShards(picture: ClusterPicture): PlannedChange[] {
+  const assigned = new Set(picture.assignments.map(({ assignment }) => assignmentPath(assignment.spec)));
+  const nodes = loadOf(
+    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.assignments.map(({ assignment }) => assignment),
+  );
+  const changes: PlannedChange[] = [];
+  for (const { record } of picture.collections) {
+    for (let shard = 0; shard < record.shards; shard += 1) {
+      const path = assignmentPath({ collectionUid: record.uid, shard });
+      if (assigned.has(path)) continue;
+      const members = chooseReplicas(nodes, record.replicas);
+      if (members.length < record.minInSync) continue;
+      const inSync = members.map((member) => ({ node: member.id, store: storeOf(member, { collectionUid: record.uid, shard }) }));
+      const assignment: ShardAssignment = {
+        spec: { collectionUid: record.uid, shard, ...shardSettings(record) },
+        minInSync: record.minInSync,
+        epoch: 1,
+        primary: inSync[0],
+        inSync,
+        eligible: [],
+        replicas: members.map(({ id }) => id),
+        adding: [],
+        removing: [],
+        changeId: '',
+      };
+      changes.push({ path, expectedRevision: 0, assignment, reason: 'create' });
+    }
+  }
+  return changes;
 }

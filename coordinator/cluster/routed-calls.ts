@@ -1,6 +1,7 @@
 import { type ErrorKind, QuiverError, isQuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 import type { Addressed, Attempt, NodeLink } from './node-link';
 import type { NodeLinks } from './node-links';
 import type { OpenCall } from './open-calls';
@@ -10,9 +11,8 @@ import type { ShardRoute, ShardRoutes } from './shard-routes';
 /** What a failed attempt means: sent again after a pause, sent again when the route has changed, or the call's end. */
 export type Verdict = 'again' | 'rerouted' | 'final';
 
-/** Pauses between the attempts of one call, ended early by a change of its route. */
-const FIRST_PAUSE_MS = 20;
-const LAST_PAUSE_MS = 500;
+/** Between the attempts of one call, ended early by a change of its route. */
+const PAUSES: BackoffPauses = { firstMs: 20, longestMs: 500 };
 
 /** A node that sends a call away knows more than the routes here, which a watch brings up to date; if not, ask again. */
 const REROUTE_PAUSE_MS = 1_000;
@@ -32,7 +32,8 @@ export class RoutedCalls {
     judge: (error: unknown) => Verdict,
   ): Promise<Result> {
     const { routes, links, clock } = this.parts;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS)) {
+    let backoff: RetryBackoff | null = null;
+    for (;;) {
       const route = routes.route(id) ?? (await this.nextRoute(id, open));
       try {
         const attempt = send(links.to(route.address), { id, epoch: route.epoch, deadlineMs: open.deadlineMs });
@@ -43,6 +44,8 @@ export class RoutedCalls {
         if (isLost(error) && error.end.isRefused) throw new QuiverError('internal', 'a node refused the credentials of the cluster', { cause: error });
         const verdict = judge(error);
         if (verdict === 'final') throw isLost(error) ? unreachable(id, error) : error;
+        // Most calls need no second attempt, and nothing for one.
+        const pauseMs = (backoff ??= new RetryBackoff(PAUSES)).nextMs();
         const waitMs = verdict === 'again' ? pauseMs : REROUTE_PAUSE_MS;
         await routes.changed(id, route, Math.min(open.deadlineMs, clock.monotonicMs() + waitMs));
       }

@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
-import { collectionNotFound } from './collection-not-found';
 import { checkQuota, type CollectionQuota } from './collection-quota';
 import {
   collectionFromEntry,

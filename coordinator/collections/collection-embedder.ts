@@ -1,8 +1,8 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { EmbeddingModel, EmbeddingProvider } from '../embedding/embedding-provider';
+import { collectionNotFound } from '../routing/collection-not-found';
 import type { CollectionCatalog } from './collection-catalog';
-import { collectionNotFound } from './collection-not-found';
 import type { CollectionRecord } from './collection-record';
 
 /**

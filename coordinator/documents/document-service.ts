@@ -9,7 +9,7 @@ import type { CollectionsService, DocumentsService, VectorInput, VectorsService,
 import { type Chunk, TextChunker } from './chunk';
 import { chunkItem, chunkSizeWithin } from './document-chunks';
 import { checkFileType, readTextFile, storedFileName } from './text-file';
-import { type JournalEntry, UploadJournal } from './upload-journal';
+import { type JournaledUpload, UploadJournal } from './upload-journal';
 import { type OtherUploaders, UploadRecovery } from './upload-recovery';
 
 export interface DocumentServiceOptions {
@@ -95,7 +95,7 @@ export class DocumentService implements DocumentsService {
     const { clock } = this.options;
     const timing = { embeddingMs: 0, storageMs: 0, totalMs: 0 };
     const upload = { documentId, collection, owner: this.options.instanceId, chunksEnd: CHUNKS_ANNOUNCED, takenBackAtMs: null };
-    let entry: JournalEntry = { upload, revision: 0 };
+    let entry: JournaledUpload = { upload, revision: 0 };
     let count = 0;
     try {
       entry = await this.journal.put(upload);

@@ -16,7 +16,7 @@ export interface OpenUpload {
 }
 
 /** An upload as the journal has it now. */
-export interface JournalEntry {
+export interface JournaledUpload {
   upload: OpenUpload;
   revision: number;
 }
@@ -31,12 +31,12 @@ export class UploadJournal {
   constructor(private readonly store: ClusterStore) {}
 
   /** Writes the entry whatever there was: for a new upload, and for one that is to be taken back by its own process. */
-  async put(upload: OpenUpload): Promise<JournalEntry> {
+  async put(upload: OpenUpload): Promise<JournaledUpload> {
     const result = await this.store.transact([], [{ type: 'put', key: keyOf(upload), value: valueOf(upload) }]);
     return result.applied ? { upload, revision: result.revision } : lost();
   }
 
-  async change(entry: JournalEntry, change: Partial<OpenUpload>): Promise<JournalEntry> {
+  async change(entry: JournaledUpload, change: Partial<OpenUpload>): Promise<JournaledUpload> {
     const upload = { ...entry.upload, ...change };
     const key = keyOf(upload);
     const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: valueOf(upload) }]);
@@ -44,18 +44,18 @@ export class UploadJournal {
   }
 
   /** Resolves if the entry is still as it was. */
-  async confirm(entry: JournalEntry): Promise<void> {
+  async confirm(entry: JournaledUpload): Promise<void> {
     const found = await this.store.get(keyOf(entry.upload));
     if (found?.revision !== entry.revision) lost();
   }
 
-  async close(entry: JournalEntry): Promise<void> {
+  async close(entry: JournaledUpload): Promise<void> {
     const key = keyOf(entry.upload);
     const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'delete', key }]);
     if (!result.applied) lost();
   }
 
-  async list(): Promise<JournalEntry[]> {
+  async list(): Promise<JournaledUpload[]> {
     const { entries } = await this.store.list(PREFIX);
     return entries.map(({ key, value, revision }: StoreEntry) => ({
       upload: { ...(JSON.parse(value) as Omit<OpenUpload, 'documentId'>), documentId: key.slice(PREFIX.length) },

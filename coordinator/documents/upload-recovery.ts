@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
 import type { VectorsService } from '../service';
 import { chunkIds } from './document-chunks';
-import type { JournalEntry, OpenUpload, UploadJournal } from './upload-journal';
+import type { JournaledUpload, OpenUpload, UploadJournal } from './upload-journal';
 
 /** Ids per delete: one write to each shard, of some tens of kilobytes. */
 const IDS_PER_DELETE = 1000;
@@ -88,11 +88,11 @@ export class UploadRecovery {
   }
 
   /** One that was taken back is looked at again once no write of its own process can be under way any more. */
-  private isDue({ upload }: JournalEntry, { writesMs }: OtherUploaders): boolean {
+  private isDue({ upload }: JournaledUpload, { writesMs }: OtherUploaders): boolean {
     return upload.takenBackAtMs === null || this.clock.wallMs() - upload.takenBackAtMs >= writesMs;
   }
 
-  private async takeBackFound(found: JournalEntry, others: OtherUploaders): Promise<void> {
+  private async takeBackFound(found: JournaledUpload, others: OtherUploaders): Promise<void> {
     const { documentId, collection, takenBackAtMs } = found.upload;
     // From here on its own process, should it still run after all, cannot complete it.
     const entry = await this.journal.change(found, { owner: this.instanceId });

@@ -1,6 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
+import { inTime } from '../../shared/time/deadline';
 import { BUILTIN_MODEL, BuiltinModel } from './builtin-model';
 import { CachingModel } from './caching-model';
 import type { EmbeddingModel, EmbeddingProvider } from './embedding-provider';
@@ -58,19 +59,9 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   }
 
   async model(name: string): Promise<EmbeddingModel> {
-    const opening = this.open(name);
-    const { patienceMs } = this.options;
-    let timer: NodeJS.Timeout | undefined;
-    const impatience = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } }));
-      }, patienceMs);
-    });
-    try {
-      return await Promise.race([opening, impatience]);
-    } finally {
-      clearTimeout(timer);
-    }
+    const late = (): QuiverError =>
+      new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } });
+    return inTime(this.open(name), this.options.patienceMs, late);
   }
 
   /** Closes every model that was opened; for the end of the process. */

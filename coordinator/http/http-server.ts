@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
@@ -7,12 +9,12 @@ import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
-import { answerBrokenRequest, refuseTunnel } from './broken-request';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { ConnectionQueue } from './connection-queue';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
+import { errorEnvelope } from './envelope';
 import { EventLoopLag } from './event-loop-lag';
 import { expressLane } from './express-lane';
 import type { HttpLimits } from './http-limits';
@@ -22,6 +24,9 @@ import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
+
+/** How often connections that have become idle are looked for while closing. */
+const SWEEP_MS = 50;
 
 export interface HttpServerParts {
   service: Service;
@@ -128,4 +133,74 @@ export function createHttpServer(parts: HttpServerParts): Server {
 /** Express shortens `url` where it mounts; the request as sent is kept beside it. */
 function originalUrl(request: IncomingMessage): string {
   return (request as IncomingMessage & { originalUrl?: string }).originalUrl ?? request.url ?? '/';
+}
+
+/** What Node's parser says of bytes that are no request. */
+function messageFor(code: string | undefined): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'request headers are too large';
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'the request did not arrive in time';
+  return 'malformed HTTP request';
+}
+
+/**
+ * Answers a connection whose bytes are no HTTP request, or came too slowly, in the envelope, and closes it. Where an
+ * answer has begun or the client is gone the connection is only closed.
+ */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  endWithError(socket, 400, messageFor(error.code));
+}
+
+/** Answers CONNECT, for which Node hands out the bare connection: no request under any path is a tunnel here. */
+function refuseTunnel(socket: Duplex): void {
+  // A reset while the answer is on its way is the caller's business.
+  socket.on('error', () => undefined);
+  endWithError(socket, 404, 'there is no CONNECT: this is no proxy');
+}
+
+function endWithError(socket: Duplex, code: number, message: string): void {
+  const body = errorEnvelope(code, message);
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body, () => socket.destroy());
+}
+
+/**
+ * Opens the public port and answers its number; `onError` hears of connections that could not be taken afterwards (without
+ * a listener such an event would end the process). Errors: invalid_parameter when the port or address can't be had.
+ */
+export function listen(server: Server, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const refused = (cause: Error): void =>
+      reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
+    server.once('error', refused);
+    server.listen(port, host, () => {
+      server.off('error', refused);
+      server.on('error', onError);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/**
+ * Stops accepting, lets running requests finish, and closes their connections as they do; after `graceMs` what is left
+ * is cut off. Resolves when every connection is closed. A server that never listened is closed at once.
+ */
+export async function closeHttpServer(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) {
+    server.emit('close');
+    return;
+  }
+  await new Promise<void>((resolve) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+    const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearInterval(sweep);
+      clearTimeout(deadline);
+      resolve();
+    });
+  });
 }

@@ -2,7 +2,7 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue } from './key-record';
-import { digestOf, newSecret } from './secret';
+import { secretDigest, newSecret } from './secret';
 
 /** Coordinators that start together get into each other's way once each at most; more means that the store misbehaves. */
 const ATTEMPTS_MAX = 32;
@@ -16,7 +16,7 @@ const ATTEMPTS_MAX = 32;
 export async function ensureDefaultKey(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<string | null> {
   const { store, clock, apiKey } = options;
   const path = keyPath(DEFAULT_KEY_ID);
-  const environmentDigest = apiKey === undefined ? undefined : digestOf(apiKey).toString('hex');
+  const environmentDigest = apiKey === undefined ? undefined : secretDigest(apiKey).toString('hex');
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const entry = await store.get(path);
     if (entry === null) {
@@ -26,7 +26,7 @@ export async function ensureDefaultKey(options: { store: ClusterStore; clock: Cl
         id: DEFAULT_KEY_ID,
         name: 'default',
         role: 'admin' as const,
-        digest: digestOf(secret).toString('hex'),
+        digest: secretDigest(secret).toString('hex'),
         createdAt: new Date(clock.wallMs()).toISOString(),
         isActive: true,
         expiresAt: null,

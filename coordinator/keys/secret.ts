@@ -11,6 +11,6 @@ export function newSecret(): string {
 }
 
 /** SHA-256 of a secret, the only form in which it is kept. */
-export function digestOf(secret: string): Buffer {
+export function secretDigest(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }

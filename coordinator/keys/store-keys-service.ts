@@ -5,7 +5,7 @@ import { ensureDefaultKey } from './default-key';
 import { KeyDirectory } from './key-directory';
 import { DEFAULT_KEY_ID, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
 import type { ApiKeyView, KeysService, Role } from './keys-service';
-import { digestOf, newSecret } from './secret';
+import { secretDigest, newSecret } from './secret';
 import { readLastRequests, removeUsage } from './usage/usage-entries';
 
 const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies Role[];
@@ -62,7 +62,7 @@ export class StoreKeysService implements KeysService {
   /** `lastUsedAt` in the answer is this very call. */
   authenticate(secret: string): ApiKeyView | null {
     const nowMs = this.clock.wallMs();
-    const record = this.directory.authenticate(digestOf(secret), nowMs);
+    const record = this.directory.authenticate(secretDigest(secret), nowMs);
     if (record === null) return null;
     this.lastUsedMs.set(record.id, nowMs);
     return keyToView(record, nowMs);
@@ -90,7 +90,7 @@ export class StoreKeysService implements KeysService {
         id: Math.max(DEFAULT_KEY_ID, Number(counter?.value ?? 0)) + 1,
         name: input.name,
         role: input.role,
-        digest: digestOf(key).toString('hex'),
+        digest: secretDigest(key).toString('hex'),
         createdAt: new Date(nowMs).toISOString(),
         isActive: true,
         expiresAt: input.expiresInDays === null ? null : new Date(nowMs + input.expiresInDays * DAY_MS).toISOString(),
@@ -129,7 +129,7 @@ export class StoreKeysService implements KeysService {
 
   async rotate(id: number): Promise<ApiKeyView & { key: string }> {
     const key = newSecret();
-    const record = await this.change(id, (current) => ({ ...current, digest: digestOf(key).toString('hex') }));
+    const record = await this.change(id, (current) => ({ ...current, digest: secretDigest(key).toString('hex') }));
     return { ...(await this.view(record)), key };
   }
 

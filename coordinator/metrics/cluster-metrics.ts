@@ -1,6 +1,8 @@
+import { Counter } from 'prom-client';
 import { type GaugeColumn, GaugeTable } from '../../shared/metrics/gauge-table';
 import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import { CHANGE_REASONS, type ChangeReason } from '../cluster/planned-change';
 import type { ClusterView, NodeView, ShardView } from '../operations/operations-service';
 
 const NODE_STATES = ['up', 'draining', 'drained', 'down'] as const;
@@ -67,4 +69,18 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
 /** Every state has its count, also when it is 0: an alert can't be about a series that is not there. */
 function countsOf<State extends string>(states: readonly State[], all: readonly { state: State }[]): { labels: { state: string }; entry: number }[] {
   return states.map((state) => ({ labels: { state }, entry: all.filter((one) => one.state === state).length }));
+}
+
+/** What this coordinator has changed in the shard map while it was the controller. */
+export class ControllerMetrics {
+  private readonly changes: Counter<'reason'>;
+
+  constructor(metrics: ProcessMetrics) {
+    this.changes = new Counter({ name: 'quiver_shard_map_changes_total', help: 'Changes of the shard map that this coordinator made as the controller', labelNames: ['reason'], registers: [metrics.registry] });
+    for (const reason of CHANGE_REASONS) this.changes.inc({ reason }, 0);
+  }
+
+  changed(reason: ChangeReason): void {
+    this.changes.inc({ reason });
+  }
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { packageRoot } from '../../shared/process/package-root';
 
 /** The functions of the native addon (addon.cc); names, order and meaning of the arguments are the same there. */
 export interface BodyScannerAddon {
@@ -38,11 +39,8 @@ export interface AcceptedScan {
   listLength?: number;
 }
 
-/** Beside the sources, and seen from the compiled tree in `dist`. */
-const PLACES = [join(__dirname, 'build'), join(__dirname, '../../../coordinator/native/build')];
-
 /** The addon that scripts/build-native.mjs built, or null where there is none; throws when it is there and can't be loaded. */
 export function loadBodyScanner(): BodyScannerAddon | null {
-  const path = PLACES.map((place) => join(place, 'body-scanner.node')).find((file) => existsSync(file));
-  return path === undefined ? null : (require(path) as BodyScannerAddon);
+  const path = join(packageRoot(__dirname), 'coordinator', 'native', 'build', 'body-scanner.node');
+  return existsSync(path) ? (require(path) as BodyScannerAddon) : null;
 }

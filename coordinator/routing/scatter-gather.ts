@@ -1,7 +1,8 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
-import { collectionNotFound } from '../collections/collection-not-found';
+import { deadlineTimer } from '../../shared/time/deadline';
+import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know of a collection to reach its shards. */
 export interface ShardedCollection {
@@ -70,14 +71,11 @@ export class ScatterGather {
         if (failures.length === 0) resolve(answers);
         else this.errorOf(collection, failures, isWrite && mayBeApplied(failures, shards.length)).then(reject, reject);
       };
-      const timer = setTimeout(
-        () => {
-          shards.forEach((shard, i) => isOpen[i] && failures.push({ shard, error: null }));
-          openCount = -1;
-          settle();
-        },
-        Math.max(0, Math.ceil(call.deadlineMs - this.clock.monotonicMs())),
-      );
+      const timer = deadlineTimer(Math.ceil(call.deadlineMs - this.clock.monotonicMs()), () => {
+        shards.forEach((shard, i) => isOpen[i] && failures.push({ shard, error: null }));
+        openCount = -1;
+        settle();
+      });
       for (let i = 0; i < shards.length; i += 1) {
         ask({ collectionUid: collection.uid, shard: shards[i] }, i).then(
           (answer) => {

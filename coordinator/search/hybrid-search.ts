@@ -8,8 +8,7 @@ import { inSlices } from '../../shared/time/work-slices';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ScoredHit } from '../service';
 import { fuse, fusionDepth, fusionSteps } from './fusion';
-import { sumStatistics } from './keyword-statistics';
-import { mergeHits } from './merge';
+import { mergeHits, sumStatistics } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 /** Lists of this length are fused in slices: it takes milliseconds. */

@@ -1,4 +1,4 @@
-import { compareHits } from '../../shared/shard/shard-read';
+import { compareHits, type KeywordStatistics } from '../../shared/shard/shard-read';
 
 interface Ranked {
   externalId: string;
@@ -66,4 +66,15 @@ class HeadHeap<H extends Ranked> {
   private isBefore(a: number, b: number): boolean {
     return compareHits(this.lists[a][this.next[a]], this.lists[b][this.next[b]]) < 0;
   }
+}
+
+/** The statistics of a collection from those of its shards, all over the same terms. */
+export function sumStatistics(shards: KeywordStatistics[]): KeywordStatistics {
+  const sum: KeywordStatistics = { documentCount: 0, totalLength: 0, documentFrequencies: shards[0].documentFrequencies.map(() => 0) };
+  for (const shard of shards) {
+    sum.documentCount += shard.documentCount;
+    sum.totalLength += shard.totalLength;
+    shard.documentFrequencies.forEach((frequency, i) => (sum.documentFrequencies[i] += frequency));
+  }
+  return sum;
 }

@@ -15,7 +15,6 @@ import { vectorNotFound } from '../vectors/vector-not-found';
 import { fusionDepth } from './fusion';
 import { HybridSearch } from './hybrid-search';
 import { mergeHits } from './merge';
-import { atLeast } from './min-score';
 import { NO_SEARCH_OBSERVER, type SearchObserver } from './search-observer';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
@@ -205,4 +204,14 @@ export class ShardedSearchService implements SearchService {
     const endMs = this.clock.monotonicMs();
     return { embeddingMs: embeddedMs - startMs, searchMs: endMs - embeddedMs, totalMs: endMs - startMs };
   }
+}
+
+/**
+ * The hits that score `minScore` or more; all when it is undefined. Hits come best first, so leaving these out of a page
+ * is the same as leaving them out of the list before it is cut into pages.
+ */
+function atLeast<H extends { score: number }>(hits: H[], minScore: number | undefined): H[] {
+  if (minScore === undefined) return hits;
+  const end = hits.findIndex((hit) => !(hit.score >= minScore));
+  return end < 0 ? hits : hits.slice(0, end);
 }

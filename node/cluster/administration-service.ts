@@ -1,6 +1,6 @@
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport, ReplicaDigest } from '../../shared/cluster/node-report';
 import type { Logger } from '../../shared/logs/logger';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ShardId } from '../../shared/shard/shard-client';

@@ -1,5 +1,5 @@
 import { NODES_PREFIX, memberFromEntry, type NodeMember, storeOf } from '../../shared/cluster/members';
-import { assignmentFromEntry, assignmentPath, assignmentToValue, type Replica, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentFromEntry, assignmentPath, assignmentToValue, type ReplicaId, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
 import type { ChangeResult } from '../replication/replica';
 
@@ -15,7 +15,7 @@ export class AssignmentChanges {
    * Makes the change if the assignment is still at `expectedRevision` and the nodes of `requires` are members with these
    * stores. Errors: unavailable, commit_unknown.
    */
-  async make(change: { assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }): Promise<ChangeResult> {
+  async make(change: { assignment: ShardAssignment; expectedRevision: number; requires: ReplicaId[] }): Promise<ChangeResult> {
     const key = assignmentPath(change.assignment.spec);
     const guards: Guard[] = [{ key, revision: change.expectedRevision }];
     for (const { node, store } of change.requires) {

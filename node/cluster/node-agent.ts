@@ -9,23 +9,22 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
+import { Waiters } from '../../shared/time/waiters';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
+import { REOPEN_PAUSES } from '../shard/shard-options';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
 const REFRESH_MS = 5_000;
-/** A replica that can't be opened is tried again after this long, then twice as long and so on. */
-const REOPEN_MS = 1_000;
-const REOPEN_MAX_MS = 30_000;
 /** How long the data of a replica that was moved away are kept: time for an operator to see that a move went wrong. */
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 interface Place {
   readonly spec: ShardSpec;
@@ -33,7 +32,7 @@ interface Place {
   hosted: HostedReplica | null;
   opening: Promise<void> | null;
   retry: NodeJS.Timeout | null;
-  retryMs: number;
+  backoff: RetryBackoff;
   leaving: boolean;
   /** It failed, or could not be opened, and has not been opened since. */
   isFailing: boolean;
@@ -65,13 +64,14 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly assignments: WatchedEntries<ShardAssignment>;
   private readonly tombstones: WatchedEntries<string>;
   private readonly places = new Map<string, Place>();
-  private readonly waiting = new Set<() => void>();
+  private readonly waiters: Waiters;
   private readonly removals = new Map<string, NodeJS.Timeout>();
   private refreshing: NodeJS.Timeout | null = null;
   private closed = false;
 
   constructor(options: NodeAgentOptions) {
     this.options = options;
+    this.waiters = new Waiters(options.clock);
     const { store, log } = options;
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
@@ -109,7 +109,7 @@ export class NodeAgent implements ReplicationReceiver {
     for (const timer of this.removals.values()) clearTimeout(timer);
     this.assignments.close();
     this.tombstones.close();
-    this.wake();
+    this.waiters.wake();
     await Promise.all(
       [...this.places.values()].map(async (place) => {
         if (place.retry !== null) clearTimeout(place.retry);
@@ -130,7 +130,7 @@ export class NodeAgent implements ReplicationReceiver {
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
       if (this.isDropped(id.collectionUid)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
-      if (!(await this.change(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
+      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${id.shard} is not open on this node; the call may be retried`);
     }
   }
 
@@ -184,7 +184,7 @@ export class NodeAgent implements ReplicationReceiver {
     place.opening = hosted.close('closed').catch((error: unknown) => this.options.log.error({ error, ...id }, 'a failed replica did not close'));
     void place.opening.then(() => {
       place.opening = null;
-      this.retry(place);
+      this.retry(place, place.backoff.nextMs());
     });
   }
 
@@ -195,7 +195,7 @@ export class NodeAgent implements ReplicationReceiver {
       const isMine = value.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
       if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
-        place = { spec: value.spec, hosted: null, opening: null, retry: null, retryMs: REOPEN_MS, leaving: false, isFailing: false };
+        place = { spec: value.spec, hosted: null, opening: null, retry: null, backoff: new RetryBackoff(REOPEN_PAUSES), leaving: false, isFailing: false };
         this.places.set(key, place);
         this.cancelRemoval(key);
         this.open(place);
@@ -205,7 +205,7 @@ export class NodeAgent implements ReplicationReceiver {
       else this.leave(key, place);
     }
     for (const [key, place] of this.places) if (this.isDropped(place.spec.collectionUid)) this.drop(key, place);
-    this.wake();
+    this.waiters.wake();
   }
 
   private tell({ hosted }: Place, assignment: ShardAssignment, revision: number): void {
@@ -221,18 +221,19 @@ export class NodeAgent implements ReplicationReceiver {
         place.opening = null;
         if (place.leaving || this.closed) return hosted.close('closed');
         place.hosted = hosted;
-        place.retryMs = REOPEN_MS;
+        place.backoff.reset();
         this.noteFailure(place, false);
         const known = this.assignments.get(assignmentPath(place.spec));
         if (known !== null) this.tell(place, known.value, known.revision);
-        this.wake();
+        this.waiters.wake();
         return undefined;
       },
       (error: unknown) => {
         place.opening = null;
-        this.options.log.error({ error, ...place.spec, retryMs: place.retryMs }, 'a replica cannot be opened; it is tried again');
+        const retryMs = place.backoff.nextMs();
+        this.options.log.error({ error, ...place.spec, retryMs }, 'a replica cannot be opened; it is tried again');
         this.noteFailure(place, true);
-        this.retry(place);
+        this.retry(place, retryMs);
       },
     );
   }
@@ -252,10 +253,9 @@ export class NodeAgent implements ReplicationReceiver {
     this.options.tellFailures([...this.places].filter(([, one]) => one.isFailing).map(([path]) => path));
   }
 
-  private retry(place: Place): void {
+  private retry(place: Place, retryMs: number): void {
     if (this.closed || place.leaving) return;
-    place.retry = setTimeout(() => this.open(place), place.retryMs);
-    place.retryMs = Math.min(place.retryMs * 2, REOPEN_MAX_MS);
+    place.retry = setTimeout(() => this.open(place), retryMs);
   }
 
   /** The shard has moved away: the replica closes now, its data go later. */
@@ -329,21 +329,4 @@ export class NodeAgent implements ReplicationReceiver {
     return this.tombstones.get(TOMBSTONES_PREFIX + collectionUid) !== null;
   }
 
-  /** Resolves with true after the next change, with false at the deadline. */
-  private change(deadlineMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const end = (changed: boolean): void => {
-        clearTimeout(timer);
-        this.waiting.delete(wake);
-        resolve(changed);
-      };
-      const wake = (): void => end(true);
-      const timer = setTimeout(() => end(false), Math.min(Math.max(0, deadlineMs - this.options.clock.monotonicMs()), TIMER_MAX_MS));
-      this.waiting.add(wake);
-    });
-  }
-
-  private wake(): void {
-    for (const wake of [...this.waiting]) wake();
-  }
 }

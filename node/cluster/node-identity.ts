@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { makeStableFolder, syncFolder } from '../shard/stable-folder';
+import { makeStableFolder, syncFolder } from '../files/stable-folder';
 
 const FILE = 'store.json';
 

@@ -1,8 +1,9 @@
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { WriteSource } from '../../shared/shard/write-source';
 import { inSlices } from '../../shared/time/work-slices';
-import type { NodeCall, NodeShards, WriteSource } from '../rpc/node-shards';
+import type { NodeCall, NodeShards } from '../rpc/node-shards';
 import type { HostedReplica } from './hosted-replica';
 
 /** Answers coordinators from the replicas that this node leads. */

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueStore } from '../kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -12,7 +12,7 @@ import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
 import { Shard } from '../shard/shard';
 import type { ShardOptions } from '../shard/shard-options';
-import { makeStableFolder } from '../shard/stable-folder';
+import { makeStableFolder } from '../files/stable-folder';
 import type { WriteBudget } from '../shard/write-queue';
 import type { HostedReplica } from './hosted-replica';
 

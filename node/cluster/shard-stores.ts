@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
-import { makeStableFolder, syncFolder } from '../shard/stable-folder';
+import { makeStableFolder, syncFolder } from '../files/stable-folder';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
 

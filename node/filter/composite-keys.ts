@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/filter/filter';
-import { isJsonObject, PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
 import { FILTER_LIMITS } from '../../shared/filter/parse-filter';
-import { digestOf } from './value-key';
+import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
+import { valueDigest } from './value-key';
 
 /** Longer canonical texts are stood for by their digest. */
 const TEXT_MAX = 128;
@@ -49,7 +49,7 @@ function visit(value: JsonObject | JsonValue[], depth: number, keys: Map<JsonVal
   else for (const element of value) add('', element);
   if (height > FILTER_LIMITS.valueDepthMax) return { text: '', height };
   const text = isObject ? `{${parts.join(',')}}` : `[${parts.join(',')}]`;
-  const key = text.length <= TEXT_MAX ? text : `#${digestOf(text).toString('hex')}`;
+  const key = text.length <= TEXT_MAX ? text : `#${valueDigest(text).toString('hex')}`;
   keys.set(value, key);
   return { text: key, height };
 }

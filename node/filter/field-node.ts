@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, RangeOperator } from '../../shared/filter/filter';
-import { isJsonObject, PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { type CompositeKeys, compositeKeys } from './composite-keys';
+import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
 import { NumberColumn } from './number-column';
 import { NO_SLOTS, type Posting, postingSize, postingWith, postingWithout, postingWithoutAll } from './posting';
 import { PostingUnion } from './posting-union';
@@ -105,7 +105,7 @@ export class FieldNode {
     }
   }
 
-  /** The slots whose value equals `value` or is an array that contains it (shared/filter/matches.ts). */
+  /** The slots whose value equals `value` or is an array that contains it (node/filter/matches.ts). */
   equal(value: JsonValue): Posting {
     switch (typeof value) {
       case 'number':

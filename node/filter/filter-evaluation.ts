@@ -1,7 +1,7 @@
 import type { Filter, JsonValue } from '../../shared/filter/filter';
-import { PATH_DEPTH_MAX } from '../../shared/filter/metadata-path';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { FieldNode, IndexExtent } from './field-node';
+import { PATH_DEPTH_MAX } from './metadata-path';
 import { type Posting, postingSize, postingToSet } from './posting';
 import { PostingUnion } from './posting-union';
 

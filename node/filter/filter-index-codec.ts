@@ -1,5 +1,5 @@
-import { LATIN1, type ByteWriter } from '../slots/byte-writer';
-import type { ByteReader } from '../slots/byte-reader';
+import { LATIN1, type ByteWriter } from '../files/byte-writer';
+import type { ByteReader } from '../files/byte-reader';
 import { readSlotSet, writeSlotSet } from '../slots/slot-set-codec';
 import type { FieldNode, IndexExtent } from './field-node';
 import { NO_SLOTS, type Posting, postingUnion } from './posting';

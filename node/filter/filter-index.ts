@@ -3,7 +3,7 @@ import type { SlotSet } from '../slots/slot-set';
 
 /**
  * Finds the slots whose metadata matches a filter, exactly: `resolve(f)` is the set of slots s for which
- * matches(f, metadata of s) (shared/filter/matches.ts) holds.
+ * matches(f, metadata of s) (node/filter/matches.ts) holds.
  * Synchronous and single-threaded; kept in memory, rebuilt or reloaded at start.
  */
 export interface FilterIndex {

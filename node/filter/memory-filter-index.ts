@@ -1,10 +1,10 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { filterToText } from '../../shared/filter/filter-text';
-import { matcherOf } from '../../shared/filter/matcher';
-import { matches } from '../../shared/filter/matches';
 import { inTurn, resultOf } from '../../shared/time/work-slices';
-import { ByteReader } from '../slots/byte-reader';
-import { ByteWriter } from '../slots/byte-writer';
+import { ByteReader } from '../files/byte-reader';
+import { ByteWriter } from '../files/byte-writer';
+import { matcherOf } from './matcher';
+import { matches } from './matches';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 import { readSlotSet, writeSlotSet } from '../slots/slot-set-codec';
@@ -58,7 +58,7 @@ export class MemoryFilterIndex implements FilterIndex {
     this.metadataOf = options.metadataOf;
   }
 
-  /** An index from the joined chunks of `save`. @throws Error on bytes that no save wrote; the caller then rebuilds. */
+  /** An index from the joined chunks of `save`. Throws an Error on bytes that no save wrote: the caller then rebuilds. */
   static load(bytes: Buffer, options: MemoryFilterIndexOptions): MemoryFilterIndex {
     return resultOf(MemoryFilterIndex.loadInSteps(bytes, options));
   }

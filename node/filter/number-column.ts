@@ -1,6 +1,6 @@
 import type { RangeOperator } from '../../shared/filter/filter';
-import { inRange } from '../../shared/filter/matches';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { inRange } from './matches';
 
 /**
  * The numbers under one path by slot, for ranges over keys with nearly as many values as items (times, prices): one pass

@@ -1,5 +1,5 @@
 import type { RangeOperator } from '../../shared/filter/filter';
-import { inRange } from '../../shared/filter/matches';
+import { inRange } from './matches';
 
 /** Ids sorted at one go: some 30 ms for strings, the longest that one range may hold up everything else. */
 const RUN_MAX = 32_768;

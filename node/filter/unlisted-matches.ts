@@ -1,7 +1,7 @@
 import type { Filter, JsonObject } from '../../shared/filter/filter';
-import { matches } from '../../shared/filter/matches';
 import { inLaterSlices } from '../../shared/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { matches } from './matches';
 
 /** Filters kept: those of the queries that run side by side. Each is tested on every item that comes to the unlisted ones. */
 const FILTERS_MAX = 16;

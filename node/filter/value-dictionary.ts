@@ -1,7 +1,7 @@
 import type { RangeOperator } from '../../shared/filter/filter';
-import { inRange } from '../../shared/filter/matches';
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { KeyTable } from './key-table';
+import { inRange } from './matches';
 import { NO_SLOTS, type Posting, postingSize, postingUnion, postingWith, postingWithout, postingWithoutAll } from './posting';
 import type { PostingUnion } from './posting-union';
 import { SortedKeys } from './sorted-keys';

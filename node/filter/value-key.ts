@@ -11,10 +11,10 @@ const KEPT_CHARACTERS = FILTER_LIMITS.boundCharactersMax;
  */
 export function stringKey(text: string): string {
   if (text.length <= KEPT_CHARACTERS) return text;
-  return text.slice(0, KEPT_CHARACTERS) + digestOf(text).toString('latin1');
+  return text.slice(0, KEPT_CHARACTERS) + valueDigest(text).toString('latin1');
 }
 
 /** SHA-256 of the UTF-16 form: in UTF-8 all lone surrogates would be the same. */
-export function digestOf(text: string): Buffer {
+export function valueDigest(text: string): Buffer {
   return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest();
 }

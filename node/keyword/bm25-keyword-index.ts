@@ -2,7 +2,7 @@ import type { KeywordStatistics } from '../../shared/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotSet } from '../slots/slot-set';
 import { resultOf } from '../../shared/time/work-slices';
-import type { SlotScores } from '../vector/vector-index';
+import type { SlotScores } from '../slots/slot-scores';
 import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';

@@ -1,6 +1,6 @@
 import type { KeywordStatistics } from '../../shared/shard/shard-read';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
-import type { SlotScores } from '../vector/vector-index';
 
 export interface KeywordSearchOptions {
   k: number;

@@ -1,7 +1,7 @@
 import type { KeywordStatistics } from '../../shared/shard/shard-read';
 import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
-import type { SlotScores } from '../vector/vector-index';
 import { B, K1 } from './bm25';
 import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 

@@ -1,6 +1,6 @@
 import { Counter } from 'prom-client';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
-import { StepHistogram } from '../../shared/metrics/step-histogram';
+import type { StepHistogram } from '../../shared/metrics/step-histogram';
 import { NODE_OPERATIONS, type NodeOperation, type OperationObserver } from '../rpc/operation-observer';
 import type { NodeLimits } from '../rpc/shard-service';
 
@@ -13,13 +13,12 @@ export class NodeMetrics implements OperationObserver {
   private readonly failures: Counter<'operation'>;
 
   constructor(metrics: ProcessMetrics, limits: NodeLimits) {
-    this.durations = new StepHistogram({
+    this.durations = metrics.stepHistogram({
       name: 'quiver_node_operation_duration_seconds',
       help: 'Time from the arrival of a call of a coordinator to its answer, by operation',
       label: 'operation',
       steps: NODE_OPERATIONS,
       buckets: DURATION_BUCKETS,
-      registry: metrics.registry,
     });
     this.failures = new Counter({ name: 'quiver_node_operation_failures_total', help: 'Calls of coordinators that were answered with an error, misrouted ones included', labelNames: ['operation'], registers: [metrics.registry] });
     for (const operation of NODE_OPERATIONS) this.failures.inc({ operation }, 0);

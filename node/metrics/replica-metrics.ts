@@ -1,4 +1,4 @@
-import type { StoreBudget } from '../../shared/kv/store-budget';
+import type { StoreBudget } from '../kv/store-budget';
 import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import { type GaugeColumn, GaugeTable } from '../../shared/metrics/gauge-table';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';

@@ -22,15 +22,17 @@ namespace {
 
 constexpr size_t kDimMax = 65536;
 
-template <class T>
+using TaskMaker = std::unique_ptr<Task> (*)(napi_env env, const Arguments& arguments);
+
+template <TaskMaker Make>
 napi_value run_pooled(napi_env env, const Arguments& arguments) {
-  return start_on_pool(env, std::make_unique<T>(env, arguments));
+  return start_on_pool(env, Make(env, arguments));
 }
 
 /// Tasks that someone awaits keep the process alive; background work does not.
-template <class T, bool KeepsAlive>
+template <TaskMaker Make, bool KeepsAlive>
 napi_value run_threaded(napi_env env, const Arguments& arguments) {
-  return start_on_thread(env, std::make_unique<T>(env, arguments), KeepsAlive);
+  return start_on_thread(env, Make(env, arguments), KeepsAlive);
 }
 
 Metric metric_from(const std::string& name) {
@@ -183,17 +185,17 @@ NAPI_MODULE_INIT() {
   const napi_property_descriptor methods[] = {
       method("put", guarded<put>),
       method("remove", guarded<remove>),
-      method("search", guarded<run_pooled<SearchTask>>),
+      method("search", guarded<run_pooled<search_task>>),
       method("prefersScan", guarded<prefers_scan_call>),
-      method("score", guarded<run_pooled<ScoreTask>>),
+      method("score", guarded<run_pooled<score_task>>),
       method("vectors", guarded<vectors>),
       method("liveCount", guarded<live_count>),
       method("status", guarded<status>),
-      method("extend", guarded<run_threaded<ExtendTask, false>>),
-      method("calibrate", guarded<run_threaded<CalibrateTask, false>>),
-      method("compact", guarded<run_threaded<CompactTask, false>>),
-      method("save", guarded<run_threaded<SaveTask, true>>),
-      method("load", guarded<run_threaded<LoadTask, true>>),
+      method("extend", guarded<run_threaded<extend_task, false>>),
+      method("calibrate", guarded<run_threaded<calibrate_task, false>>),
+      method("compact", guarded<run_threaded<compact_task, false>>),
+      method("save", guarded<run_threaded<save_task, true>>),
+      method("load", guarded<run_threaded<load_task, true>>),
       method("close", guarded<close>),
   };
   napi_value index_class, kernels;

@@ -1,7 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore, StoreMemory } from '../../shared/kv/key-value-store';
-import { type ItemRecord, recordFromBytes, textFromRecordBytes } from './record-codec';
-import { type JournalEntry, journalFromBytes, journalToBytes } from './journal-entry';
+import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
+import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
 import {
   ITEM_RANGE,
   JOURNAL_RANGE,

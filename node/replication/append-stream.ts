@@ -3,7 +3,7 @@ import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
-import { bytesOf } from './entry-cache';
+import { entryBytes } from './entry-cache';
 import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
 import { replicationDefinition } from './replication-definition';
 
@@ -63,7 +63,7 @@ export class AppendStream {
     const append = appendToWire(shard, message, (payload) => this.sendPieces(payload));
     let bytes = HEADER_BYTES + message.recorded.length * HEADER_BYTES;
     message.entries.forEach((entry, i) => {
-      bytes += append.entries[i].write?.payloadId === 0 ? bytesOf(entry) : HEADER_BYTES;
+      bytes += append.entries[i].write?.payloadId === 0 ? entryBytes(entry) : HEADER_BYTES;
     });
     this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) });
     if (this.sender.queuedBytes > QUEUE_BYTES_MAX) this.stream.cancel();

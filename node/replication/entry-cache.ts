@@ -1,4 +1,4 @@
-import type { LogEntry } from './replica-storage';
+import type { LogEntry } from './core/replica-state';
 
 /** Room for what a follower that keeps up has not got yet, some large bulks of vectors; one further behind reads the disk. */
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
@@ -20,7 +20,7 @@ export class EntryCache {
       const last = this.entries[this.entries.length - 1];
       if (last !== undefined && last.sequence + 1 !== entry.sequence) this.clear();
       this.entries.push(entry);
-      this.bytes += bytesOf(entry);
+      this.bytes += entryBytes(entry);
     }
     let surplus = 0;
     while (this.bytes > CACHE_BYTES_MAX && surplus < this.entries.length - 1) this.forget(this.entries[surplus++]);
@@ -34,7 +34,7 @@ export class EntryCache {
     const found: LogEntry[] = [];
     let bytes = 0;
     for (let i = from - first; i < this.entries.length && this.entries[i].sequence <= to; i += 1) {
-      bytes += bytesOf(this.entries[i]);
+      bytes += entryBytes(this.entries[i]);
       if (found.length > 0 && bytes > maxBytes) break;
       found.push(this.entries[i]);
     }
@@ -47,11 +47,11 @@ export class EntryCache {
   }
 
   private forget(entry: LogEntry | undefined): void {
-    if (entry !== undefined) this.bytes -= bytesOf(entry);
+    if (entry !== undefined) this.bytes -= entryBytes(entry);
   }
 }
 
 /** Bytes that an entry takes in memory and, about, in a message. */
-export function bytesOf(entry: LogEntry): number {
+export function entryBytes(entry: LogEntry): number {
   return ENTRY_OVERHEAD_BYTES + (entry.write?.payload.length ?? 0);
 }

@@ -2,14 +2,14 @@ import type { Logger } from '../../shared/logs/logger';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
+import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backoff';
 import type { AckStream } from './ack-stream';
 import { AppendStream } from './append-stream';
 import type { AppendAck, AppendMessage } from './core/messages';
 import type { ReplicationLinks, ReplicationReceiver } from './replication-links';
 
-/** A node that can't be reached is tried again after this long, then twice as long and so on. */
-const RETRY_MS = 50;
-const RETRY_MAX_MS = 1_000;
+/** Between attempts to reach a node. */
+const PAUSES: BackoffPauses = { firstMs: 50, longestMs: 1_000 };
 /** A stream that is not up by then is given up: the other side took the connection and says nothing. */
 const READY_WITHIN_MS = 3_000;
 
@@ -19,7 +19,7 @@ interface Outbound {
   isReady: boolean;
   openedAtMs: number;
   retryAtMs: number;
-  retryMs: number;
+  backoff: RetryBackoff;
 }
 
 /**
@@ -93,7 +93,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = undefined;
     }
     if (outbound === undefined) {
-      outbound = { address, stream: null, isReady: false, openedAtMs: 0, retryAtMs: 0, retryMs: RETRY_MS };
+      outbound = { address, stream: null, isReady: false, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
       this.outbound.set(node, outbound);
     }
     if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) {
@@ -114,7 +114,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
         ready: () => {
           if (outbound.stream !== stream) return;
           outbound.isReady = true;
-          outbound.retryMs = RETRY_MS;
+          outbound.backoff.reset();
           this.receiver?.onStreamStarted(node);
         },
         ack: (shard, ack) => {
@@ -131,7 +131,6 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     outbound.stream = null;
     stream.close();
     if (outbound.isReady) this.log.warn({ node, reason }, 'the replication stream to a node broke; it is set up anew');
-    outbound.retryAtMs = this.clock.monotonicMs() + outbound.retryMs;
-    outbound.retryMs = Math.min(outbound.retryMs * 2, RETRY_MAX_MS);
+    outbound.retryAtMs = this.clock.monotonicMs() + outbound.backoff.nextMs();
   }
 }

@@ -1,6 +1,6 @@
+import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { crc32 } from '../shard/checksum';
-import type { LogEntry } from './replica-storage';
+import type { LogEntry } from './core/replica-state';
 
 /**
  * A log entry as it is stored; its sequence and epoch are in the key. Little-endian:

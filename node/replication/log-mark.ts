@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { crc32 } from '../shard/checksum';
-import { syncFolder } from '../shard/stable-folder';
+import { syncFolder } from '../files/stable-folder';
 
 /** What a log has held on stable storage, whatever its store says later. */
 export interface MarkedState {

@@ -1,8 +1,8 @@
-import type { KeyValueEntry, KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
+import type { EpochStart, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOfLogKey, PROMISES_KEY, SESSIONS_RANGE } from './log-keys';
 import type { MarkedState } from './log-mark';
-import type { EpochStart, ReplicaState } from './replica-storage';
 import { SettledWrites } from './settled-writes';
 
 /** Entries per page when they are read whole; each may be megabytes long. */

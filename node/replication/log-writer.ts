@@ -1,22 +1,14 @@
 import assert from 'node:assert';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
+import type { LogChange, ReplicaState } from './core/replica-state';
 import { logEntryToBytes } from './log-entry-codec';
 import { logKey, pairToBytes, PROMISES_KEY } from './log-keys';
 import type { LogMark } from './log-mark';
 import { dropTrimmedEpochs, epochAt } from './log-survey';
-import type { LogEntry, ReplicaState } from './replica-storage';
 
 /** Payload stored in one batch: larger ones keep the event loop busy for long and gain nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
-
-/** A change of a log: first the cut, then the entries. */
-export interface LogChange {
-  truncateAfter?: number;
-  entries?: LogEntry[];
-  promisedEpoch?: number;
-  lastLedEpoch?: number;
-}
 
 interface WaitingChange {
   change: LogChange;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
+import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';

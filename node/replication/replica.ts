@@ -2,20 +2,22 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteSource } from '../../shared/shard/write-source';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
-import type { NodeCall, WriteSource } from '../rpc/node-shards';
+import { deadlineTimer } from '../../shared/time/deadline';
+import { Waiters } from '../../shared/time/waiters';
+import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaEffect, WriteAnswer } from './core/effects';
 import type { ReplicaEvent } from './core/events';
 import type { AppendAck, AppendMessage, OutgoingAppend } from './core/messages';
+import type { LogEntry } from './core/replica-state';
 import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
 import type { UnappliedWrite } from './core/write-ledger';
-import { bytesOf, EntryCache } from './entry-cache';
-import type { LogEntry, ReplicaStorage } from './replica-storage';
+import { entryBytes, EntryCache } from './entry-cache';
+import type { ReplicaStorage } from './replica-storage';
 import type { ReplicationLinks } from './replication-links';
 
-/** The longest that a timer can wait: beyond it Node fires at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 /** Payload of one append message; a larger entry travels alone. */
 const APPEND_BYTES_MAX = 1024 * 1024;
 /** How often the log is looked at, and how much more than is to be kept makes a trim worth its write. */
@@ -64,7 +66,7 @@ export class Replica {
   /** Appends to one node go out in order, whether their entries come from memory or from the disk. */
   private readonly outgoing = new Map<string, Promise<void>>();
   /** Calls that wait for the next step. */
-  private waiting: (() => void)[] = [];
+  private readonly waiters: Waiters;
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
   /** Nodes that a copy is on its way to. */
@@ -89,6 +91,7 @@ export class Replica {
   }) {
     this.id = options.id;
     this.clock = options.clock;
+    this.waiters = new Waiters(options.clock);
     this.log = options.log;
     this.storage = options.storage;
     this.surroundings = options.surroundings;
@@ -144,13 +147,10 @@ export class Replica {
   async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     await this.until(call, () => this.core.mayWrite(this.clock.monotonicMs()));
     return new Promise<WriteOutcome[]>((done, fail) => {
-      const timer = setTimeout(
-        () => {
-          this.writes.remove(writeId);
-          fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
-        },
-        Math.min(Math.max(0, call.deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS),
-      );
+      const timer = deadlineTimer(call.deadlineMs - this.clock.monotonicMs(), () => {
+        this.writes.remove(writeId);
+        fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
+      });
       const writeId = this.writes.add((answer) => {
         clearTimeout(timer);
         if (answer.ok) done(answer.outcomes);
@@ -207,7 +207,7 @@ export class Replica {
     this.closed = true;
     if (this.timer !== null) clearTimeout(this.timer);
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
-    this.wake();
+    this.waiters.wake();
   }
 
   private handle(event: ReplicaEvent): void {
@@ -218,7 +218,7 @@ export class Replica {
     }
     for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
     this.arm();
-    this.wake();
+    this.waiters.wake();
   }
 
   private carryOut(effect: ReplicaEffect): void {
@@ -355,30 +355,12 @@ export class Replica {
       const isAhead = verdict === 'misrouted' && call.epoch > (this.core.assignment?.epoch ?? 0);
       if (verdict === 'misrouted' && !isAhead) throw this.elsewhere();
       if (verdict === 'unavailable') throw new QuiverError('unavailable', `shard ${this.id.shard} has too few replicas in sync; the call may be retried`);
-      if (!(await this.nextStep(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
+      if (!(await this.waiters.next(call.deadlineMs))) throw new QuiverError('unavailable', `shard ${this.id.shard} did not answer in time; the call may be retried`);
     }
   }
 
   private elsewhere(): QuiverError {
     return new QuiverError('misrouted', `shard ${this.id.shard} is not led by this node`);
-  }
-
-  /** Resolves with true after the next step, with false at the deadline. */
-  private nextStep(deadlineMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), Math.min(Math.max(0, deadlineMs - this.clock.monotonicMs()), TIMER_MAX_MS));
-      this.waiting.push(() => {
-        clearTimeout(timer);
-        resolve(true);
-      });
-    });
-  }
-
-  private wake(): void {
-    if (this.waiting.length === 0) return;
-    const { waiting } = this;
-    this.waiting = [];
-    for (const wake of waiting) wake();
   }
 
   private arm(): void {
@@ -388,13 +370,10 @@ export class Replica {
     this.timerAtMs = atMs;
     this.timer = null;
     if (atMs === Infinity) return;
-    this.timer = setTimeout(
-      () => {
-        this.timer = null;
-        this.handle({ type: 'tick' });
-      },
-      Math.min(Math.max(0, atMs - this.clock.monotonicMs()), TIMER_MAX_MS),
-    );
+    this.timer = deadlineTimer(atMs - this.clock.monotonicMs(), () => {
+      this.timer = null;
+      this.handle({ type: 'tick' });
+    });
   }
 }
 
@@ -404,7 +383,7 @@ function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Ge
   let prev = header.prev;
   for (let start = 0; start < entries.length; ) {
     let end = start + 1;
-    for (let bytes = bytesOf(entries[start]); end < entries.length && bytes + bytesOf(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += bytesOf(entries[end]);
+    for (let bytes = entryBytes(entries[start]); end < entries.length && bytes + entryBytes(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += entryBytes(entries[end]);
     const part = entries.slice(start, end);
     yield { ...header, prev, entries: part };
     const last = part[part.length - 1];

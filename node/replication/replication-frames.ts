@@ -1,6 +1,6 @@
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage, AppendResult, LogPosition } from './core/messages';
-import type { LogEntry } from './replica-storage';
+import type { LogEntry } from './core/replica-state';
 
 /**
  * Messages between replicas as proto/quiver/v1/replication.proto has them, loaded with numbers for 64-bit integers (every

@@ -1,15 +1,16 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { inSlices } from '../../shared/time/work-slices';
+import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
+import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey } from './log-keys';
 import { LogMark } from './log-mark';
 import { LogSizes } from './log-sizes';
 import { dropTrimmedEpochs, epochAt, surveyLog } from './log-survey';
-import { type LogChange, LogWriter } from './log-writer';
-import type { AppliedEntry, LogEntry, ReplicaState, ReplicaStorage } from './replica-storage';
+import { LogWriter } from './log-writer';
+import type { ReplicaStorage } from './replica-storage';
 import type { SettledWrites } from './settled-writes';
 
 /** Payload applied to the records in one batch: larger ones gain nothing and keep readers of the log waiting. */

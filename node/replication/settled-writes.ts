@@ -1,8 +1,8 @@
-import type { KeyValueChange, KeyValueEntry } from '../../shared/kv/key-value-store';
 import type { WriteOutcome } from '../../shared/shard/shard-client';
-import type { WriteSource } from '../rpc/node-shards';
+import type { WriteSource } from '../../shared/shard/write-source';
+import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
+import type { SettledWrite } from './core/replica-state';
 import { sessionKey, sessionOfKey } from './log-keys';
-import type { SettledWrite } from './replica-storage';
 
 /** Sessions remembered; the one that has been quiet longest goes first. Coordinators that live at once are far fewer. */
 const SESSIONS_MAX = 256;

@@ -1,9 +1,9 @@
 import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore } from '../../shared/kv/key-value-store';
-import { crc32 } from '../shard/checksum';
-import { makeStableFolder, syncFolder } from '../shard/stable-folder';
+import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
 
 /**

@@ -2,6 +2,7 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
+import { inTime } from '../../shared/time/deadline';
 
 /** A sender that says nothing for this long is given up. */
 const INACTIVITY_MS = 15_000;
@@ -68,14 +69,11 @@ async function* chunksFrom(parts: AsyncIterator<Part>): AsyncIterable<Buffer> {
 
 /** The next part, null after the last. Errors: unavailable when none comes in time or the stream breaks. */
 function next(parts: AsyncIterator<Part>): Promise<Part | null> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new QuiverError('unavailable', 'the sender says nothing more')), INACTIVITY_MS);
-    parts
-      .next()
-      .then(
-        (result) => resolve(result.done === true ? null : result.value),
-        (cause: unknown) => reject(new QuiverError('unavailable', 'the stream broke', { cause })),
-      )
-      .finally(() => clearTimeout(timer));
-  });
+  const part = parts.next().then(
+    (result) => (result.done === true ? null : result.value),
+    (cause: unknown) => {
+      throw new QuiverError('unavailable', 'the stream broke', { cause });
+    },
+  );
+  return inTime(part, INACTIVITY_MS, () => new QuiverError('unavailable', 'the sender says nothing more'));
 }

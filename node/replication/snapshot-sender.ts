@@ -1,9 +1,10 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcStream } from '../../shared/rpc/rpc-channel';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
+import { inTime } from '../../shared/time/deadline';
+import type { KeyValueStore } from '../kv/key-value-store';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
 
@@ -75,7 +76,7 @@ export class SnapshotSender {
         }
       }
       stream.finish();
-      const answer = await within(INSTALL_MS, answered, 'the copy was not installed in time');
+      const answer = await inTime(answered, INSTALL_MS, () => new QuiverError('unavailable', 'the copy was not installed in time'));
       if (answer.refusal) throw new QuiverError('unavailable', `the copy was refused: ${answer.refusal}`);
     } finally {
       stream.cancel();
@@ -85,7 +86,7 @@ export class SnapshotSender {
   /** Resolves when the connection has taken the part; an answer before the end is a refusal. */
   private async write(stream: RpcStream<Part>, part: Part, answered: Promise<Answer>): Promise<void> {
     const taken = new Promise<null>((resolve) => stream.write(part, () => resolve(null)));
-    const early = await within(INACTIVITY_MS, Promise.race([taken, answered]), 'the receiver takes nothing');
+    const early = await inTime(Promise.race([taken, answered]), INACTIVITY_MS, () => new QuiverError('unavailable', 'the receiver takes nothing'));
     if (early !== null) throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
   }
 
@@ -97,11 +98,4 @@ export class SnapshotSender {
     // Less than a timer can do is made up for later.
     if (aheadMs > 5) await new Promise((wake) => setTimeout(wake, aheadMs));
   }
-}
-
-function within<Result>(timeoutMs: number, result: Promise<Result>, what: string): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new QuiverError('unavailable', what)), timeoutMs);
-    result.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

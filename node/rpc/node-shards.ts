@@ -1,5 +1,6 @@
 import type { CallOptions, ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /**
  * What a storage node answers to coordinators: the ShardClient's calls for the shards that this node leads. Every call
@@ -15,14 +16,4 @@ export interface NodeShards {
 export interface NodeCall extends CallOptions {
   /** Epoch of the assignment that the caller routed by. */
   epoch: number;
-}
-
-/** Names a write, so that it is applied once however often it is sent. */
-export interface WriteSource {
-  /** The coordinator's session: another one each time it starts. */
-  session: string;
-  /** Rises with each write of the session to the shard; kept when the same write is sent again. */
-  requestNumber: number;
-  /** Every write of the session to the shard with a lower number is finished or given up: it must not be applied any more. */
-  settledBelow: number;
 }

@@ -1,4 +1,4 @@
-import { QuiverError, isQuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { WriteAnswer, WriteAnswerFrame, WriteFrame__Output, WriteRequest__Output, WritesHandlers } from '../../shared/rpc/generated/quiver/v1/writes';
 import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
@@ -10,7 +10,6 @@ import type { NodeShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
-import { WriteParts } from './write-parts';
 
 /** The largest write: as much as a coordinator queues for one node at all. */
 const WRITE_BYTES_MAX = 256 * 1024 * 1024;
@@ -151,4 +150,28 @@ function costOf(request: WriteRequest__Output): number {
 function send(stream: WriteStream, answer: WriteAnswer): void {
   const bytes = ANSWER_OVERHEAD_BYTES + (answer.outcomes?.length ?? 0) + (answer.failure?.message?.length ?? 0) * 3;
   stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
+}
+
+/** A write whose payload comes in parts, being put together. */
+class WriteParts {
+  private readonly payload: Buffer;
+  private filledBytes = 0;
+
+  /** Errors: as `add`. */
+  constructor(readonly request: WriteRequest__Output) {
+    this.payload = Buffer.allocUnsafeSlow(request.payloadBytes);
+    this.add(request.payload);
+  }
+
+  /** Takes the next part; the parts are copied, so that the whole begins at an aligned address. Errors: internal when it is more than was announced. */
+  add(part: Buffer): void {
+    if (this.filledBytes + part.length > this.payload.length) throw new QuiverError('internal', 'a write longer than announced');
+    part.copy(this.payload, this.filledBytes);
+    this.filledBytes += part.length;
+  }
+
+  /** The payload when all of it is there. */
+  get whole(): Buffer | null {
+    return this.filledBytes === this.payload.length ? this.payload : null;
+  }
 }

@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from './checksum';
-import { syncFolder } from './stable-folder';
+import { crc32 } from 'node:zlib';
+import { syncFolder } from '../files/stable-folder';
 
 /** A write step that has run this long lets other work of the event loop go first. */
 const SLICE_MS = 8;

@@ -2,11 +2,9 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { deadlineTimer } from '../../shared/time/deadline';
 import type { Shard } from './shard';
 import type { ShardHost } from './shard-host';
-
-/** The longest that a timer can wait: beyond it Node fires at once. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** The ShardClient for shards in this very process. */
 export class LocalShardClient implements ShardClient {
@@ -51,10 +49,10 @@ export class LocalShardClient implements ShardClient {
     return new Promise<Result>((done, fail) => {
       let isLate = false;
       let hasBegun = false;
-      const timer = setTimeout(() => {
+      const timer = deadlineTimer(leftMs, () => {
         isLate = true;
         fail(hasBegun ? late() : notInTime(id));
-      }, Math.min(leftMs, TIMER_MAX_MS));
+      });
       const begin = async (): Promise<Result> => {
         const shard = await this.host.shard(id);
         if (isLate) throw notInTime(id);

@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import type { Analyser } from '../../shared/text/analyser';
-import { keywordText } from '../../shared/text/keyword-text';
+import { keywordText } from '../keyword/keyword-text';
 import { inSlices } from '../../shared/time/work-slices';
 import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';

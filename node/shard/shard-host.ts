@@ -2,19 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { diskTakesWrites } from '../../shared/kv/disk-room';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
+import { syncFolder } from '../files/stable-folder';
+import { diskTakesWrites } from '../kv/disk-room';
 import { Shard, specText } from './shard';
 import type { ReplicaObservation } from './shard-observation';
-import type { ShardOptions } from './shard-options';
-import { syncFolder } from './stable-folder';
+import { REOPEN_PAUSES, type ShardOptions } from './shard-options';
 import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
-/** A shard that can't be opened or written to, or diverges again and again, is opened anew after this long, then twice as long and so on. */
-const REOPEN_DELAY_MS = 1_000;
-const REOPEN_DELAY_MAX_MS = 30_000;
 /** Waiting bytes of all shards beyond which writers are turned away: some seconds of a bulk load. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -201,7 +199,7 @@ export class ShardHost {
       },
       onWriteFailed: (error) => {
         this.options.logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
-        this.awaitDisk(name, hosted, REOPEN_DELAY_MS);
+        this.awaitDisk(name, hosted, new RetryBackoff(REOPEN_PAUSES));
       },
       onDamaged: (error) => this.options.logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
     });
@@ -211,17 +209,17 @@ export class ShardHost {
   }
 
   /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
-  private awaitDisk(name: string, hosted: HostedShard, delayMs: number): void {
+  private awaitDisk(name: string, hosted: HostedShard, backoff: RetryBackoff): void {
     if (!this.isHosted(name, hosted)) return;
     hosted.retry = setTimeout(() => {
       void diskTakesWrites(this.folder).then((isUsable) => {
-        if (!isUsable) this.awaitDisk(name, hosted, Math.min(delayMs * 2, REOPEN_DELAY_MAX_MS));
+        if (!isUsable) this.awaitDisk(name, hosted, backoff);
         else if (this.isHosted(name, hosted)) {
           this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
           this.reopen(name, hosted);
         }
       });
-    }, delayMs);
+    }, backoff.nextMs());
     hosted.retry.unref();
   }
 
@@ -230,24 +228,25 @@ export class ShardHost {
     if (!this.isHosted(name, hosted)) return;
     const failed = hosted.shard;
     hosted.open = null;
-    const delayMs = Math.max(0, REOPEN_DELAY_MS - (performance.now() - hosted.openedAtMs));
-    this.attempt(name, hosted, REOPEN_DELAY_MS, async () => {
+    const delayMs = Math.max(0, REOPEN_PAUSES.firstMs - (performance.now() - hosted.openedAtMs));
+    this.attempt(name, hosted, new RetryBackoff(REOPEN_PAUSES), async () => {
       await (await failed).close('reopened').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be opened anew failed to close'));
       if (delayMs > 0) await new Promise((wake) => setTimeout(wake, delayMs));
     });
   }
 
   /** One attempt to open a shard anew; after a failure calls are refused until the next. */
-  private attempt(name: string, hosted: HostedShard, retryMs: number, prepare: () => Promise<void>): void {
+  private attempt(name: string, hosted: HostedShard, backoff: RetryBackoff, prepare: () => Promise<void>): void {
     hosted.shard = (async () => {
       await prepare();
       if (!this.isHosted(name, hosted)) throw shuttingDown();
       try {
         return await this.openShard(name, hosted);
       } catch (error) {
+        const retryMs = backoff.nextMs();
         this.options.logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
         if (this.isHosted(name, hosted)) {
-          hosted.retry = setTimeout(() => this.attempt(name, hosted, Math.min(retryMs * 2, REOPEN_DELAY_MAX_MS), async () => undefined), retryMs);
+          hosted.retry = setTimeout(() => this.attempt(name, hosted, backoff, async () => undefined), retryMs);
           hosted.retry.unref();
         }
         throw new QuiverError('unavailable', 'the shard is being brought back from its records; the call may be retried', { cause: error });

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../shared/filter/filter';
 import type { Analyser } from '../../shared/text/analyser';
-import { keywordText } from '../../shared/text/keyword-text';
 import type { FilterIndex } from '../filter/filter-index';
 import type { AnalysedText, KeywordIndex } from '../keyword/keyword-index';
+import { keywordText } from '../keyword/keyword-text';
 import type { Directory } from '../records/directory';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 

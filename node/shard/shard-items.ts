@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { matches } from '../../shared/filter/matches';
 import type { ScanRequest, StoredItem } from '../../shared/shard/shard-read';
+import { matches } from '../filter/matches';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
 import { type ShardIndexes, parsedMetadata } from './shard-indexes';
@@ -13,7 +13,7 @@ const SORTED_MATCHES_MAX = 10_000;
 /** An item replaced while it is read is read again; every round needs a write that overtakes it, so few are seen. */
 const ROUNDS_MAX = 64;
 
-interface Place {
+interface ItemPlace {
   stamp: number;
   externalId: string;
 }
@@ -73,15 +73,15 @@ export class ShardItems {
   }
 
   /** Where candidates of a scan stand in insertion order, after the place that the request names. */
-  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<Place[]> | Iterable<Place[]> {
+  private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<ItemPlace[]> | Iterable<ItemPlace[]> {
     if (allowed === null) return this.parts.records.order(request.after, Math.min(SCAN_PAGE, request.limit));
     if (allowed.size > SORTED_MATCHES_MAX) return this.parts.records.order(request.after, SCAN_PAGE);
     return pagesOf(this.sortedPlaces(allowed, request.after));
   }
 
-  private sortedPlaces(allowed: SlotSet, after: Place | null): Place[] {
+  private sortedPlaces(allowed: SlotSet, after: ItemPlace | null): ItemPlace[] {
     const { directory } = this.parts.indexes;
-    const places: Place[] = [];
+    const places: ItemPlace[] = [];
     for (const slot of allowed.toArray()) {
       const stamp = directory.stampOf(slot);
       if (after !== null && stamp < after.stamp) continue;
@@ -137,10 +137,10 @@ export class ShardItems {
   }
 }
 
-function* pagesOf(places: Place[]): Iterable<Place[]> {
+function* pagesOf(places: ItemPlace[]): Iterable<ItemPlace[]> {
   for (let at = 0; at < places.length; at += SCAN_PAGE) yield places.slice(at, at + SCAN_PAGE);
 }
 
-function inInsertionOrder(a: Place, b: Place): number {
+function inInsertionOrder(a: ItemPlace, b: ItemPlace): number {
   return a.stamp - b.stamp || (a.externalId < b.externalId ? -1 : a.externalId > b.externalId ? 1 : 0);
 }

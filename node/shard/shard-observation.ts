@@ -1,5 +1,5 @@
-import type { StoreMemory } from '../../shared/kv/key-value-store';
 import type { ShardStatus } from '../../shared/shard/shard-read';
+import type { StoreMemory } from '../kv/key-value-store';
 
 /** What operators may know of an open shard beyond what its callers do. */
 export interface ShardObservation {

@@ -4,8 +4,8 @@ import { compareHits, type Hit, type KeywordSearch, type VectorSearch, type Vect
 import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
-import type { SlotScores } from '../vector/vector-index';
 import type { ShardIndexes } from './shard-indexes';
 
 /** A search whose candidates are deleted under it is asked again at most this often, each time for as many more. */

@@ -1,6 +1,6 @@
 import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange } from '../../shared/kv/key-value-store';
+import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
 import { recordToBytes } from '../records/record-codec';
 import type { RecordBatch, RecordStore } from '../records/record-store';

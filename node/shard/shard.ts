@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange } from '../../shared/kv/key-value-store';
 import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
@@ -18,7 +18,7 @@ import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
 import { ShardWriter } from './shard-writer';
-import { makeStableFolder, syncFolder } from './stable-folder';
+import { makeStableFolder, syncFolder } from '../files/stable-folder';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that nobody who reads or writes notices: a gigabyte takes a quarter of a minute. */

@@ -1,5 +1,5 @@
-import { matches } from '../../shared/filter/matches';
 import type { UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { matches } from '../filter/matches';
 import { parsedMetadata } from './shard-indexes';
 
 /** What is stored of an item before a batch. */

@@ -1,5 +1,5 @@
-import type { ByteReader } from './byte-reader';
-import type { ByteWriter } from './byte-writer';
+import type { ByteReader } from '../files/byte-reader';
+import type { ByteWriter } from '../files/byte-writer';
 import { ChunkedSlotSet } from './chunked-slot-set';
 import { ARRAY_MAX, CHUNK_SLOTS, CHUNK_WORDS, chunkFromValues, chunkFromWords, type SlotChunk } from './slot-chunk';
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
 
@@ -10,7 +11,7 @@ import type { Metric } from '../../shared/vector/metric';
  * One of `extend`, `calibrate` and `compact` may run at a time; everything else may overlap. `extend`, `calibrate` and
  * `compact` do not keep the process alive.
  */
-export interface NativeVectorIndex {
+export interface AddonVectorIndex {
   /** Appends rows; synchronous, written to the originals file but not synced. */
   put(slots: Uint32Array, vectors: Float32Array): void;
   remove(slots: Uint32Array): void;
@@ -73,7 +74,7 @@ export interface NativeBinding {
     originals: string;
     /** One of `kernelNames()`; the fastest if left out. */
     kernels?: string | undefined;
-  }) => NativeVectorIndex;
+  }) => AddonVectorIndex;
   /** The inner loops that this processor can run, fastest first. */
   kernelNames(): string[];
 }
@@ -88,4 +89,25 @@ export function nativeBinding(): NativeBinding {
     binding = createRequire(__filename)(path) as NativeBinding;
   }
   return binding;
+}
+
+/**
+ * What a failure of the addon is to the rest: `storage_failed` for the disk, `internal` for the others (closed, wrong
+ * arguments, out of memory). The addon's own error is the cause; its message may name paths and is for the log.
+ */
+export function nativeError(error: unknown): QuiverError {
+  if (error instanceof QuiverError) return error;
+  // By its members, not its class: an addon loaded in one realm throws that realm's Error.
+  const { code, message } = (error ?? {}) as { code?: string; message?: string };
+  const details = { code, message };
+  switch (code) {
+    case 'STORAGE_FAILED':
+      return new QuiverError('storage_failed', 'the vector index cannot use its disk', { cause: error, details });
+    case 'CLOSED':
+      return new QuiverError('internal', 'the vector index is closed', { cause: error, details });
+    case 'OUT_OF_MEMORY':
+      return new QuiverError('internal', 'the vector index is out of memory', { cause: error, details });
+    default:
+      return new QuiverError('internal', 'the vector index was used wrongly', { cause: error, details });
+  }
 }

@@ -4,14 +4,13 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { SearchEffort } from '../../shared/shard/shard-read';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { nativeBinding, type NativeVectorIndex as Addon } from './native-binding';
-import { nativeError } from './native-error';
-import { originalsName, parseOriginalsName, parseSaveName, saveName } from './save-names';
+import { type AddonVectorIndex, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
-import type { SlotScores, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
 const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
@@ -29,7 +28,7 @@ export class NativeVectorIndex implements VectorIndex {
 
   private constructor(
     private readonly options: VectorIndexOptions,
-    private readonly addon: Addon,
+    private readonly addon: AddonVectorIndex,
     /** Numbers of the newest save and originals file; the next ones count on. */
     private readonly newest: { save: number; originals: number },
   ) {
@@ -62,7 +61,7 @@ export class NativeVectorIndex implements VectorIndex {
     const originals = join(folder, originalsName(numbers.originals));
     // An index is made with a file of its own, so a save's originals stay untouched until it has proved good.
     const scratch = join(folder, 'originals.scratch');
-    let addon: Addon | undefined;
+    let addon: AddonVectorIndex | undefined;
     try {
       addon = new (nativeBinding().VectorIndex)({ metric, dim, originals: save === null ? originals : scratch, kernels });
       if (save !== null) await addon.load(join(folder, save), originals, buildThreads);
@@ -230,4 +229,28 @@ export class NativeVectorIndex implements VectorIndex {
   private checkOpen(): void {
     if (this.closing !== null) throw new QuiverError('internal', 'the vector index is closed');
   }
+}
+
+/**
+ * Names of the files that a native vector index keeps in its folder. A save's name says which originals it belongs to,
+ * so that a name is all it takes to open it and to know what may be deleted.
+ */
+function saveName(number: number, originals: number): string {
+  return `save-${number}-${originals}.index`;
+}
+
+function originalsName(number: number): string {
+  return `originals-${number}.f32`;
+}
+
+/** The numbers in a save's name, null if it is not one. */
+function parseSaveName(name: string): { number: number; originals: number } | null {
+  const match = /^save-(\d+)-(\d+)\.index$/.exec(name);
+  return match === null ? null : { number: Number(match[1]), originals: Number(match[2]) };
+}
+
+/** N of a path to `originals-N.f32`, null if it is not one. */
+function parseOriginalsName(path: string): number | null {
+  const match = /(?:^|\/)originals-(\d+)\.f32$/.exec(path);
+  return match === null ? null : Number(match[1]);
 }

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { SearchEffort } from '../../shared/shard/shard-read';
 import { scoreOf } from '../../shared/vector/metric';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { checkPut, checkQuery } from './vector-arguments';
-import type { SlotScores, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
 const SAVE_SUFFIX = '.plain';
 const DIGEST_BYTES = 32;

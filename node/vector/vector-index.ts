@@ -1,4 +1,5 @@
 import type { SearchEffort, SegmentStatus } from '../../shared/shard/shard-read';
+import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 
 /**
@@ -12,8 +13,8 @@ import type { SlotSet } from '../slots/slot-set';
  * promise settles (typed arrays given to `search` and `score` must not change meanwhile). put and remove are
  * synchronous, never overlap each other (one JavaScript thread), and may run while searches, maintenance or a save are
  * under way: a search sees every put and remove that returned before it was called, and may see later ones.
- * Errors: a wrong length, a slot out of range or use after close is a QuiverError `internal`; a failing disk is
- * `storage_failed` (then nothing of that put is visible).
+ * Errors: internal for a wrong length, a slot out of range or use after close; storage_failed for a failing disk (then
+ * nothing of that put is visible).
  */
 export interface VectorIndex {
   /** Sets the vector of each slot (new, or replacing the slot's earlier one). `vectors` is row-major, slots.length × dim. */
@@ -65,11 +66,6 @@ export interface VectorIndexOptions {
    * too, and the index has to be closed and made anew. May be called several times.
    */
   onDamaged: (error: Error) => void;
-}
-
-export interface SlotScores {
-  slots: Uint32Array;
-  scores: Float64Array;
 }
 
 export interface VectorIndexStatus {

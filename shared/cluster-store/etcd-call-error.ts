@@ -4,7 +4,7 @@ import { status } from '@grpc/grpc-js';
  * What is known of a call that failed: `unreached`: it was never sent; `refused`: etcd answered and did nothing;
  * `unknown`: it was sent, and what became of it was not heard.
  */
-export type EtcdCallOutcome = 'unreached' | 'refused' | 'unknown';
+export type EtcdFailure = 'unreached' | 'refused' | 'unknown';
 
 /** Statuses by which etcd says that it applied nothing. All others may hide a change that was made. */
 const REFUSALS = new Set<number>([
@@ -24,7 +24,7 @@ export class EtcdCallError extends Error {
   constructor(
     message: string,
     readonly code: number,
-    readonly outcome: EtcdCallOutcome,
+    readonly outcome: EtcdFailure,
     options: { cause?: unknown } = {},
   ) {
     super(message, options);

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
 import { status } from '@grpc/grpc-js';
-import type { IRangeRequest, IRangeResponse, ITxnRequest, ITxnResponse } from 'etcd3';
 import { QuiverError } from '../errors/quiver-error';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from './cluster-store';
 import { isEtcdCallError } from './etcd-call-error';
 import { currentFromMessage, entryFromKeyValue, keyToRange, prefixToRange, transactionToMessage } from './etcd-messages';
+import type { RangeRequest, RangeResponse } from './etcd-protocol';
 import { EtcdSession } from './etcd-session';
 import { type EtcdOptions, EtcdTransport } from './etcd-transport';
 import { EtcdWatch } from './etcd-watch';
@@ -62,7 +62,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range({ key: Buffer.of(0) })).header.revision) };
     const request = transactionToMessage(guards, changes);
     try {
-      const response = await this.transport.call<ITxnRequest, ITxnResponse>('KV.Txn', request, { repeatable: changes.length === 0 });
+      const response = await this.transport.call('KV.Txn', request, { repeatable: changes.length === 0 });
       if (response.succeeded) return { applied: true, revision: Number(response.header.revision) };
       return { applied: false, current: currentFromMessage(response.responses) };
     } catch (error) {
@@ -98,10 +98,10 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     this.transport.close();
   }
 
-  private async range(request: IRangeRequest): Promise<IRangeResponse> {
+  private async range(request: RangeRequest): Promise<RangeResponse> {
     this.mustBeOpen();
     try {
-      return await this.transport.call<IRangeRequest, IRangeResponse>('KV.Range', request, { repeatable: true });
+      return await this.transport.call('KV.Range', request, { repeatable: true });
     } catch (error) {
       throw unavailable(error);
     }

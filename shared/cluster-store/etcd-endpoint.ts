@@ -1,24 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type MethodDefinition, type ServiceError, status } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { EtcdCallError } from './etcd-call-error';
-
-/** The services of etcd's v3 API that are called, by the names of its protocol. */
-export type EtcdMethod =
-  | 'KV.Range'
-  | 'KV.Txn'
-  | 'Watch.Watch'
-  | 'Lease.LeaseGrant'
-  | 'Lease.LeaseRevoke'
-  | 'Lease.LeaseKeepAlive'
-  | 'Auth.Authenticate'
-  | 'Auth.AuthEnable'
-  | 'Auth.RoleAdd'
-  | 'Auth.RoleGrantPermission'
-  | 'Auth.UserAdd'
-  | 'Auth.UserChangePassword'
-  | 'Auth.UserGrantRole';
+import { definitionOf, type EtcdMethod, type EtcdRequest, type EtcdResponse } from './etcd-protocol';
 
 /** Certificate files (PEM) of connections to etcd. They are read once. */
 export interface EtcdCertificates {
@@ -26,14 +9,6 @@ export interface EtcdCertificates {
   certFile?: string;
   keyFile?: string;
 }
-
-const protocol = loadSync(join(dirname(require.resolve('etcd3/package.json')), 'proto/rpc.proto'), {
-  keepCase: true,
-  longs: String,
-  enums: String,
-  defaults: true,
-  oneofs: true,
-});
 
 const CHANNEL_OPTIONS: ChannelOptions = {
   /* etcd hangs up on clients that ping more than every 5 s; a silent connection is found out within 9 s. */
@@ -51,10 +26,7 @@ const CHANNEL_OPTIONS: ChannelOptions = {
   'grpc.use_local_subchannel_pool': 1,
 };
 
-/**
- * The connection to one member of etcd. It connects by itself when something is asked of it, and again after each loss.
- * Calls speak etcd's own messages, as etcd3's protocol files and types describe them.
- */
+/** The connection to one member of etcd. It connects by itself when something is asked of it, and again after each loss. */
 export class EtcdEndpoint {
   private readonly client: Client;
   private closed = false;
@@ -72,7 +44,7 @@ export class EtcdEndpoint {
     return !this.closed && this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
   }
 
-  /** @throws EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed */
+  /** Errors: EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed. */
   async connected(deadlineMs: number): Promise<this> {
     const channel = this.client.getChannel();
     return new Promise((resolve, reject) => {
@@ -90,16 +62,16 @@ export class EtcdEndpoint {
 
   /**
    * One request, one response, sent once.
-   * @throws EtcdCallError of any outcome; `signal` cancels, as `unknown`
+   * Errors: EtcdCallError of any outcome; `signal` cancels, as `unknown`.
    */
-  async unary<Request, Response>(method: EtcdMethod, request: Request, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<Response> {
+  async unary<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<EtcdResponse<Method>> {
     this.mustBeOpen();
-    const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
+    const { path, requestSerialize, responseDeserialize } = definitionOf(method);
     return new Promise((resolve, reject) => {
       const cancel = (): void => void setImmediate(() => call.cancel());
-      const done = (error: ServiceError | null, response?: Response): void => {
+      const done = (error: ServiceError | null, response?: EtcdResponse<Method>): void => {
         options.signal.removeEventListener('abort', cancel);
-        if (error === null) resolve(response as Response);
+        if (error === null) resolve(response as EtcdResponse<Method>);
         else reject(EtcdCallError.fromStatus(error));
       };
       const call = this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, options.metadata, { deadline: options.deadlineMs }, done);
@@ -109,11 +81,11 @@ export class EtcdEndpoint {
 
   /**
    * Requests and responses both ways; without a deadline it lasts until one side ends it.
-   * @throws EtcdCallError `unreached` when the endpoint is closed
+   * Errors: EtcdCallError `unreached` when the endpoint is closed.
    */
-  stream<Request, Response>(method: EtcdMethod, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<Request, Response> {
+  stream<Method extends EtcdMethod>(method: Method, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>> {
     this.mustBeOpen();
-    const { path, requestSerialize, responseDeserialize } = definition<Request, Response>(method);
+    const { path, requestSerialize, responseDeserialize } = definitionOf(method);
     return this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, options.metadata, { deadline: options.deadlineMs });
   }
 
@@ -125,11 +97,6 @@ export class EtcdEndpoint {
   private mustBeOpen(): void {
     if (this.closed) throw new EtcdCallError('the connection to etcd is closed', status.UNAVAILABLE, 'unreached');
   }
-}
-
-function definition<Request, Response>(method: EtcdMethod): MethodDefinition<Request, Response> {
-  const [service, name] = method.split('.');
-  return (protocol[`etcdserverpb.${service}`] as unknown as Record<string, MethodDefinition<Request, Response>>)[name];
 }
 
 function secureCredentials({ caFile, certFile, keyFile }: EtcdCertificates): ReturnType<typeof credentials.createSsl> {

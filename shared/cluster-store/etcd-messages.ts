@@ -1,6 +1,6 @@
 import assert from 'node:assert';
-import type { ICompare, IEvent, IKeyValue, IRangeRequest, IRequestOp, IResponseOp, ITxnRequest } from 'etcd3';
 import type { Guard, StoreChange, StoreEntry, StoreEvent } from './cluster-store';
+import type { Compare, EtcdRange, KeyValue, RequestOp, ResponseOp, TxnRequest, WatchEvent } from './etcd-protocol';
 
 /** etcd's `--max-txn-ops`, which nothing here raises. */
 const TRANSACTION_OPERATIONS_MAX = 128;
@@ -18,22 +18,22 @@ export function prefixToRange(prefix: string): { key: Buffer; range_end: Buffer 
 }
 
 /** An empty key is an assertion: etcd has none. */
-export function keyToRange(key: string): IRangeRequest {
+export function keyToRange(key: string): EtcdRange {
   assert(key !== '', 'a key of etcd is not empty');
   return { key: Buffer.from(key) };
 }
 
-export function entryFromKeyValue({ key, value, mod_revision }: IKeyValue): StoreEntry {
+export function entryFromKeyValue({ key, value, mod_revision }: KeyValue): StoreEntry {
   return { key: key.toString(), value: value.toString(), revision: Number(mod_revision) };
 }
 
-export function eventFromMessage({ type, kv }: IEvent): StoreEvent {
-  if (type === 'Delete') return { type: 'delete', key: kv.key.toString(), revision: Number(kv.mod_revision) };
+export function eventFromMessage({ type, kv }: WatchEvent): StoreEvent {
+  if (type === 'DELETE') return { type: 'delete', key: kv.key.toString(), revision: Number(kv.mod_revision) };
   return { type: 'put', ...entryFromKeyValue(kv) };
 }
 
 /** The changes if the guards hold, else a read of the guarded keys, in their order. At most 128 of each (an assertion). */
-export function transactionToMessage(guards: Guard[], changes: StoreChange[]): ITxnRequest {
+export function transactionToMessage(guards: Guard[], changes: StoreChange[]): TxnRequest {
   assert(Math.max(guards.length, changes.length) <= TRANSACTION_OPERATIONS_MAX, 'a transaction of etcd has at most 128 guards and 128 changes');
   return {
     compare: guards.map(guardToMessage),
@@ -42,7 +42,7 @@ export function transactionToMessage(guards: Guard[], changes: StoreChange[]): I
   };
 }
 
-export function currentFromMessage(responses: IResponseOp[]): (StoreEntry | null)[] {
+export function currentFromMessage(responses: ResponseOp[]): (StoreEntry | null)[] {
   return responses.map(({ response_range }) => {
     const found = response_range?.kvs[0];
     return found === undefined ? null : entryFromKeyValue(found);
@@ -50,14 +50,14 @@ export function currentFromMessage(responses: IResponseOp[]): (StoreEntry | null
 }
 
 /** Absent keys have the modification revision 0 in etcd, too. */
-function guardToMessage({ key, revision }: Guard): ICompare {
+function guardToMessage({ key, revision }: Guard): Compare {
   assert(key !== '', 'a key of etcd is not empty');
-  return { key: Buffer.from(key), target: 'Mod', result: 'Equal', mod_revision: revision };
+  return { key: Buffer.from(key), target: 'MOD', result: 'EQUAL', mod_revision: revision };
 }
 
-function changeToMessage(change: StoreChange): IRequestOp {
+function changeToMessage(change: StoreChange): RequestOp {
   assert(change.key !== '', 'a key of etcd is not empty');
   const key = Buffer.from(change.key);
-  if (change.type === 'delete') return { request_delete_range: { key } } as IRequestOp;
-  return { request_put: { key, value: Buffer.from(change.value), lease: change.session ?? 0 } } as IRequestOp;
+  if (change.type === 'delete') return { request_delete_range: { key } };
+  return { request_put: { key, value: Buffer.from(change.value), lease: change.session ?? 0 } };
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import type { ILeaseGrantRequest, ILeaseGrantResponse, ILeaseKeepAliveRequest, ILeaseKeepAliveResponse, ILeaseRevokeRequest } from 'etcd3';
+import { RetryBackoff } from '../time/retry-backoff';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
+import type { EtcdResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
-import { RetryBackoff } from './retry-backoff';
 import type { StoreSession } from './session-store';
 
 /** etcd raises shorter ones to this by itself. */
@@ -28,11 +28,11 @@ export class EtcdSession implements StoreSession {
     void this.keepAlive();
   }
 
-  /** @throws EtcdCallError */
+  /** Errors: EtcdCallError. */
   static async open(transport: EtcdTransport, { ttlSeconds }: { ttlSeconds: number }): Promise<EtcdSession> {
     assert(Number.isInteger(ttlSeconds) && ttlSeconds >= TTL_MIN_SECONDS, 'a session lives at least two seconds');
     /* Repeatable: a lease whose grant was not heard of runs out with nothing bound to it. */
-    const granted = await transport.call<ILeaseGrantRequest, ILeaseGrantResponse>('Lease.LeaseGrant', { TTL: ttlSeconds }, { repeatable: true });
+    const granted = await transport.call('Lease.LeaseGrant', { TTL: ttlSeconds }, { repeatable: true });
     return new EtcdSession(transport, granted.ID, (ttlSeconds * 1000) / 3);
   }
 
@@ -49,7 +49,7 @@ export class EtcdSession implements StoreSession {
     if (this.ending.signal.aborted) return;
     this.ending.abort();
     try {
-      await this.transport.call<ILeaseRevokeRequest, unknown>('Lease.LeaseRevoke', { ID: this.id }, { repeatable: true });
+      await this.transport.call('Lease.LeaseRevoke', { ID: this.id }, { repeatable: true });
     } catch (error) {
       if (!isEtcdCallError(error)) throw error;
     }
@@ -73,16 +73,16 @@ export class EtcdSession implements StoreSession {
 
   /**
    * One renewal on a stream of its own, so that it has its own deadline. False: etcd says that the lease is gone.
-   * @throws EtcdCallError when nothing was heard
+   * Errors: EtcdCallError when nothing was heard.
    */
   private async renew(): Promise<boolean> {
     const deadlineMs = Date.now() + Math.min(this.renewalMs, this.transport.callTimeoutMs);
-    const stream = await this.transport.stream<ILeaseKeepAliveRequest, ILeaseKeepAliveResponse>('Lease.LeaseKeepAlive', { deadlineMs });
+    const stream = await this.transport.stream('Lease.LeaseKeepAlive', { deadlineMs });
     return new Promise((resolve, reject) => {
       const { signal } = this.ending;
       const cancel = (): void => void setImmediate(() => stream.cancel());
       signal.addEventListener('abort', cancel);
-      stream.on('data', (response: ILeaseKeepAliveResponse) => {
+      stream.on('data', (response: EtcdResponse<'Lease.LeaseKeepAlive'>) => {
         resolve(Number(response.TTL) > 0);
         stream.end();
       });

@@ -1,10 +1,11 @@
 import assert from 'node:assert';
 import { setMaxListeners } from 'node:events';
 import { type ClientDuplexStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { RetryBackoff } from '../time/retry-backoff';
 import { EtcdCallError, isEtcdCallError } from './etcd-call-error';
-import { type EtcdCertificates, EtcdEndpoint, type EtcdMethod } from './etcd-endpoint';
+import { type EtcdCertificates, EtcdEndpoint } from './etcd-endpoint';
 import type { EtcdCallOutcome, EtcdObserver } from './etcd-observer';
-import { RetryBackoff } from './retry-backoff';
+import type { EtcdMethod, EtcdRequest, EtcdResponse } from './etcd-protocol';
 
 /** Long enough for an election of etcd's own leader (about a second), short enough for whoever waits. */
 const CALL_TIMEOUT_MS = 3000;
@@ -25,9 +26,6 @@ export interface EtcdOptions extends EtcdCertificates {
  * change something is sent at most once, unless etcd said itself that it did nothing. With a user name, a token is
  * fetched when it is needed, and again when etcd knows it no more; while etcd has authentication switched off, calls go
  * without.
- *
- * This stands in for etcd3's own client, whose pool picks a member at random for each call, hides the status of a failed
- * call, and can't tell a request that was never sent from an answer that was lost.
  */
 export class EtcdTransport {
   readonly callTimeoutMs: number;
@@ -53,14 +51,14 @@ export class EtcdTransport {
 
   /**
    * Calls a unary method. `repeatable`: the call may be sent again after its answer was lost, and is, until the deadline.
-   * @throws EtcdCallError
+   * Errors: EtcdCallError.
    */
-  async call<Request, Response>(method: EtcdMethod, request: Request, options: { repeatable: boolean }): Promise<Response> {
-    if (this.observer === null) return this.repeated<Request, Response>(method, request, options);
+  async call<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
+    if (this.observer === null) return this.repeated(method, request, options);
     const startMs = performance.now();
     const tell = (outcome: EtcdCallOutcome): void => this.observer?.called(method, outcome, performance.now() - startMs);
     try {
-      const answer = await this.repeated<Request, Response>(method, request, options);
+      const answer = await this.repeated(method, request, options);
       tell('answered');
       return answer;
     } catch (error) {
@@ -70,7 +68,7 @@ export class EtcdTransport {
     }
   }
 
-  private async repeated<Request, Response>(method: EtcdMethod, request: Request, options: { repeatable: boolean }): Promise<Response> {
+  private async repeated<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
     const deadlineMs = Date.now() + this.callTimeoutMs;
     const backoff = new RetryBackoff();
     let reauthenticated = false;
@@ -83,7 +81,7 @@ export class EtcdTransport {
         /* A member that hangs must leave time for another one. */
         const share = options.repeatable && this.endpoints.length > 1 ? this.callTimeoutMs / 2 : this.callTimeoutMs;
         const attemptDeadlineMs = Math.min(deadlineMs, Date.now() + share);
-        return await endpoint.unary<Request, Response>(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
+        return await endpoint.unary(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
       } catch (error) {
         if (!isEtcdCallError(error)) throw error;
         if (this.mayBeToken(error, isWithoutToken) && !reauthenticated) {
@@ -102,15 +100,15 @@ export class EtcdTransport {
 
   /**
    * Opens a stream to a member that has a leader. Its `error` event says why it ended, after which another may be opened.
-   * @throws EtcdCallError `unreached` when no member can be reached before the call deadline
+   * Errors: EtcdCallError `unreached` when no member can be reached before the call deadline.
    */
-  async stream<Request, Response>(method: EtcdMethod, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<Request, Response>> {
+  async stream<Method extends EtcdMethod>(method: Method, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>>> {
     const deadlineMs = options.deadlineMs ?? Date.now() + this.callTimeoutMs;
     const endpoint = await this.connected(deadlineMs);
     const metadata = await this.metadata(endpoint, deadlineMs);
     /* A member cut off from the others ends the stream instead of keeping silent. */
     metadata.set('hasleader', 'true');
-    const stream = endpoint.stream<Request, Response>(method, { metadata, deadlineMs: options.deadlineMs });
+    const stream = endpoint.stream(method, { metadata, deadlineMs: options.deadlineMs });
     stream.on('error', (error: ServiceError) => {
       if (error.code === status.UNAUTHENTICATED) this.forgetToken();
       if (error.code !== status.CANCELLED) this.avoid(endpoint);
@@ -152,16 +150,16 @@ export class EtcdTransport {
   private async metadata(endpoint: EtcdEndpoint, deadlineMs: number): Promise<Metadata> {
     const metadata = new Metadata();
     if (this.credentials === null) return metadata;
-    this.token ??= this.authenticate(endpoint, deadlineMs);
+    this.token ??= this.authenticate(this.credentials, endpoint, deadlineMs);
     const token = await this.token;
     if (token !== null) metadata.set('token', token);
     return metadata;
   }
 
-  private async authenticate(endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
+  private async authenticate(credentials: { name: string; password: string }, endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
     try {
       const options = { metadata: new Metadata(), deadlineMs, signal: this.closing.signal };
-      return (await endpoint.unary<unknown, { token: string }>('Auth.Authenticate', this.credentials, options)).token;
+      return (await endpoint.unary('Auth.Authenticate', credentials, options)).token;
     } catch (error) {
       if (isEtcdCallError(error) && error.code === status.FAILED_PRECONDITION) return null;
       this.token = null;

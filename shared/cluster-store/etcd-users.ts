@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { isEtcdCallError } from './etcd-call-error';
-import type { EtcdMethod } from './etcd-endpoint';
 import { prefixToRange } from './etcd-messages';
+import type { EtcdMethod, EtcdRequest } from './etcd-protocol';
 import { type EtcdOptions, EtcdTransport } from './etcd-transport';
 
 /** etcd's own name of the user and the role that may do everything; it asks for both before users count. */
@@ -25,15 +25,15 @@ export interface EtcdUser {
 export async function ensureEtcdUsers(options: Omit<EtcdOptions, 'username' | 'password'>, rootPassword: string, user: EtcdUser): Promise<void> {
   const asRoot = new EtcdTransport({ ...options, username: ROOT, password: rootPassword });
   try {
-    const call = <Request>(method: EtcdMethod, request: Request): Promise<unknown> => asRoot.call<Request, unknown>(method, request, { repeatable: true });
+    const call = <Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>): Promise<unknown> => asRoot.call(method, request, { repeatable: true });
     await unlessThere(call('Auth.UserAdd', { name: ROOT, password: rootPassword }));
     await unlessThere(call('Auth.RoleAdd', { name: ROOT }));
     await call('Auth.UserGrantRole', { user: ROOT, role: ROOT });
 
     await unlessThere(call('Auth.RoleAdd', { name: user.name }));
     const { key, range_end } = prefixToRange(user.prefix);
-    await call('Auth.RoleGrantPermission', { name: user.name, perm: { permType: 'Readwrite', key, range_end } });
-    await call('Auth.RoleGrantPermission', { name: user.name, perm: { permType: 'Read', key: LEAST_KEY } });
+    await call('Auth.RoleGrantPermission', { name: user.name, perm: { permType: 'READWRITE', key, range_end } });
+    await call('Auth.RoleGrantPermission', { name: user.name, perm: { permType: 'READ', key: LEAST_KEY } });
     await unlessThere(call('Auth.UserAdd', { name: user.name, password: user.password }));
     await call('Auth.UserGrantRole', { user: user.name, role: user.name });
     await call('Auth.AuthEnable', {});

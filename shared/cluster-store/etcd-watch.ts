@@ -1,14 +1,14 @@
 import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { status } from '@grpc/grpc-js';
-import type { IRangeResponse, IWatchRequest, IWatchResponse } from 'etcd3';
+import { RetryBackoff } from '../time/retry-backoff';
 import type { StoreEntry, StoreEvent } from './cluster-store';
 import { isEtcdCallError } from './etcd-call-error';
 import { entryFromKeyValue, eventFromMessage, prefixToRange } from './etcd-messages';
+import type { WatchRequest, WatchResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
-import { RetryBackoff } from './retry-backoff';
 import { WatchedKeys } from './watched-keys';
 
-type Stream = ClientDuplexStream<IWatchRequest, IWatchResponse>;
+type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
 
 /** Why following the stream ended: `gap`: what comes after the last seen revision can't be replayed. */
 type Ending = 'lost' | 'gap';
@@ -101,13 +101,13 @@ export class EtcdWatch {
 
   private async read(options: { revision?: number; keys_only?: boolean }): Promise<{ entries: StoreEntry[]; revision: number }> {
     const request = { ...prefixToRange(this.prefix), ...options };
-    const response = await this.transport.call<typeof request, IRangeResponse>('KV.Range', request, { repeatable: true });
+    const response = await this.transport.call('KV.Range', request, { repeatable: true });
     return { entries: response.kvs.map(entryFromKeyValue), revision: Number(response.header.revision) };
   }
 
   /** Resolves when the stream is over. */
   private async follow(keys: WatchedKeys): Promise<Ending> {
-    const stream = await this.transport.stream<IWatchRequest, IWatchResponse>('Watch.Watch');
+    const stream = await this.transport.stream('Watch.Watch');
     this.stream = stream;
     this.fragments = [];
     return new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class EtcdWatch {
         setImmediate(() => stream.cancel());
         resolve(ending);
       };
-      const take = (response: IWatchResponse): void => {
+      const take = (response: WatchResponse): void => {
         if (response.created) clearTimeout(silence);
         const ending = this.isStopped ? 'lost' : this.take(response, keys);
         if (ending !== null) end(ending);
@@ -139,7 +139,7 @@ export class EtcdWatch {
   }
 
   /** Null: go on. */
-  private take(response: IWatchResponse, keys: WatchedKeys): Ending | null {
+  private take(response: WatchResponse, keys: WatchedKeys): Ending | null {
     if (response.canceled) {
       if (Number(response.compact_revision) > 0) return 'gap';
       this.transport.forgetToken();

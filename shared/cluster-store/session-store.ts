@@ -7,7 +7,7 @@ export interface SessionStore {
    * Opens a session and keeps it alive until it is closed, lost, or its store is closed (then it runs out by itself).
    * `ttlSeconds` (integer, at least 2: etcd's minimum with its default timings) is how long it outlives an owner that
    * says nothing more; its entries vanish up to half a second after that.
-   * @throws QuiverError `unavailable` when the store can't be reached
+   * Errors: unavailable when the store can't be reached.
    */
   openSession(options: { ttlSeconds: number }): Promise<StoreSession>;
 }

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { EtcdClusterStore } from '../cluster-store/etcd-cluster-store';
 import type { EtcdObserver } from '../cluster-store/etcd-observer';
 import type { EtcdOptions } from '../cluster-store/etcd-transport';
-import { SealedClusterStore, type SealRule } from '../cluster-store/sealed-cluster-store';
+import { SealedClusterStore } from '../cluster-store/sealed-cluster-store';
 import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
@@ -15,7 +15,7 @@ export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserv
   return new SealedClusterStore({
     store: new EtcdClusterStore({ ...etcdOptions(config), observer: parts.observer }),
     seal: new EntrySeal({ secret: config.clusterSecret, otherSecret: config.clusterSecretOther }),
-    rule: config.clusterSeals as SealRule,
+    rule: config.clusterSeals,
     log: parts.log,
     onRefused: () => parts.observer.entryRefused(),
   });

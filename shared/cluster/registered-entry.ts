@@ -1,7 +1,7 @@
 import { isQuiverError } from '../errors/quiver-error';
 import { type Logger, silentLogger } from '../logs/logger';
 import type { ClusterStore } from '../cluster-store/cluster-store';
-import { RetryBackoff } from '../cluster-store/retry-backoff';
+import { RetryBackoff } from '../time/retry-backoff';
 import type { SessionStore, StoreSession } from '../cluster-store/session-store';
 
 /**

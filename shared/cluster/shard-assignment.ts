@@ -5,7 +5,7 @@ import type { ShardId, ShardSpec } from '../shard/shard-client';
 export const ASSIGNMENTS_PREFIX = '/q/shards/';
 
 /** A replica's data: a node and the store (data folder) it holds them in. Another store of the same node is another replica. */
-export interface Replica {
+export interface ReplicaId {
   node: string;
   store: string;
 }
@@ -20,11 +20,11 @@ export interface ShardAssignment {
   minInSync: number;
   /** 0: not yet led by anyone. */
   epoch: number;
-  primary: Replica | null;
+  primary: ReplicaId | null;
   /** Replicas that hold every acknowledged write, the primary among them. */
-  inSync: Replica[];
+  inSync: ReplicaId[];
   /** Replicas that left the in-sync set when it fell below `minInSync`, so that nothing was committed without them. */
-  eligible: Replica[];
+  eligible: ReplicaId[];
   /** Node ids that are to hold the shard: in sync or catching up. */
   replicas: string[];
   /** Of `replicas`, those that are to take over from `removing`. */
@@ -63,7 +63,7 @@ export function assignmentFromEntry(entry: { key: string; value: string }): Shar
   return assignment;
 }
 
-export function isSameReplica(one: Replica, other: Replica): boolean {
+export function isSameReplica(one: ReplicaId, other: ReplicaId): boolean {
   return one.node === other.node && one.store === other.store;
 }
 

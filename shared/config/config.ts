@@ -3,101 +3,20 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './sett
 
 /**
  * The configuration of a process: what the environment says, checked once at start and complete afterwards.
- * Every variable is part of the public interface; `settings.ts` holds their names, ranges and defaults.
+ * Every variable is part of the public interface; `settings.ts` holds their names, ranges, defaults and meanings. The
+ * fields and their types follow from it: a choice is one of its choices, a secret may be undefined.
  */
-export interface Config {
-  port: number;
-  host: string;
-  opsPort: number;
-  dataDir: string;
-  apiKey: string | undefined;
-  /** Requests per minute and key; 0 is unlimited. */
-  rateLimitPerMinute: number;
-  /** The same for a client address without a valid key. */
-  badKeyLimitPerMinute: number;
-  batchItemsMax: number;
-  /** Of a JSON body that holds a bulk, and of any other or one part of a bulk. */
-  bodyBytesMax: number;
-  requestBytesMax: number;
-  jsonDepthMax: number;
-  jsonValuesMax: number;
-  jsonKeysMax: number;
-  uploadBytesMax: number;
-  metadataBytesMax: number;
-  metadataFieldsMax: number;
-  collectionFieldsMax: number;
-  textBytesMax: number;
-  vectorDimMax: number;
-  kMax: number;
-  queryLengthMax: number;
-  searchTextLengthMax: number;
-  filterConditionsMax: number;
-  filterValuesMax: number;
-  filterDepthMax: number;
-  embeddingModel: string;
-  embeddingDtype: string;
-  /** '' : `models` in `dataDir`. */
-  embeddingCacheDir: string;
-  /** 'true' or 'false'. */
-  embeddingOffline: string;
-  embeddingHub: string;
-  /** '' : none, as for the next. */
-  embeddingRevision: string;
-  embeddingSha256: string;
-  embeddingThreads: number;
-  /** Characters per chunk and shared between neighbours. */
-  chunkSize: number;
-  chunkOverlap: number;
-  recallTarget: number;
-  /** Defaults for new collections. */
-  defaultShards: number;
-  defaultReplicas: number;
-  /** Most collections, and shards of one process; 0: as many as the machine allows. */
-  collectionsMax: number;
-  shardsMax: number;
-  /** Native threads that build graphs in the background. */
-  indexThreads: number;
-  /** Shared by all stores of the process. */
-  storeCacheBytes: number;
-  storeWriteBufferBytes: number;
-  logLevel: string;
-  /** Longest a client call may take inside, in milliseconds. */
-  requestTimeoutMs: number;
-  /** Longest that a client may make no progress with its body or answer, in milliseconds. */
-  stallTimeoutMs: number;
-  /** 'true' or 'false', as the next. */
-  apiMetrics: string;
-  apiDocs: string;
-  /** Longest a graceful stop may take before the process ends hard, in milliseconds. */
-  shutdownTimeoutMs: number;
-}
+export type Config = ValuesOf<typeof SETTINGS>;
 
-/** What a member of a cluster reads besides. */
-export interface ClusterConfig {
-  etcdEndpoints: string[];
-  /** '' : none, as for the files below. */
-  etcdUsername: string;
-  etcdPassword: string | undefined;
-  etcdCaFile: string;
-  etcdCertFile: string;
-  etcdKeyFile: string;
-  memberId: string;
-  /** '' : the host name and the RPC port. */
-  advertiseAddress: string;
-  rpcPort: number;
-  zone: string;
-  clusterSecret: string;
-  /** Taken beside it while one is replaced by the other; undefined: none. */
-  clusterSecretOther: string | undefined;
-  /** 'required' or 'adopt'. */
-  clusterSeals: string;
-  tlsCaFile: string;
-  tlsCertFile: string;
-  tlsKeyFile: string;
-  /** '' : the host that was dialled. */
-  tlsServerName: string;
-  copyBytesPerSecond: number;
-}
+/** What a member of a cluster reads besides: the endpoints one by one, the secret that must be there, a name in any case. */
+export type ClusterConfig = Omit<ValuesOf<typeof CLUSTER_SETTINGS>, 'clusterSecret' | 'etcdEndpoints'> & { clusterSecret: string; etcdEndpoints: string[] };
+
+/** The values of a table of settings, by field. */
+type ValuesOf<Table extends Record<string, Setting>> = { -readonly [Field in keyof Table]: ValueOf<Table[Field]> };
+type ValueOf<Of extends Setting> = Of extends { kind: 'integer' | 'fraction' } ? number
+  : Of extends { choices: readonly (infer Choice)[] } ? Choice
+  : Of extends { kind: 'secret' } ? string | undefined
+  : string;
 
 /** How a process reaches etcd. */
 export type EtcdConfig = Pick<ClusterConfig, 'etcdEndpoints' | 'etcdUsername' | 'etcdPassword' | 'etcdCaFile' | 'etcdCertFile' | 'etcdKeyFile'>;
@@ -168,8 +87,7 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
  * Throws QuiverError `invalid_parameter` with a one-line message for the first bad value.
  */
 export function readConfig(environment: Environment, cores: number): Config {
-  // Each setting is of the kind that yields its field's type; the tests see to it for every field.
-  const config = readTable<Config>(SETTINGS, environment, cores);
+  const config = readTable(SETTINGS, environment, cores);
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
@@ -180,7 +98,7 @@ export function readConfig(environment: Environment, cores: number): Config {
 
 /** What a member of a cluster reads, besides `readConfig`. `hostName` names a member that has no name of its own. */
 export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
-  const values = readTable<Omit<ClusterConfig, 'clusterSecret'> & { clusterSecret: string | undefined }>(CLUSTER_SETTINGS, environment, 1);
+  const values = readTable(CLUSTER_SETTINGS, environment, 1);
   const { clusterSecret, memberId } = values;
   if (clusterSecret === undefined) {
     throw new QuiverError('invalid_parameter', 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all');
@@ -196,7 +114,7 @@ export function readClusterConfig(environment: Environment, hostName: string): C
 export function readEtcdConfig(environment: Environment): EtcdConfig {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
-  const values = readTable<Omit<EtcdConfig, 'etcdEndpoints'> & { etcdEndpoints: string }>(table, environment, 1);
+  const values = readTable(table, environment, 1);
   const endpoints = values.etcdEndpoints.split(',').map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== '');
   const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
   if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
@@ -209,8 +127,9 @@ export function nodeEnvironment(environment: Environment): Environment {
   return { ...environment, OPS_PORT: environment.OPS_PORT || NODE_FALLBACKS.OPS_PORT };
 }
 
-function readTable<Values>(table: Record<string, Setting>, environment: Environment, cores: number): Values {
-  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, environment, cores)])) as Values;
+/** `readSetting` answers for each kind what ValueOf says. */
+function readTable<Table extends Record<string, Setting>>(table: Table, environment: Environment, cores: number): ValuesOf<Table> {
+  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, environment, cores)])) as ValuesOf<Table>;
 }
 
 function checkTogether(setting: Setting, values: string[], expected: string): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { QuiverError } from '../errors/quiver-error';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from './config';
-import { readersOf, type Role } from './setting-readers';
+import { readersOf, type ProcessRole } from './setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from './settings';
 
 /** One variable as a process of some role takes it. */
@@ -24,7 +24,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * What a process of this role would run with, checked as its start checks it, and files besides: they must be readable.
  * `cores` and `hostName` are the machine's. Errors: invalid_parameter with one line for the first bad value.
  */
-export function settingsInForce(role: Role, environment: Environment, machine: { cores: number; hostName: string }): SettingsInForce {
+export function settingsInForce(role: ProcessRole, environment: Environment, machine: { cores: number; hostName: string }): SettingsInForce {
   const own = role === 'node' ? nodeEnvironment(environment) : environment;
   const config: Config & Partial<ClusterConfig> = {
     ...readConfig(own, machine.cores),
@@ -45,7 +45,7 @@ export function settingsInForce(role: Role, environment: Environment, machine: {
 }
 
 /** The same as text, a line for each variable in columns; ends with a line break. */
-export function describeSettings(role: Role, { settings, unread }: SettingsInForce): string {
+export function describeSettings(role: ProcessRole, { settings, unread }: SettingsInForce): string {
   const nameWidth = Math.max(...settings.map(({ name }) => name.length));
   const valueWidth = Math.max(...settings.map(({ value }) => value.length));
   const lines = settings.map(({ name, value, source }) => `${name.padEnd(nameWidth)}  ${value.padEnd(valueWidth)}  ${source}`);

@@ -40,7 +40,7 @@ const SHOWN_KEY_MAX = 80;
 /**
  * A client's `filters` member as a Filter; null when it asks for nothing (absent, null or `{}`).
  * The filter keeps references to the values in `json`, which must not change afterwards.
- * @throws QuiverError schema_violation that names the offending key or operator; limit_exceeded that names the setting
+ * Errors: schema_violation that names the offending key or operator; limit_exceeded that names the setting.
  */
 export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
   if (json === undefined || json === null) return null;

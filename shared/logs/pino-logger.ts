@@ -1,8 +1,12 @@
+import { inspect } from 'node:util';
 import pino from 'pino';
-import { errorFields } from './error-fields';
+import { isQuiverError } from '../errors/quiver-error';
 import { humanLine } from './human-line';
 import type { LogFields, Logger } from './logger';
 import { lineRedactor, redactFields } from './redaction';
+
+/** Long enough for a wrapped native failure; a chain of causes may even be a circle. */
+const CAUSES_MAX = 5;
 
 /** Every line is longer; a destination of minimum length 0 does not wait for its background writes when flushed. */
 const FLUSHABLE_BYTES = 1;
@@ -103,4 +107,17 @@ class PinoLogger implements Logger {
   flushNow(): void {
     this.output.flushNow();
   }
+}
+
+/** An error as plain data for a log line: type, message, stack, what QuiverError adds, and the causes, outermost first. */
+function errorFields(error: unknown, causesMax = CAUSES_MAX): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: typeof error === 'string' ? error : inspect(error) };
+  const code = (error as NodeJS.ErrnoException).code;
+  return {
+    type: error.name,
+    ...(isQuiverError(error) ? { kind: error.kind, details: error.details } : code === undefined ? {} : { code }),
+    message: error.message,
+    stack: error.stack,
+    ...(error.cause === undefined || causesMax === 0 ? {} : { cause: errorFields(error.cause, causesMax - 1) }),
+  };
 }

@@ -1,4 +1,12 @@
-import type { Metric, Registry } from 'prom-client';
+/** What a histogram of steps is called, and the values of its label, all of which it shows from the start. */
+export interface StepHistogramOptions<Step extends string> {
+  name: string;
+  help: string;
+  label: string;
+  steps: readonly Step[];
+  /** Rising upper bounds, in the unit of the metric. */
+  buckets: readonly number[];
+}
 
 /** Counts of one step, by bucket (not cumulative, the last is +Inf). */
 interface StepCounts {
@@ -7,28 +15,17 @@ interface StepCounts {
   count: number;
 }
 
-interface Sample {
-  metricName: string;
-  labels: Record<string, string | number>;
-  value: number;
-}
-
 /**
  * A histogram over a fixed set of values of one label, for the hot path: an observation is a search in a short array and
- * three additions, where prom-client's own hashes and checks labels each time (some ten times as long). Every step has
- * its series from the start.
+ * three additions, where prom-client's own hashes and checks labels each time (some ten times as long).
  */
 export class StepHistogram<Step extends string> {
   private readonly counts: Map<Step, StepCounts>;
   private readonly bounds: readonly number[];
 
-  /** `buckets`: rising upper bounds, in the unit of the metric. */
-  constructor(private readonly options: { name: string; help: string; label: string; steps: readonly Step[]; buckets: readonly number[]; registry: Registry }) {
+  constructor(private readonly options: StepHistogramOptions<Step>) {
     this.bounds = options.buckets;
     this.counts = new Map(options.steps.map((step) => [step, { buckets: new Float64Array(this.bounds.length + 1), sum: 0, count: 0 }]));
-    // prom-client asks a metric for nothing but these.
-    const metric = { name: options.name, help: options.help, type: 'histogram', aggregator: 'sum', get: () => this.get(), getForPromString: () => this.get(), reset: () => this.reset() };
-    options.registry.registerMetric(metric as unknown as Metric);
   }
 
   observe(step: Step, value: number): void {
@@ -42,29 +39,23 @@ export class StepHistogram<Step extends string> {
     counts.count += 1;
   }
 
-  private async get(): Promise<object> {
+  /** In Prometheus's text format, as prom-client writes a histogram. */
+  text(): string {
     const { name, help } = this.options;
-    return { name, help, type: 'histogram', aggregator: 'sum', values: [...this.counts].flatMap(([step, counts]) => this.samplesOf(step, counts)) };
+    const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
+    for (const [step, counts] of this.counts) lines.push(...this.linesOf(step, counts));
+    return lines.join('\n');
   }
 
-  private samplesOf(step: Step, { buckets, sum, count }: StepCounts): Sample[] {
+  private linesOf(step: Step, { buckets, sum, count }: StepCounts): string[] {
     const { name, label } = this.options;
-    const samples: Sample[] = [];
+    const lines: string[] = [];
     let below = 0;
     buckets.forEach((inBucket, i) => {
       below += inBucket;
-      samples.push({ metricName: `${name}_bucket`, labels: { le: i < this.bounds.length ? this.bounds[i] : '+Inf', [label]: step }, value: below });
+      lines.push(`${name}_bucket{le="${this.bounds[i] ?? '+Inf'}",${label}="${step}"} ${below}`);
     });
-    samples.push({ metricName: `${name}_sum`, labels: { [label]: step }, value: sum });
-    samples.push({ metricName: `${name}_count`, labels: { [label]: step }, value: count });
-    return samples;
-  }
-
-  private reset(): void {
-    for (const counts of this.counts.values()) {
-      counts.buckets.fill(0);
-      counts.sum = 0;
-      counts.count = 0;
-    }
+    lines.push(`${name}_sum{${label}="${step}"} ${sum}`, `${name}_count{${label}="${step}"} ${count}`);
+    return lines;
   }
 }

@@ -2,7 +2,7 @@ import { isQuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
 
 /** A service that runs and can be stopped once. */
-export interface RunningService {
+export interface Stoppable {
   /**
    * Ends it in order: says unready, stops accepting, lets running requests finish, flushes, closes.
    * Acknowledged writes are safe without it; it saves clients errors and the next start work.
@@ -30,7 +30,7 @@ const FAILURE_CODE = 1;
  * what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
  */
 export function runUntilSignal(options: {
-  start: (ending: AbortSignal) => Promise<RunningService>;
+  start: (ending: AbortSignal) => Promise<Stoppable>;
   hardStopMs: number;
   logger: Logger;
 }): void {

@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { packageRoot } from './package-root';
 
-/** The version of the program, as its package.json has it; `unknown` where that was not shipped. */
+/** The version of the program, as its package.json has it. */
 export function programVersion(): string {
-  for (let folder = __dirname; folder !== dirname(folder); folder = dirname(folder)) {
-    try {
-      return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return 'unknown';
-    }
-  }
-  return 'unknown';
+  return (JSON.parse(readFileSync(join(packageRoot(__dirname), 'package.json'), 'utf8')) as { version: string }).version;
 }

@@ -12,6 +12,3 @@ export const FRAME_BYTES = 1024 * 1024;
 
 /** What one entry of a frame may hold: the rest of a message is for its field tags and lengths. */
 export const ENTRY_BYTES_MAX = MESSAGE_BYTES_MAX - 64 * 1024;
-
-/** The longest time that fits the wire and a timer of Node: beyond it a timer fires at once. */
-export const TIME_MAX_MS = 2 ** 31 - 1;

@@ -1,15 +1,12 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import { packageRoot } from '../process/package-root';
 import type { ReadsDefinition } from './generated/quiver/v1/reads';
 import type { WritesDefinition } from './generated/quiver/v1/writes';
 
-/** The folder of the .proto files, from the sources and from what is built of them. */
-const PROTO_FOLDER = ['../../proto', '../../../proto'].map((place) => join(__dirname, place)).find((place) => existsSync(join(place, 'quiver'))) as string;
-
 /** How messages appear as objects; scripts/generate-rpc.mjs makes the types of shared/rpc/generated to match. */
-const FORM = { longs: Number, defaults: true, oneofs: true, includeDirs: [PROTO_FOLDER] };
+const FORM = { longs: Number, defaults: true, oneofs: true, includeDirs: [join(packageRoot(__dirname), 'proto')] };
 
 /** The definition of one service: `file` is relative to proto/, `service` its full name. */
 export function loadService<Definition extends ServiceDefinition>(file: string, service: string): Definition {

@@ -23,7 +23,7 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {
   const dataFolder = mkdtempSync(join(tmpdir(), 'quiver-bench-data-'));
   const server = new ServerProcess({
     name: 'quiver',
-    script: join(ROOT, 'dist', 'coordinator', 'embedded.js'),
+    script: join(ROOT, 'dist', 'embedded', 'main.js'),
     environment: {
       PATH: process.env.PATH, PORT: String(address.port), HOST: address.host, OPS_PORT: String(opsPort), DATA_DIR: dataFolder, API_KEY: apiKey,
       EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: String(availableParallelism() + 4), ...environment,

@@ -1,8 +1,8 @@
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import type { KeyValueChange } from '../../node/kv/key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import type { StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange } from '../../shared/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 
 /** The embedded cluster store when its medium fails or is slow, and what it promises about synced, shared writes. */
 

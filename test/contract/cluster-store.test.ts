@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { clusterStoreContract } from './cluster-store.contract';
 
 /** Memory that is still there when the cluster store over it has been closed. */

@@ -1,7 +1,7 @@
+import { matches } from '../../node/filter/matches';
 import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { Filter, JsonObject, JsonValue } from '../../shared/filter/filter';
-import { matches } from '../../shared/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
 /** The filter index at sizes where its sorted runs, columns and bitmaps come into play, against the plain predicate. */

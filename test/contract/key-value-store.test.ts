@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { KeyRange, KeyValueStore } from '../../shared/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import type { KeyRange, KeyValueStore } from '../../node/kv/key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 
 const folders: string[] = [];
 function newFolder(): string {
@@ -136,7 +136,7 @@ describe('RocksKeyValueStore', () => {
     const folder = newFolder();
     const program = `
       require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
-      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../shared/kv/rocks-key-value-store.ts'))});
+      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
       RocksKeyValueStore.open(${JSON.stringify(folder)}).then(async (store) => {
         await store.write([{ type: 'put', key: Buffer.from('a'), value: Buffer.from('1') }], { sync: true });
         process.kill(process.pid, 'SIGKILL');

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiKeyView, KeysService, Role } from '../../coordinator/keys/keys-service';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { ManualClock } from '../../shared/time/clock';
 
 /** The KeysService as docs and HTTP promise it, over the cluster store's implementations. */

@@ -2,10 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
+import type { SlotScores } from '../../node/slots/slot-scores';
 import { nativeBinding } from '../../node/vector/native-binding';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
-import type { SlotScores, VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
+import type { VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
 import type { SearchEffort } from '../../shared/shard/shard-read';
 import { METRICS, scoreOf, type Metric } from '../../shared/vector/metric';
 import { runSeed, seededRandom } from '../support/random';

@@ -123,8 +123,8 @@ describe('originals that are cut short under a loaded index', () => {
 
   test('a signal about other memory goes to the handler that was there before, or ends the process', () => {
     const program = join(folder, 'bus-error-chain');
-    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/native/mapped_files.cc'), join(root, 'shared/native/errors.cc')];
-    execFileSync(process.env.CXX ?? 'g++', ['-std=c++17', '-O1', `-I${join(root, 'shared/native')}`, ...sources, '-o', program, '-ldl', '-pthread']);
+    const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/native/mapped_files.cc'), join(root, 'node/native/common/errors.cc')];
+    execFileSync(process.env.CXX ?? 'g++', ['-std=c++17', '-O1', `-I${join(root, 'node/native/common')}`, ...sources, '-o', program, '-ldl', '-pthread']);
     const run = (story: string) => {
       const { status, signal, stdout } = spawnSync(program, [folder, story], { encoding: 'utf8' });
       return { status, signal, stdout };

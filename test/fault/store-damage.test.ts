@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import type { QuiverError } from '../../shared/errors/quiver-error';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { runSeed, seededRandom } from '../support/random';
 
 /**
@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const from of [0, ENTRIES / 2]) {
     const program = `
       require(${JSON.stringify(resolve(__dirname, '../support/swc-register.js'))});
-      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../shared/kv/rocks-key-value-store.ts'))});
+      const { RocksKeyValueStore } = require(${JSON.stringify(resolve(__dirname, '../../node/kv/rocks-key-value-store.ts'))});
       const keyOf = ${keyOf.toString()}; const valueOf = ${valueOf.toString()};
       RocksKeyValueStore.open(${JSON.stringify(sound)}).then(async (store) => {
         for (let i = ${from}; i < ${from + ENTRIES / 2}; i++) await store.write([{ type: 'put', key: keyOf(i), value: valueOf(i) }], { sync: true });

@@ -6,7 +6,7 @@ import { runSeed } from '../support/random';
 
 /** What the storage addon may not take the process down by. Each story runs in a process of its own: a crash fails it alone. */
 
-const ADDON = join(__dirname, '../../shared/kv/native/build/store.node');
+const ADDON = join(__dirname, '../../node/kv/native/build/store.node');
 
 /** What every story starts with: the addon, and databases that are opened by name. */
 const PROLOGUE = `

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { closeHttpServer } from '../../coordinator/http/close-http-server';
+import { closeHttpServer } from '../../coordinator/http/http-server';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ApiClient, dataOf, errorOf } from '../support/api-client';
 import { eventually } from '../support/eventually';

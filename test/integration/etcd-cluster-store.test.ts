@@ -4,7 +4,6 @@ import { type AddressInfo, connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
-import { Etcd3 } from 'etcd3';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import type { EtcdOptions } from '../../shared/cluster-store/etcd-transport';
@@ -48,9 +47,7 @@ async function remove(store: ClusterStore, key: string): Promise<number> {
 
 /** Forgets the past as of now. */
 async function compact(etcd: EtcdProcess, revision: number): Promise<void> {
-  const client = new Etcd3({ hosts: etcd.endpoint });
-  await client.kv.compact({ revision, physical: true });
-  client.close();
+  await etcd.command('kv/compaction', { revision, physical: true });
 }
 
 /** Lists and watches as a user of the store does. */
@@ -331,16 +328,14 @@ describe('over TLS', () => {
 describe('with user names', () => {
   test('calls and watches authenticate, again after etcd forgot its tokens; others are refused', async () => {
     const etcd = await startEtcd();
-    const admin = new Etcd3({ hosts: etcd.endpoint });
     const withName = openStore({ endpoints: [etcd.endpoint], username: 'root', password: 'right' });
     /* Names may be configured before etcd asks for them. */
     await put(withName, 'x');
     const calls = await watchFromNow(withName, 'w/');
-    await admin.auth.userAdd({ name: 'root', password: 'right' });
-    await admin.auth.roleAdd({ name: 'root' });
-    await admin.auth.userGrantRole({ user: 'root', role: 'root' });
-    await admin.auth.authEnable();
-    admin.close();
+    await etcd.command('auth/user/add', { name: 'root', password: 'right' });
+    await etcd.command('auth/role/add', { name: 'root' });
+    await etcd.command('auth/user/grant', { user: 'root', role: 'root' });
+    await etcd.command('auth/enable', {});
     await put(withName, 'w/1');
     await etcd.restart();
     await put(withName, 'w/2');

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Etcd3 } from 'etcd3';
-import { Election } from '../../shared/cluster/election';
+import { Election } from '../../coordinator/cluster/election';
 import { RegisteredEntry } from '../../shared/cluster/registered-entry';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import type { StoreSession } from '../../shared/cluster-store/session-store';
@@ -44,10 +43,8 @@ async function putUnder(session: StoreSession, key: string): Promise<void> {
 
 /** Ends the lease that a key is bound to, as an operator might. */
 async function revokeLeaseOf(key: string): Promise<void> {
-  const client = new Etcd3({ hosts: etcd.endpoint });
-  const [found] = (await client.kv.range({ key: Buffer.from(key) })).kvs;
-  await client['leaseClient'].leaseRevoke({ ID: found.lease });
-  client.close();
+  const { kvs } = await etcd.command('kv/range', { key: Buffer.from(key).toString('base64') });
+  await etcd.command('lease/revoke', { ID: kvs[0].lease });
 }
 
 describe('a session', () => {
@@ -310,7 +307,7 @@ test('a process with a member entry and a campaign outlives etcd, quietly, and i
   const program = `
     const { EtcdClusterStore } = require('./shared/cluster-store/etcd-cluster-store.ts');
     const { RegisteredEntry } = require('./shared/cluster/registered-entry.ts');
-    const { Election } = require('./shared/cluster/election.ts');
+    const { Election } = require('./coordinator/cluster/election.ts');
     const store = new EtcdClusterStore({ endpoints: ['${etcd.endpoint}'], callTimeoutMs: 300 });
     const options = { store, value: '1', ttlSeconds: ${TTL_SECONDS} };
     const entry = new RegisteredEntry({ ...options, key: 'members/a' });

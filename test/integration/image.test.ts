@@ -76,13 +76,13 @@ if (missing.length > 0) {
       expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
-        './coordinator/native/build/body-scanner.node', './node/native/build/vectors.node', './package.json', './sbom.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './scripts/sbom.mjs', './shared/kv/native/build/store.node',
+        './coordinator/native/build/body-scanner.node', './node/kv/native/build/store.node', './node/native/build/vectors.node', './package.json', './sbom.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './scripts/sbom.mjs',
       ]);
       expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
 
     test('loads the native code of its packages, the model runtime included', () => {
-      const names = ['onnxruntime-node', '@huggingface/transformers', './shared/kv/native/build/store.node'];
+      const names = ['onnxruntime-node', '@huggingface/transformers', './node/kv/native/build/store.node'];
       expect(containers.runToEnd(IMAGE, ['-e', `for (const name of ${JSON.stringify(names)}) require(name)`], {}, 'node')).toEqual({ code: 0, output: '' });
     });
 

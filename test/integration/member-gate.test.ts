@@ -1,7 +1,7 @@
 import http2 from 'node:http2';
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { ChannelCredentials, Client, connectivityState, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/rpc/handshake-metadata';
 import { silentLogger } from '../../shared/logs/logger';
 import { MemberGate } from '../../shared/rpc/member-gate';

@@ -1,4 +1,4 @@
-import { decidePromotion } from '../../shared/cluster/promotion';
+import { decidePromotion } from '../../coordinator/cluster/promotion';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { silentLogger } from '../../shared/logs/logger';
 import { systemClock } from '../../shared/time/clock';

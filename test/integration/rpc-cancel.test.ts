@@ -1,5 +1,5 @@
 import { ClientDuplexStreamImpl } from '@grpc/grpc-js/build/src/call';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { QuestionService } from '../../shared/rpc/question-service';
 import { RpcChannel, type RpcStream } from '../../shared/rpc/rpc-channel';
 import { RpcServer } from '../../shared/rpc/rpc-server';

@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import type { LogEntry } from '../../node/replication/core/replica-state';
 import { digestOf } from '../../node/replication/replica-digest';
-import type { LogEntry } from '../../node/replication/replica-storage';
 import { chunksOf, installCopy, settleCopy } from '../../node/replication/shard-copy';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import type { Hit } from '../../shared/shard/shard-read';
 import { runSeed, seededRandom } from '../support/random';
 import { replay } from '../support/replayed-log';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { matches } from '../../node/filter/matches';
 import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { JsonObject } from '../../shared/filter/filter';
-import { matches } from '../../shared/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
 /** The filter index against the plain predicate, over random metadata and filters with puts, removes and reloads between. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { matches } from '../../node/filter/matches';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import { filterFromText, filterToText } from '../../shared/filter/filter-text';
-import { matches } from '../../shared/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
 /** Whatever a client sends as a filter: a tree that can be evaluated, or a refusal; never another error, never a side effect. */

@@ -34,7 +34,7 @@ function literalsOf(path: string): Found[] {
   return found;
 }
 
-const literals = ['coordinator', 'node', 'shared']
+const literals = ['coordinator', 'embedded', 'node', 'shared']
   .flatMap((folder) => readdirSync(join(root, folder), { withFileTypes: true, recursive: true }).map((entry) => ({ entry, path: join(entry.parentPath, entry.name) })))
   .filter(({ entry, path }) => entry.isFile() && path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.includes('/generated/'))
   .flatMap(({ path }) => literalsOf(path));

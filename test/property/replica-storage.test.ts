@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { EpochStart, LogEntry } from '../../node/replication/core/replica-state';
 import { digestOf } from '../../node/replication/replica-digest';
-import type { EpochStart, LogEntry } from '../../node/replication/replica-storage';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import { PowerLossStore } from '../support/power-loss-store';
 import { runSeed, seededRandom } from '../support/random';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { ByteReader } from '../../node/slots/byte-reader';
-import { ByteWriter } from '../../node/slots/byte-writer';
+import { ByteReader } from '../../node/files/byte-reader';
+import { ByteWriter } from '../../node/files/byte-writer';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import { readSlotSet, writeSlotSet } from '../../node/slots/slot-set-codec';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
-import { StoreBudget } from '../../shared/kv/store-budget';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
+import { StoreBudget } from '../../node/kv/store-budget';
 import { runSeed, seededRandom } from '../support/random';
 
 /**

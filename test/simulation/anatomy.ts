@@ -4,7 +4,7 @@ import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
 import type { Primary } from '../../node/replication/core/primary';
-import type { Replica, ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 
 /** The organs of a replica, for mutants that replace one of them. Production code has no way to reach them. */
 export interface Anatomy {
@@ -22,8 +22,8 @@ export interface Anatomy {
     confirmed: ShardAssignment | null;
     revision: number;
     pending: (Proposal & { sentAt: number; expectedRevision: number }) | null;
-    unsettled: Replica[];
-    maximal(): Replica[];
+    unsettled: ReplicaId[];
+    maximal(): ReplicaId[];
     hasEnough(): boolean;
     propose(proposal: Proposal, nowMs: number): void;
     adopt(assignment: ShardAssignment, revision: number): boolean;

@@ -1,8 +1,8 @@
+import { decidePromotion } from '../../coordinator/cluster/promotion';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import { decideExpand, type MembershipView } from '../../node/replication/core/membership-decision';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import { TIMINGS } from '../../node/replication/core/timings';
-import { decidePromotion } from '../../shared/cluster/promotion';
 import { anatomyOf, onLeading } from './anatomy';
 import type { FaultMix, Strike } from './faults';
 import type { NodeSurroundings, SimulatedNode } from './simulated-node';

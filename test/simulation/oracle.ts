@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../node/replication/replica-storage';
+import type { LogEntry } from '../../node/replication/core/replica-state';
 import { isDue } from './simulated-storage';
 import { Violation } from './violation';
 import { writtenBy } from './written';

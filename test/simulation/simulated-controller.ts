@@ -1,4 +1,4 @@
-import { decidePromotion, type PromotionCandidate } from '../../shared/cluster/promotion';
+import { decidePromotion, type PromotionCandidate } from '../../coordinator/cluster/promotion';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { NodeSurroundings } from './simulated-node';
 

@@ -1,4 +1,4 @@
-import type { Replica, ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { Chance } from './chance';
 import type { Network } from './network';
 import type { Schedule } from './schedule';
@@ -13,7 +13,7 @@ export interface Versioned {
 export interface Change {
   assignment: ShardAssignment;
   expectedRevision: number;
-  requires: Replica[];
+  requires: ReplicaId[];
 }
 
 export interface ChangeAnswer extends Versioned {

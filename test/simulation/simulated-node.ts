@@ -3,8 +3,8 @@ import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/eff
 import type { ReplicaEvent } from '../../node/replication/core/events';
 import type { OutgoingAppend } from '../../node/replication/core/messages';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
-import type { LogEntry } from '../../node/replication/replica-storage';
-import type { WriteSource } from '../../node/rpc/node-shards';
+import type { LogEntry } from '../../node/replication/core/replica-state';
+import type { WriteSource } from '../../shared/shard/write-source';
 import type { Chance } from './chance';
 import type { Mutant } from './mutants';
 import type { Network } from './network';

@@ -1,4 +1,4 @@
-import type { AppliedEntry, LogEntry, ReplicaState } from '../../node/replication/replica-storage';
+import type { AppliedEntry, LogEntry, ReplicaState } from '../../node/replication/core/replica-state';
 import type { Chance } from './chance';
 import { writtenBy } from './written';
 

@@ -52,7 +52,7 @@ export class EmbeddedProcess {
     if (this.port === 0) [this.port, this.opsPort] = await freePorts(2);
     this.output = '';
     const limit = this.openFilesMax === null ? '' : `ulimit -n ${this.openFilesMax} && `;
-    const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, join(root, 'dist/coordinator/embedded.js')], {
+    const child = spawn('/bin/sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, join(root, 'scripts/quiver.cjs'), 'embedded'], {
       env: {
         PATH: process.env.PATH ?? '',
         PORT: String(this.port),

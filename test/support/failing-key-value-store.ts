@@ -1,5 +1,5 @@
+import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../../node/kv/key-value-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyRange, KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../../shared/kv/key-value-store';
 
 /** How writes end: as the store does, failed with nothing stored, or failed with all in the log: there once it is opened again. */
 export type WriteFault = 'none' | 'before' | 'after';

@@ -1,9 +1,10 @@
-import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shards';
+import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import type { LocalShardClient } from '../../node/shard/local-shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /** NodeShards over shards that are not replicated: the node leads all of them, under the epoch of the moment. */
 export class LocalNodeShards implements NodeShards {

@@ -1,5 +1,6 @@
 import assert from 'node:assert';
-import type { AppliedEntry, LogEntry, ReplicaState, ReplicaStorage, SettledWrite } from '../../node/replication/replica-storage';
+import type { AppliedEntry, LogEntry, ReplicaState, SettledWrite } from '../../node/replication/core/replica-state';
+import type { ReplicaStorage } from '../../node/replication/replica-storage';
 
 /** A replica's storage in memory, whose writes take a moment; what it applied is the list of payloads as texts. */
 export class MemoryReplicaStorage implements ReplicaStorage {

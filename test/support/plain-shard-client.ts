@@ -1,10 +1,10 @@
+import { matches } from '../../node/filter/matches';
+import { keywordText } from '../../node/keyword/keyword-text';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
-import { matches } from '../../shared/filter/matches';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
-import { keywordText } from '../../shared/text/keyword-text';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
 

@@ -1,5 +1,5 @@
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from '../../shared/kv/key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from '../../node/kv/key-value-store';
 
 const EVERYTHING = { from: Buffer.from([0]), to: Buffer.alloc(40, 0xff) };
 

@@ -1,4 +1,4 @@
-import type { AppliedEntry, LogEntry, SettledWrite } from '../../node/replication/replica-storage';
+import type { AppliedEntry, LogEntry, SettledWrite } from '../../node/replication/core/replica-state';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { ShardSpec, WriteOutcome } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';

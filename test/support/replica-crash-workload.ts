@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../node/replication/replica-storage';
+import type { LogEntry } from '../../node/replication/core/replica-state';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import { seededRandom } from './random';
 import { writeEntry } from './stored-replica';

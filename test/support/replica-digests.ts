@@ -1,6 +1,6 @@
+import { QuestionStream } from '../../coordinator/cluster/question-stream';
+import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/rpc/administration';
-import { QuestionStream } from '../../shared/rpc/question-stream';
 import { RpcChannels } from '../../shared/rpc/rpc-channels';
 import { eventually } from './eventually';
 

@@ -1,8 +1,9 @@
-import type { NodeCall, NodeShards, WriteSource } from '../../node/rpc/node-shards';
+import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
 import type { ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, Hit, ReadKind, RequestOf, ScanRequest, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
+import type { WriteSource } from '../../shared/shard/write-source';
 
 /** A node whose answers a test writes; each write is applied once by its name, as a real node does. */
 export class ScriptedNodeShards implements NodeShards {

@@ -1,10 +1,12 @@
 import type { ShardRoute, ShardRoutes } from '../../coordinator/cluster/shard-routes';
 import type { ShardId } from '../../shared/shard/shard-client';
+import { systemClock } from '../../shared/time/clock';
+import { Waiters } from '../../shared/time/waiters';
 
 /** Routes that a test sets by hand: every shard has the same one. */
 export class SettableRoutes implements ShardRoutes {
   private current: ShardRoute | null;
-  private waiting = new Set<() => void>();
+  private readonly waiters = new Waiters(systemClock);
 
   constructor(route: ShardRoute | null) {
     this.current = route;
@@ -12,24 +14,15 @@ export class SettableRoutes implements ShardRoutes {
 
   set(route: ShardRoute | null): void {
     this.current = route;
-    for (const wake of [...this.waiting]) wake();
+    this.waiters.wake();
   }
 
   route(): ShardRoute | null {
     return this.current;
   }
 
-  changed(_id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
+  async changed(_id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
     const { current } = this;
-    if (current?.epoch !== stale?.epoch || current?.address !== stale?.address) return Promise.resolve();
-    return new Promise((done) => {
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.waiting.delete(wake);
-        done();
-      };
-      const timer = setTimeout(wake, Math.min(Math.max(0, deadlineMs - performance.now()), 2 ** 31 - 1));
-      this.waiting.add(wake);
-    });
+    if (current?.epoch === stale?.epoch && current?.address === stale?.address) await this.waiters.next(deadlineMs);
   }
 }

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
 import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { LocalShardClient } from '../../node/shard/local-shard-client';
 import { ShardHost } from '../../node/shard/shard-host';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
 import type { ShardLogger, ShardOptions } from '../../node/shard/shard-options';
 import { NativeVectorIndex } from '../../node/vector/native-vector-index';
 import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
 import { type Clock, systemClock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
 

@@ -4,12 +4,12 @@ import { RocksReplicaStorage } from '../../node/replication/rocks-replica-storag
 import { Shard } from '../../node/shard/shard';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
 import { WriteBudget } from '../../node/shard/write-queue';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
-import { RocksKeyValueStore } from '../../shared/kv/rocks-key-value-store';
+import type { KeyValueStore } from '../../node/kv/key-value-store';
+import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
-import type { LogEntry } from '../../node/replication/replica-storage';
+import type { LogEntry } from '../../node/replication/core/replica-state';
 import { LogMemory, plainFactories } from './shard-node';
 
 /** A replica's data alone, open in a folder: store, records, log. */

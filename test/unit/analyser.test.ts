@@ -1,6 +1,6 @@
+import { keywordText } from '../../node/keyword/keyword-text';
 import { defaultAnalyser, queryTerms, QUERY_TERMS_MAX } from '../../shared/text/analyser';
 import { TERM_LENGTH_MAX } from '../../shared/text/cut-terms';
-import { keywordText } from '../../shared/text/keyword-text';
 
 const terms = (text: string): string[] => defaultAnalyser.terms(text);
 

@@ -1,5 +1,5 @@
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../support/plain-service';
 

@@ -1,7 +1,7 @@
 import { CREATIONS_PATH } from '../../coordinator/collections/collection-record';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { ManualClock, systemClock } from '../../shared/time/clock';
 import { InterceptedClusterStore } from '../support/intercepted-cluster-store';
 import { PlainShardClient } from '../support/plain-shard-client';

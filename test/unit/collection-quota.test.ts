@@ -1,10 +1,10 @@
 import { clusterQuota } from '../../coordinator/cluster/cluster-quota';
 import type { CollectionQuota } from '../../coordinator/collections/collection-quota';
 import { dropFromEntry } from '../../coordinator/collections/collection-record';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import type { NodeMember } from '../../shared/cluster/members';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { InterceptedClusterStore } from '../support/intercepted-cluster-store';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { newCollection, plainService } from '../support/plain-service';

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareDataFolder } from '../../shared/process/data-folder';
+import { prepareDataFolder } from '../../node/data-folder';
 
 let folder: string;
 const warnings: string[] = [];

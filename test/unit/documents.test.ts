@@ -1,9 +1,9 @@
 import { DocumentService } from '../../coordinator/documents/document-service';
 import { storedFileName } from '../../coordinator/documents/text-file';
 import type { CollectionView, VectorInput } from '../../coordinator/service';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { systemClock } from '../../shared/time/clock';
 

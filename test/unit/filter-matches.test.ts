@@ -1,5 +1,5 @@
-import { matcherOf } from '../../shared/filter/matcher';
-import { matches } from '../../shared/filter/matches';
+import { matcherOf } from '../../node/filter/matcher';
+import { matches } from '../../node/filter/matches';
 import { parseFilter } from '../../shared/filter/parse-filter';
 
 /** What filters mean, by example: [filter, metadata, whether it passes], all as JSON texts, so that `__proto__` is a key. */

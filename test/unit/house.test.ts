@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { ERROR_KINDS } from '../../shared/errors/quiver-error';
 
-/** The dependency rule of docs/architecture.md, read off the imports of every source file. */
+/** The rules of docs/architecture.md about who may import whom and what things are called, read off every source file. */
 
 const root = resolve(__dirname, '../..');
 
 interface SourceFile {
   path: string;
+  text: string;
+  /** Paths without ending for files of the house, names for packages. */
   imports: string[];
 }
 
@@ -18,15 +21,96 @@ function sourcesUnder(folder: string): SourceFile[] {
       const text = readFileSync(file, 'utf8');
       const found = [...text.matchAll(/(?:from|import\(|require\()\s*['"]([^'"]+)['"]/g)].map((match) => match[1]);
       const imports = found.map((name) => (name.startsWith('.') ? relative(root, resolve(dirname(file), name)) : name));
-      return { path: relative(root, file), imports };
+      return { path: relative(root, file), text, imports };
     });
 }
 
-const COMPOSITION_ROOTS = ['coordinator/embedded.ts'];
-const sources = ['coordinator', 'node', 'shared'].flatMap(sourcesUnder);
+/**
+ * Each side of the house from its top floor down: a room (a folder or a file) imports rooms of lower floors and what is in
+ * shared/, and nothing else of its side.
+ */
+const FLOORS: Record<string, string[][]> = {
+  embedded: [['main.ts'], ['embedded-operations.ts', 'cluster-store/']],
+  coordinator: [
+    ['main.ts'],
+    ['api-process.ts'],
+    ['metrics/'],
+    ['cluster/', 'http/'],
+    ['service-factory.ts'],
+    ['documents/', 'search/'],
+    ['vectors/'],
+    ['collections/'],
+    ['embedding/', 'keys/', 'limits/', 'native/', 'operations/', 'routing/', 'service.ts'],
+  ],
+  node: [
+    ['main.ts'],
+    ['cluster/', 'index-factories.ts', 'metrics/'],
+    ['replication/', 'shard/'],
+    ['filter/', 'keyword/', 'records/', 'rpc/', 'vector/'],
+    ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
+    ['files/'],
+  ],
+  shared: [
+    ['metrics/'],
+    ['cluster/'],
+    ['rpc/'],
+    ['cluster-store/', 'shard/'],
+    ['filter/', 'process/'],
+    ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
+    ['errors/'],
+  ],
+};
+
+/** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
+const PURE_CORE = [
+  /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
+  /^coordinator\/collections\/collection-record\.ts$/,
+  /^coordinator\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
+  /^coordinator\/routing\/shard-router\.ts$/,
+  /^coordinator\/search\/(?:fusion|hit-order|merge)\.ts$/,
+  /^coordinator\/service\.ts$/,
+  /^node\/files\/byte-(?:reader|writer)\.ts$/,
+  /^node\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
+  /^node\/keyword\/(?!bm25-keyword-index)/,
+  /^node\/records\/(?:record-codec|record-keys)\.ts$/,
+  /^node\/replication\/core\//,
+  /^node\/slots\//,
+  /^shared\/(?:filter|text|vector)\//,
+];
+const IMPURE_WORDS = /\b(?:setTimeout|setInterval|setImmediate|Date\.now|performance\.now|Math\.random|randomUUID|randomBytes|process\.env)\b|\bnew Date\(\)|\bawait /;
+const PURE_MODULES = ['node:assert', 'node:crypto', 'snowball-stemmers'];
+
+/** What `quiver` runs beside the roles; neither side imports it, and it serves both. */
+const COMMANDS = ['shared/cluster/etcd-users-command', 'shared/config/check-config'];
+
+const sources = Object.keys(FLOORS).flatMap(sourcesUnder);
+const written = sources.filter(({ path }) => !path.startsWith('shared/rpc/generated/'));
+const byModule = new Map(sources.map((source) => [source.path.replace(/\.ts$/, ''), source]));
+const sideOf = (path: string): string => path.split('/')[0];
 
 function importersOf(matches: (imported: string) => boolean): string[] {
   return sources.filter((source) => source.imports.some(matches)).map((source) => source.path);
+}
+
+/** Files of the house that a file imports. */
+function housemates(source: SourceFile): string[] {
+  return source.imports.flatMap((imported) => byModule.get(imported)?.path ?? []);
+}
+
+/** The floor of a file, from the top, and the room by the longest name that fits. */
+function roomOf(path: string): { room: string; floor: number } | undefined {
+  const inside = path.slice(sideOf(path).length + 1);
+  return FLOORS[sideOf(path)]
+    .flatMap((rooms, floor) => rooms.map((room) => ({ room, floor })))
+    .filter(({ room }) => inside === room || (room.endsWith('/') && inside.startsWith(room)))
+    .sort((a, b) => b.room.length - a.room.length)[0];
+}
+
+/** Modules that some files reach by imports, themselves among them. */
+function reachedFrom(start: string[]): Set<string> {
+  const reached = new Set(start);
+  for (const module of reached) for (const imported of byModule.get(module)?.imports ?? []) if (byModule.has(imported)) reached.add(imported);
+  return reached;
 }
 
 describe('the house', () => {
@@ -35,15 +119,72 @@ describe('the house', () => {
     expect(sources.flatMap((source) => source.imports).length).toBeGreaterThan(200);
   });
 
-  test('coordinator and node meet only in shared and in the composition root', () => {
-    const crossing = sources
-      .filter((source) => !COMPOSITION_ROOTS.includes(source.path))
-      .filter((source) => {
-        const room = source.path.split('/')[0];
-        const other = room === 'coordinator' ? ['node/'] : room === 'node' ? ['coordinator/'] : ['coordinator/', 'node/'];
-        return source.imports.some((imported) => other.some((prefix) => imported.startsWith(prefix)));
-      });
-    expect(crossing.map((source) => source.path)).toEqual([]);
+  test('coordinator and node meet only in shared and in embedded', () => {
+    const mayImport: Record<string, string[]> = { embedded: ['embedded', 'coordinator', 'node', 'shared'], coordinator: ['coordinator', 'shared'], node: ['node', 'shared'], shared: ['shared'] };
+    const crossing = sources.flatMap((source) => housemates(source).filter((path) => !mayImport[sideOf(source.path)].includes(sideOf(path))).map((path) => `${source.path} → ${path}`));
+    expect(crossing).toEqual([]);
+  });
+
+  test('imports point down, from floor to floor', () => {
+    expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([]);
+    const climbing = sources.flatMap((source) => {
+      const from = roomOf(source.path);
+      return housemates(source)
+        .filter((path) => sideOf(path) === sideOf(source.path))
+        .filter((path) => roomOf(path)?.room !== from?.room && (roomOf(path)?.floor ?? 0) <= (from?.floor ?? 0))
+        .map((path) => `${source.path} → ${path}`);
+    });
+    expect(climbing).toEqual([]);
+  });
+
+  test('the pure core imports itself and shared, and takes its time, chance and data from its callers', () => {
+    const isPure = (path: string): boolean => PURE_CORE.some((pattern) => pattern.test(path));
+    const core = written.filter(({ path }) => isPure(path));
+    for (const pattern of PURE_CORE) expect(core.filter(({ path }) => pattern.test(path))).not.toEqual([]);
+    const impure = core.flatMap((source) => {
+      const code = source.text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+      const files = housemates(source).filter((path) => sideOf(path) !== 'shared' && !isPure(path));
+      const modules = source.imports.filter((name) => !byModule.has(name) && !PURE_MODULES.includes(name));
+      return [...files, ...modules, ...(IMPURE_WORDS.exec(code) ?? [])].map((what) => `${source.path} → ${what}`);
+    });
+    expect(impure).toEqual([]);
+  });
+
+  test('what is in shared is used by both sides', () => {
+    const reached = (side: string): Set<string> => reachedFrom([...sources.filter(({ path }) => sideOf(path) === side).map(({ path }) => path.replace(/\.ts$/, '')), ...COMMANDS]);
+    const [coordinator, node] = [reached('coordinator'), reached('node')];
+    const oneSided = written.map(({ path }) => path.replace(/\.ts$/, '')).filter((module) => sideOf(module) === 'shared' && !(coordinator.has(module) && node.has(module)));
+    expect(oneSided).toEqual([]);
+  });
+
+  test('a name that is exported is one thing', () => {
+    const places = new Map<string, string[]>();
+    for (const { path, text } of written) {
+      for (const [, name] of text.matchAll(/^export (?:abstract |async )*(?:class|interface|type|enum|function\*?|const|let) (\w+)/gm)) {
+        places.set(name, [...new Set([...(places.get(name) ?? []), path])]);
+      }
+    }
+    expect(places.size).toBeGreaterThan(500);
+    expect([...places].filter(([, paths]) => paths.length > 1)).toEqual([]);
+  });
+
+  test('"Errors:" in a comment names kinds of shared/errors, or classes that are there', () => {
+    const classes = new Set(written.flatMap(({ text }) => [...text.matchAll(/^export class (\w+) extends Error\b/gm)].map(([, name]) => name)));
+    const isKnown = (word: string): boolean => Object.hasOwn(ERROR_KINDS, word) || classes.has(word) || word === 'SyntaxError';
+    let count = 0;
+    const wrong = written.flatMap(({ path, text }) =>
+      [...text.matchAll(/@throws.*|Errors: ([\s\S]*?)(?:\*\/|\n\s*\*\s*\n|\n\s*[^\s*]|\. )/g)].flatMap(([all, said]) => {
+        count += 1;
+        if (said === undefined) return [`${path}: ${all}`];
+        const words = said.match(/[\w`]+/g) ?? [];
+        // "as `write`", "those of the store": what is said elsewhere, or of whom nothing is known here.
+        const refers = ['as', 'that', 'those', 'what'].includes(words[0] ?? '');
+        const named = words.map((word) => word.replaceAll('`', ''));
+        return named.filter((word, i) => !isKnown(word) && ((i === 0 && !refers) || /^[a-z]+(?:_[a-z]+)+$/.test(word))).map((word) => `${path}: ${word}`);
+      }),
+    );
+    expect(count).toBeGreaterThan(100);
+    expect(wrong).toEqual([]);
   });
 
   test.each([
@@ -52,7 +193,7 @@ describe('the house', () => {
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
-    ['etcd3', (path: string) => path.startsWith('shared/cluster-store/etcd-')],
+    ['@grpc/proto-loader', (path: string) => path.startsWith('shared/rpc/') || path === 'shared/cluster-store/etcd-protocol.ts'],
     ['pino', (path: string) => path.startsWith('shared/logs/')],
   ])('%s has one owner', (library, isOwner) => {
     const importers = importersOf((imported) => imported === library);
@@ -61,7 +202,7 @@ describe('the house', () => {
   });
 
   test.each([
-    ['shared/kv/store-binding', (path: string) => path.startsWith('shared/kv/')],
+    ['node/kv/store-binding', (path: string) => path.startsWith('node/kv/')],
     ['node/vector/native-binding', (path: string) => path.startsWith('node/vector/') || path === 'node/index-factories.ts'],
   ])('the addon behind %s has one owner', (binding, isOwner) => {
     const importers = importersOf((imported) => imported === binding);
@@ -70,7 +211,6 @@ describe('the house', () => {
   });
 
   test('imports have no circles', () => {
-    const byModule = new Map(sources.map((source) => [source.path.replace(/\.ts$/, ''), source]));
     const done = new Set<string>();
     const circles: string[] = [];
     const visit = (module: string, trail: string[]): void => {
@@ -79,10 +219,7 @@ describe('the house', () => {
         return;
       }
       if (done.has(module)) return;
-      for (const imported of byModule.get(module)?.imports ?? []) {
-        const target = byModule.has(imported) ? imported : `${imported}/index`;
-        if (byModule.has(target)) visit(target, [...trail, module]);
-      }
+      for (const imported of byModule.get(module)?.imports ?? []) if (byModule.has(imported)) visit(imported, [...trail, module]);
       done.add(module);
     };
     for (const module of byModule.keys()) visit(module, []);

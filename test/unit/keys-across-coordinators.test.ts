@@ -1,7 +1,7 @@
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
-import type { KeyValueStore } from '../../shared/kv/key-value-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import type { KeyValueStore } from '../../node/kv/key-value-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { ManualClock } from '../../shared/time/clock';
 import { eventually } from '../support/eventually';
 import { InterceptedClusterStore } from '../support/intercepted-cluster-store';

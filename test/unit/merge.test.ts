@@ -1,6 +1,5 @@
+import { mergeHits, sumStatistics } from '../../coordinator/search/merge';
 import { compareHits } from '../../shared/shard/shard-read';
-import { mergeHits } from '../../coordinator/search/merge';
-import { sumStatistics } from '../../coordinator/search/keyword-statistics';
 
 const hits = (...pairs: [string, number][]) => pairs.map(([externalId, score]) => ({ externalId, score }));
 const ids = (list: { externalId: string }[]): string[] => list.map((hit) => hit.externalId);

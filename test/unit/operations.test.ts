@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { EmbeddedOperations } from '../../coordinator/operations/embedded-operations';
+import { EmbeddedOperations } from '../../embedded/embedded-operations';
 import { OpsServer, type Readiness } from '../../shared/process/ops-server';
 import type { ShardStatus } from '../../shared/shard/shard-read';
 import { ManualClock } from '../../shared/time/clock';

@@ -1,8 +1,10 @@
-import { RetryBackoff } from '../../shared/cluster-store/retry-backoff';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
 
-test('pauses double up to a second, each from its upper half, and begin anew after a success', () => {
-  const shortest = new RetryBackoff(() => 0);
-  const longest = new RetryBackoff(() => 1);
+const PAUSES = { firstMs: 100, longestMs: 1000 };
+
+test('pauses double up to the longest, each from its upper half, and begin anew after a success', () => {
+  const shortest = new RetryBackoff(PAUSES, () => 0);
+  const longest = new RetryBackoff(PAUSES, () => 1);
   expect(Array.from({ length: 6 }, () => shortest.nextMs())).toEqual([50, 100, 200, 400, 500, 500]);
   expect(Array.from({ length: 6 }, () => longest.nextMs())).toEqual([100, 200, 400, 800, 1000, 1000]);
   longest.reset();
@@ -10,7 +12,7 @@ test('pauses double up to a second, each from its upper half, and begin anew aft
 });
 
 test('a pause ends when it is aborted, or was before', async () => {
-  const backoff = new RetryBackoff(() => 1);
+  const backoff = new RetryBackoff(PAUSES, () => 1);
   for (let i = 0; i < 5; i++) backoff.nextMs();
   const start = performance.now();
   const stop = new AbortController();

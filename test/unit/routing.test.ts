@@ -1,6 +1,5 @@
-import { hashExternalId } from '../../coordinator/routing/external-id-hash';
 import { ScatterGather } from '../../coordinator/routing/scatter-gather';
-import { groupByShard, inCallOrder, shardOf } from '../../coordinator/routing/shard-router';
+import { groupByShard, hashExternalId, inCallOrder, shardOf } from '../../coordinator/routing/shard-router';
 import { QuiverError, type ErrorKind } from '../../shared/errors/quiver-error';
 import { systemClock } from '../../shared/time/clock';
 

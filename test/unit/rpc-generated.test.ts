@@ -10,7 +10,7 @@ function textsUnder(folder: string): Record<string, string> {
   return Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
 }
 
-test('shared/rpc/generated is what scripts/generate-rpc.mjs makes of proto/', () => {
+test('shared/rpc/generated is what scripts/generate-rpc.mjs makes of proto/quiver', () => {
   const folder = mkdtempSync(join(tmpdir(), 'quiver-generated-'));
   try {
     execFileSync(process.execPath, [join(root, 'scripts/generate-rpc.mjs'), folder]);

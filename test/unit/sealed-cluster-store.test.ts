@@ -1,7 +1,7 @@
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
 import { SealedClusterStore, type SealRule } from '../../shared/cluster-store/sealed-cluster-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
 import { eventually } from '../support/eventually';

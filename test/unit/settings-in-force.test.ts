@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readersOf, ROLES, type Role } from '../../shared/config/setting-readers';
+import { readersOf, ROLES, type ProcessRole } from '../../shared/config/setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../shared/config/settings';
 import { describeSettings, settingsInForce } from '../../shared/config/settings-in-force';
 
@@ -9,7 +9,7 @@ const MACHINE = { cores: 6, hostName: 'machine-7' };
 const MEMBER = { CLUSTER_SECRET: 'the secret of all members' };
 const EVERY: Record<string, Setting> = { ...SETTINGS, ...CLUSTER_SETTINGS };
 
-function inForce(role: Role, environment: Record<string, string>): Record<string, string> {
+function inForce(role: ProcessRole, environment: Record<string, string>): Record<string, string> {
   return Object.fromEntries(settingsInForce(role, environment, MACHINE).settings.map(({ name, value, source }) => [name, `${value} (${source})`]));
 }
 
@@ -47,7 +47,7 @@ describe('what is in force', () => {
     expect(describeSettings('node', settingsInForce('node', MEMBER, MACHINE))).not.toContain('not read');
   });
 
-  test.each<[Role, Record<string, string>, string]>([
+  test.each<[ProcessRole, Record<string, string>, string]>([
     ['embedded', { PORT: 'tcp://10.0.0.1:80' }, 'PORT="tcp://10.0.0.1:80" is not valid: expected an integer from 0 to 65535'],
     ['node', {}, 'CLUSTER_SECRET is not set: members of a cluster need one, the same for all'],
     ['coordinator', { ...MEMBER, ETCD_CA_FILE: '/nowhere/ca.pem' }, 'ETCD_CA_FILE="/nowhere/ca.pem" cannot be read: ENOENT: no such file or directory, open \'/nowhere/ca.pem\''],

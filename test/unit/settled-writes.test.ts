@@ -1,5 +1,5 @@
+import type { KeyValueEntry } from '../../node/kv/key-value-store';
 import { SettledWrites } from '../../node/replication/settled-writes';
-import type { KeyValueEntry } from '../../shared/kv/key-value-store';
 import { runSeed, seededRandom } from '../support/random';
 
 function source(session: string, requestNumber: number, settledBelow = 0) {

@@ -1,10 +1,10 @@
+import { decidePromotion } from '../../coordinator/cluster/promotion';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import { LogIndex } from '../../node/replication/core/log-index';
 import type { AppendMessage } from '../../node/replication/core/messages';
+import type { LogEntry, ReplicaState } from '../../node/replication/core/replica-state';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
 import { LEASE_GRANTED_MS } from '../../node/replication/core/timings';
-import type { LogEntry, ReplicaState } from '../../node/replication/replica-storage';
-import { decidePromotion } from '../../shared/cluster/promotion';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 
 const EMPTY: ReplicaState = {

@@ -1,5 +1,4 @@
-import { rendezvousOwner } from '../../coordinator/limits/rendezvous';
-import { SharedLimiter } from '../../coordinator/limits/shared-limiter';
+import { rendezvousOwner, SharedLimiter } from '../../coordinator/limits/shared-limiter';
 import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
 import { ManualClock } from '../../shared/time/clock';
 

@@ -1,8 +1,8 @@
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { KeyValueClusterStore } from '../../shared/cluster-store/key-value-cluster-store';
-import { MemoryKeyValueStore } from '../../shared/kv/memory-key-value-store';
+import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
 import { ManualClock } from '../../shared/time/clock';
 import { eventually } from '../support/eventually';
 import { InterceptedClusterStore } from '../support/intercepted-cluster-store';

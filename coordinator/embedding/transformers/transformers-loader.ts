@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Logger } from '../../../shared/logs/logger';
 import type { Clock } from '../../../shared/time/clock';
+import { EMBEDDED_CHARACTERS_MAX } from '../builtin-model';
+import type { EmbeddingKind, EmbeddingModel } from '../embedding-provider';
 import type { EmbeddingModelLoader } from '../embedding-registry';
 import { EmbeddingDispatcher } from './embedding-dispatcher';
 import { EmbeddingThread } from './embedding-thread';
@@ -13,7 +15,7 @@ import { modelFailure } from './model-failure';
 import { digestOfFiles } from './model-lock';
 import { pinOf } from './model-pin';
 import { variantPath } from './model-variant';
-import { TransformersModel } from './transformers-model';
+import type { Prompts } from './prompts';
 
 export interface TransformersOptions {
   /** A name of model-variant.ts, or `auto`. */
@@ -87,4 +89,29 @@ function hubName(name: string): string {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** A transformers model: prefixes its texts as it was trained, and embeds them in worker threads. */
+class TransformersModel implements EmbeddingModel {
+  readonly name: string;
+  readonly dim: number;
+  private readonly prompts: Prompts;
+  private readonly dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'close'>;
+
+  constructor(options: { name: string; dim: number; prompts: Prompts; dispatcher: Pick<EmbeddingDispatcher, 'embed' | 'close'> }) {
+    this.name = options.name;
+    this.dim = options.dim;
+    this.prompts = options.prompts;
+    this.dispatcher = options.dispatcher;
+  }
+
+  /** Lone surrogates become U+FFFD; what the model could not read anyway is not sent to it. */
+  embed(texts: string[], options: { kind: EmbeddingKind }): Promise<Float32Array[]> {
+    const prompt = this.prompts[options.kind];
+    return this.dispatcher.embed(texts.map((text) => prompt + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed()), options.kind);
+  }
+
+  close(): Promise<void> {
+    return this.dispatcher.close();
+  }
 }

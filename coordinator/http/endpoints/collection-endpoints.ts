@@ -73,7 +73,7 @@ export function collectionEndpoints(parts: {
       access: 'readonly',
       tag,
       summary: 'Show one collection',
-      path: schemas.collectionPath,
+      path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
       handle: async ({ path }) => dataAnswer(collectionData(await collections.get(path.name))),
@@ -96,7 +96,7 @@ export function collectionEndpoints(parts: {
       access: 'readwrite',
       tag,
       summary: 'Delete a collection with everything in it, for good',
-      path: schemas.collectionPath,
+      path: schemas.collectionParameters,
       answer: { type: 'data', schema: schemas.collectionDeletedAnswer },
       errors: [404],
       handle: async ({ path }) => {

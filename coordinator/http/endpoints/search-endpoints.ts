@@ -3,7 +3,7 @@ import { hitJson, hitListsPieces, listPieces, scoreJson, textHitJson, timingMemb
 import { defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
-import { collectionPath } from '../schema/collection-schemas';
+import { collectionParameters } from '../schema/collection-schemas';
 import { validate } from '../schema/issue';
 import * as schemas from '../schema/search-schemas';
 import { vectorPath } from '../schema/vector-schemas';
@@ -23,7 +23,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Find the nearest vectors',
       description: 'Order: score, highest first, then external_id. k + offset is at most MAX_K.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.searchBody(limits), example: { vector: EXAMPLE_VECTOR, k: 5, filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.searchAnswer },
       errors: [404],
@@ -41,7 +41,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       lane: 'direct',
       tag,
       summary: 'Run several searches in one call',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.bulkSearchBody(limits), example: { queries: [{ vector: EXAMPLE_VECTOR, k: 5 }, { text: 'rivers', k: 3 }] } },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
@@ -58,7 +58,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Search by vector and keywords together',
       description: 'Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.hybridSearchBody(limits), example: { query_text: 'rivers', vector: EXAMPLE_VECTOR, alpha: 0.5 } },
       answer: { type: 'data', schema: schemas.fusedAnswer },
       errors: [404],
@@ -76,7 +76,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Score listed candidates exactly',
       description: 'Unknown candidates are skipped, repeated ones count once.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.rerankBody(limits), example: { vector: EXAMPLE_VECTOR, candidates: ['a-1'] } },
       answer: { type: 'data', schema: schemas.rankedAnswer },
       errors: [404],
@@ -112,7 +112,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       lane: 'direct',
       tag,
       summary: 'Cosine similarity of two stored vectors',
-      path: collectionPath,
+      path: collectionParameters,
       query: schemas.similarityQuery,
       answer: { type: 'data', schema: schemas.similarityAnswer },
       errors: [404],

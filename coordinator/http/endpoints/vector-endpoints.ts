@@ -5,7 +5,7 @@ import type { VectorFormat } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
-import { collectionPath } from '../schema/collection-schemas';
+import { collectionParameters } from '../schema/collection-schemas';
 import * as schemas from '../schema/vector-schemas';
 
 const tag = 'Vectors';
@@ -23,7 +23,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Insert or update one vector',
       description: 'Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
       answer: { type: 'data', schema: schemas.upsertAnswer },
       errors: [404],
@@ -41,7 +41,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Insert or update many vectors',
       description: 'The whole batch is checked before anything is written; one bad item refuses it all.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404],
@@ -75,7 +75,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Delete many vectors',
       description: 'Ids that do not exist are skipped and listed in not_found.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
       answer: { type: 'data', schema: schemas.batchDeletedAnswer },
       errors: [404],
@@ -94,7 +94,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       description:
         'Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), ' +
         'some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.deleteByFilterBody(limits), example: { filters: { topic: 'rivers' } } },
       answer: { type: 'data', schema: schemas.filteredDeletedAnswer },
       errors: [404],
@@ -127,7 +127,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Fetch stored vectors by id',
       description: 'In the order asked, missing ones left out.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.fetchBody, example: { ids: ['a-1'], include_vectors: true } },
       answer: { type: 'data', schema: schemas.fetchAnswer },
       errors: [404],
@@ -144,7 +144,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Read a collection page by page, in insertion order',
       description: 'A cursor stays valid while the collection changes; next_cursor is null at the end.',
-      path: collectionPath,
+      path: collectionParameters,
       body: { type: 'json', required: false, schema: schemas.scrollBody(limits), example: { limit: 100, include_vectors: false } },
       answer: { type: 'data', schema: schemas.scrollAnswer },
       errors: [404],

@@ -1,7 +1,18 @@
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
-import { ERROR_MEANINGS, errorCodesOf } from './error-codes';
 import { type JsonSchema, SchemaCollector } from './json-schema';
+
+/** What the envelope's error codes mean. */
+const ERROR_MEANINGS: Readonly<Record<number, string>> = {
+  400: 'invalid parameter, dimension mismatch or exceeded limit',
+  401: 'missing or invalid API key',
+  403: 'the key lacks the required role',
+  404: 'it does not exist',
+  409: 'it exists already',
+  422: 'the body does not fit the schema',
+  429: 'too many requests, or the server is busy',
+  500: 'internal error; the message says when the call may be retried',
+};
 
 const VERSION = '1.0.0';
 
@@ -143,4 +154,14 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
     properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' } },
   };
   return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
+}
+
+/** The error codes an endpoint can answer with, rising. */
+function errorCodesOf(endpoint: Endpoint): number[] {
+  const codes = new Set<number>(endpoint.errors);
+  if (endpoint.access !== 'public') [401, 429, 500].forEach((code) => codes.add(code));
+  if (endpoint.access === 'readwrite' || endpoint.access === 'admin') codes.add(403);
+  if (endpoint.body.type !== 'none') [400, 422].forEach((code) => codes.add(code));
+  if (endpoint.path !== null || endpoint.query !== null) codes.add(400);
+  return [...codes].sort((a, b) => a - b);
 }

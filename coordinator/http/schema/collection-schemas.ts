@@ -22,7 +22,7 @@ const language = z
   });
 
 /** Path of everything about one collection. */
-export const collectionPath = z.object({ name: collectionName });
+export const collectionParameters = z.object({ name: collectionName });
 /** The same under the name that the contract gives it for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
 

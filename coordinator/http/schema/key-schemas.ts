@@ -33,7 +33,7 @@ const expiresInDays = z
     return value;
   });
 
-export const keyPath = z.object({ id: integerText(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) });
+export const keyParameters = z.object({ id: integerText(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) });
 
 export const newKeyBody = z.object({ name: keyName, role, expires_in_days: optional(expiresInDays) });
 

@@ -1,12 +1,12 @@
-import type { Replica, ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId, ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { WriteOutcome } from '../../../shared/shard/shard-client';
-import type { LogEntry } from '../replica-storage';
 import type { AppendAck, OutgoingAppend } from './messages';
+import type { LogChange } from './replica-state';
 
 /** What a replica wants done, in order. */
 export type ReplicaEffect =
   /** Give to ReplicaStorage.append in this order; answer `stored` with the token. */
-  | { type: 'append'; token: number; truncateAfter?: number; entries?: LogEntry[]; promisedEpoch?: number; lastLedEpoch?: number }
+  | ({ type: 'append'; token: number } & LogChange)
   /** Give to ReplicaStorage.apply; answer `applied`. One at a time. */
   | { type: 'apply'; upTo: number }
   /** Send on the stream to the node; may be dropped. */
@@ -17,7 +17,7 @@ export type ReplicaEffect =
    * Compare-and-swap the shard's assignment: only if its revision is `expectedRevision` and the node entries of `requires`
    * exist with these stores. An identical one that was sent before may still be under way.
    */
-  | { type: 'change'; assignment: ShardAssignment; expectedRevision: number; requires: Replica[] }
+  | { type: 'change'; assignment: ShardAssignment; expectedRevision: number; requires: ReplicaId[] }
   /** Send a snapshot to the node, made by the primary of `epoch` (see ShardReplica.mayInstall), then `snapshotEnded`. */
   | { type: 'snapshot'; to: string; epoch: number }
   /** This store holds less than it once acknowledged: go on only with a new store id and an empty store. */

@@ -1,7 +1,7 @@
 import type { ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import type { WriteSource } from '../../rpc/node-shards';
-import type { AppliedEntry, ReplicaState } from '../replica-storage';
+import type { WriteSource } from '../../../shared/shard/write-source';
 import type { AppendAck, AppendMessage } from './messages';
+import type { AppliedEntry, ReplicaState } from './replica-state';
 
 /** What happens to a replica; one at a time into ShardReplica.step. */
 export type ReplicaEvent =

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
-import { isSameReplica, type Replica } from '../../../shared/cluster/shard-assignment';
-import type { LogEntry } from '../replica-storage';
+import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import type { AppendMessage, AppendResult, RecordedMatch } from './messages';
 import type { ReadGrant } from './read-grant';
+import type { LogEntry } from './replica-state';
 import type { StableLog } from './stable-log';
 import type { WriteLedger } from './write-ledger';
 
@@ -30,7 +30,7 @@ export class Follower {
   private agreedEpoch = 0;
   private latestSentAt = 0;
   private owed: OwedAck[] = [];
-  private readonly self: Replica;
+  private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
   private readonly ledger: WriteLedger;
@@ -38,7 +38,7 @@ export class Follower {
   private readonly emit: (effect: ReplicaEffect) => void;
 
   constructor(options: {
-    self: Replica;
+    self: ReplicaId;
     log: StableLog;
     progress: CommitProgress;
     ledger: WriteLedger;

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
-import type { EpochStart } from '../replica-storage';
 import type { LogPosition } from './messages';
+import type { EpochStart } from './replica-state';
 
 /** Which epoch each entry of a log is of, without the entries. */
 export class LogIndex {

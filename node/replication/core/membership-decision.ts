@@ -1,14 +1,14 @@
-import { isSameReplica, type Replica, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import { minInSyncOf, type Proposal } from './membership';
 import type { Peer } from './peer';
 
 /** What an active primary knows when it decides whether to change the assignment. */
 export interface MembershipView {
-  self: Replica;
+  self: ReplicaId;
   /** As confirmed; no change is pending. */
   assignment: ShardAssignment;
   /** See Membership.leftovers. */
-  leftovers: Replica[];
+  leftovers: ReplicaId[];
   peers: ReadonlyMap<string, Peer>;
   lastSequence: number;
   committed: number;

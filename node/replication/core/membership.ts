@@ -1,4 +1,4 @@
-import { isSameReplica, type Replica, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
@@ -12,7 +12,7 @@ export interface Proposal {
   kind: ChangeKind;
   assignment: ShardAssignment;
   /** Node entries that must hold these stores for the change to be made. */
-  requires: Replica[];
+  requires: ReplicaId[];
 }
 
 interface PendingChange extends Proposal {
@@ -33,7 +33,7 @@ export class Membership {
    * Members of sets that were asked for under the current revision and refused. A copy of such a request may still be under
    * way and succeed (it was refused for a node entry that was missing); only another revision puts an end to that.
    */
-  private unsettled: Replica[] = [];
+  private unsettled: ReplicaId[] = [];
   private changes = 0;
   private readonly changeIdPrefix: string;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -55,7 +55,7 @@ export class Membership {
   }
 
   /** Members that can be in force as in sync; acknowledgements and leases are needed of all of them. */
-  maximal(): Replica[] {
+  maximal(): ReplicaId[] {
     const members = [...(this.confirmed?.inSync ?? [])];
     for (const member of [...(this.pending?.assignment.inSync ?? []), ...this.unsettled]) {
       if (!members.some((known) => isSameReplica(known, member))) members.push(member);
@@ -64,12 +64,12 @@ export class Membership {
   }
 
   /** Whether a replica may be promoted: it is, or may be, in sync, or it is eligible. */
-  mustBeComplete(replica: Replica): boolean {
+  mustBeComplete(replica: ReplicaId): boolean {
     return [...this.maximal(), ...(this.confirmed?.eligible ?? [])].some((member) => isSameReplica(member, replica));
   }
 
   /** Members that are required for a refused change only. */
-  leftovers(): Replica[] {
+  leftovers(): ReplicaId[] {
     return this.unsettled.filter((member) => !this.confirmed?.inSync.some((known) => isSameReplica(known, member)));
   }
 

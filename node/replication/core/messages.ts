@@ -1,5 +1,5 @@
-import type { Replica } from '../../../shared/cluster/shard-assignment';
-import type { LogEntry } from '../replica-storage';
+import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
+import type { LogEntry } from './replica-state';
 
 /** An entry's place in a log; {epoch: 0, sequence: 0} is the place before the first entry. */
 export interface LogPosition {
@@ -29,7 +29,7 @@ export interface AppendHeader {
 
 /** A store said in `epoch` that it has everything up to `match` on stable storage. */
 export interface RecordedMatch {
-  replica: Replica;
+  replica: ReplicaId;
   epoch: number;
   match: number;
 }
@@ -52,7 +52,7 @@ export interface AppendAck {
   /** Epoch of the append. */
   epoch: number;
   /** Who answers, with the store that holds the entries. */
-  replica: Replica;
+  replica: ReplicaId;
   /** `sentAt` of the latest append that it answers. */
   sentAt: number;
   result: AppendResult;

@@ -1,4 +1,4 @@
-import type { Replica } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { AppendAck, LogPosition } from './messages';
 import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';
 
@@ -36,11 +36,11 @@ export class Peer {
     this.lastProgressAt = options.nowMs;
   }
 
-  is(replica: Replica): boolean {
+  is(replica: ReplicaId): boolean {
     return this.node === replica.node && this.store === replica.store;
   }
 
-  hasOtherStoreThan(replica: Replica): boolean {
+  hasOtherStoreThan(replica: ReplicaId): boolean {
     return this.store !== null && this.store !== replica.store;
   }
 

@@ -1,4 +1,4 @@
-import type { Replica } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
@@ -12,23 +12,23 @@ export class Peers {
   nextHeartbeatAt: number;
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
-  private readonly self: Replica;
+  private readonly self: ReplicaId;
   private readonly epoch: number;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
   /** What other primaries had recorded, for stores that have not answered this one. */
   private readonly inherited: RecordedMatch[];
-  private readonly mustBeComplete: (replica: Replica) => boolean;
+  private readonly mustBeComplete: (replica: ReplicaId) => boolean;
   private readonly emit: (effect: ReplicaEffect) => void;
 
   constructor(options: {
-    self: Replica;
+    self: ReplicaId;
     epoch: number;
     log: StableLog;
     progress: CommitProgress;
     inherited: RecordedMatch[];
     /** Whether a replica counts as complete, in sync or eligible. */
-    mustBeComplete: (replica: Replica) => boolean;
+    mustBeComplete: (replica: ReplicaId) => boolean;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
   }) {

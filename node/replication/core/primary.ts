@@ -1,6 +1,6 @@
 import assert from 'node:assert';
-import { isSameReplica, type Replica } from '../../../shared/cluster/shard-assignment';
-import type { LogEntry } from '../replica-storage';
+import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import { decideMembership, wantsHandover, type MembershipView } from './membership-decision';
@@ -22,7 +22,7 @@ import type { StableLog } from './stable-log';
 export type PrimaryPhase = 'promising' | 'waiting' | 'active' | 'serving';
 
 /** Whether something may be done now; `wait`: ask again after the next step. */
-export type Verdict = 'yes' | 'wait' | 'misrouted' | 'unavailable';
+export type Clearance = 'yes' | 'wait' | 'misrouted' | 'unavailable';
 
 /** The leading half of a replica, for one epoch. */
 export class Primary {
@@ -34,14 +34,14 @@ export class Primary {
   /** See MembershipView.handoverTo. */
   handoverTo: string | null | undefined = undefined;
   private readonly promiseToken: number;
-  private readonly self: Replica;
+  private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
   private readonly membership: Membership;
   private readonly grant: ReadGrant;
 
   constructor(options: {
-    self: Replica;
+    self: ReplicaId;
     epoch: number;
     log: StableLog;
     progress: CommitProgress;
@@ -90,13 +90,13 @@ export class Primary {
     if (this.phase !== 'promising') this.peers.answered(ack, nowMs);
   }
 
-  mayWrite(nowMs: number): Verdict {
+  mayWrite(nowMs: number): Clearance {
     if (this.phase === 'promising' || this.phase === 'waiting') return 'wait';
     if (this.handsOver(nowMs)) return 'wait';
     return this.membership.hasEnough() ? 'yes' : 'unavailable';
   }
 
-  mayServe(nowMs: number): Verdict {
+  mayServe(nowMs: number): Clearance {
     if (this.phase !== 'serving') return 'wait';
     if (this.isAlone()) return this.mayServeAlone() ? 'yes' : 'unavailable';
     return this.hasLease(nowMs) ? 'yes' : 'wait';
@@ -129,7 +129,7 @@ export class Primary {
   }
 
   /** How much of the log a member is known to have on stable storage. */
-  matchOf(member: Replica): number {
+  matchOf(member: ReplicaId): number {
     if (member.node === this.self.node) return member.store === this.self.store ? this.log.storedSequence : 0;
     const peer = this.peers.byNode.get(member.node);
     return peer?.is(member) ? peer.match : 0;
@@ -188,7 +188,7 @@ export class Primary {
   }
 
   /** A primary that gave up its leases for a handover that came to nothing goes on under a new epoch only. */
-  private resumption(nowMs: number): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: Replica[] } | null {
+  private resumption(nowMs: number): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: ReplicaId[] } | null {
     if (!this.peers.releasesLease || wantsHandover(this.view(nowMs))) return null;
     const assignment = this.membership.confirmed!;
     return { kind: 'resume', assignment: { ...assignment, epoch: assignment.epoch + 1 }, requires: [] };

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
-import { isSameReplica, type Replica, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import type { ReplicaState } from '../replica-storage';
+import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import type { ReplicaState } from './replica-state';
 import { CommitProgress } from './commit-progress';
 import type { ReplicaEffect, ReplicaRole, WriteAnswer } from './effects';
 import type { ReplicaEvent } from './events';
@@ -8,7 +8,7 @@ import { Follower } from './follower';
 import { Membership } from './membership';
 import type { AppendAck, AppendMessage } from './messages';
 import type { PeerState } from './peer';
-import { Primary, type PrimaryPhase, type Verdict } from './primary';
+import { Primary, type PrimaryPhase, type Clearance } from './primary';
 import { ReadGrant } from './read-grant';
 import { StableLog } from './stable-log';
 import { LIMITS } from './timings';
@@ -16,7 +16,7 @@ import { PendingWrites } from './pending-writes';
 import { WriteLedger, type UnappliedWrite } from './write-ledger';
 
 export interface ShardReplicaOptions {
-  self: Replica;
+  self: ReplicaId;
   /** Of this process and no other: random, made at its start. */
   changeIdPrefix: string;
   /**
@@ -70,7 +70,7 @@ export interface PeerStatus {
  * id is another replica.
  */
 export class ShardReplica {
-  readonly self: Replica;
+  readonly self: ReplicaId;
   private effects: ReplicaEffect[] = [];
   private primary: Primary | null = null;
   private readonly log: StableLog;
@@ -139,7 +139,7 @@ export class ShardReplica {
    * afterwards. Every write answered before is applied by then; entries that are committed and not applied yet were answered
    * to nobody. `wait`: not yet, ask again after the next step. `unavailable`: too few replicas are in sync.
    */
-  mayServe(nowMs: number): Verdict {
+  mayServe(nowMs: number): Clearance {
     return this.primary?.mayServe(nowMs) ?? 'misrouted';
   }
 
@@ -149,7 +149,7 @@ export class ShardReplica {
   }
 
   /** Whether a `write` event would be taken in now, apart from limits. */
-  mayWrite(nowMs: number): Verdict {
+  mayWrite(nowMs: number): Clearance {
     return this.primary?.mayWrite(nowMs) ?? 'misrouted';
   }
 

@@ -1,20 +1,13 @@
 import assert from 'node:assert';
-import type { LogEntry, ReplicaState } from '../replica-storage';
 import type { ReplicaEffect } from './effects';
 import { LogIndex } from './log-index';
+import type { LogChange, ReplicaState } from './replica-state';
 
 interface Underway {
   token: number;
   lastSequence: number;
   truncateAfter: number | undefined;
   promisedEpoch: number;
-}
-
-export interface LogChange {
-  truncateAfter?: number;
-  entries?: LogEntry[];
-  promisedEpoch?: number;
-  lastLedEpoch?: number;
 }
 
 /**

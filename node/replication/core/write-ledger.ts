@@ -1,6 +1,6 @@
 import type { WriteOutcome } from '../../../shared/shard/shard-client';
-import type { WriteSource } from '../../rpc/node-shards';
-import type { AppliedEntry, SettledWrite } from '../replica-storage';
+import type { WriteSource } from '../../../shared/shard/write-source';
+import type { AppliedEntry, SettledWrite } from './replica-state';
 import { LIMITS } from './timings';
 
 /** A write that is in the log; `outcomes` is null until it is applied. */

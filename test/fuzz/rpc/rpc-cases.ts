@@ -1,6 +1,6 @@
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { replicationDefinition } from '../../../node/replication/replication-definition';
-import { administrationDefinition } from '../../../shared/rpc/administration';
+import { administrationDefinition } from '../../../shared/cluster/administration';
 import { loadService, readsDefinition, writesDefinition } from '../../../shared/rpc/protocol';
 import { stringsToBytes } from '../../../shared/rpc/string-list-codec';
 import { operationsToBytes } from '../../../shared/shard/operation-codec';

@@ -1,9 +1,9 @@
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../../shared/filter/filter';
-import { matches } from '../../../shared/filter/matches';
+import { matches } from '../../../node/filter/matches';
 import { queryTerms } from '../../../shared/text/analyser';
 import { analyserFor } from '../../../shared/text/analyser-for';
-import { keywordText } from '../../../shared/text/keyword-text';
+import { keywordText } from '../../../node/keyword/keyword-text';
 import { scoreOf } from '../../../shared/vector/metric';
 import type { CollectionView, NewCollection, ScoredHit, VectorInput, VectorSource } from '../../../coordinator/service';
 

@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
-import { closeHttpServer } from '../../../coordinator/http/close-http-server';
-import { createHttpServer, type HttpServerParts } from '../../../coordinator/http/http-server';
+import { closeHttpServer, createHttpServer, type HttpServerParts } from '../../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../../coordinator/http/observer';
 import { SlidingWindowLimiter } from '../../../coordinator/limits/sliding-window-limiter';
 import { readConfig } from '../../../shared/config/config';

@@ -1,0 +1,78 @@
+import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
+
+/** A registered node, as far as a promotion needs to know it. */
+export interface PromotionCandidate {
+  store: string;
+  /** Where its log ends, if it was asked; a hint for choosing among equals only. */
+  last?: { epoch: number; sequence: number };
+  /** Shards that it leads: among equals the one with fewer is chosen. */
+  leads?: number;
+}
+
+/** A change of an assignment that may be made while the node entries of `requires` hold these stores. */
+export interface Promotion {
+  assignment: ShardAssignment;
+  requires: ReplicaId[];
+  /** Whom the new primary was chosen from. */
+  from: 'new' | 'inSync' | 'eligible';
+}
+
+/**
+ * The assignment that gives a shard a primary when its own is not among the living; null when it has one or nobody may lead.
+ * A wrong idea of who lives costs availability and never data: only replicas that are complete by the assignment are chosen,
+ * and the caller makes the change by compare-and-swap on the revision that the assignment was read at. A replica outside the
+ * in-sync set is never chosen, except for an eligible one when no in-sync replica lives: nothing was committed without it.
+ *
+ * @param members the living nodes, by id
+ */
+export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
+  if (assignment.epoch === 0) return first(assignment, members);
+  const lives = (replica: ReplicaId): boolean => members.get(replica.node)?.store === replica.store;
+  if (assignment.primary === null || lives(assignment.primary)) return null;
+  const dead = assignment.primary;
+  const inSync = assignment.inSync.filter((member) => member.node !== dead.node && lives(member));
+  if (inSync.length > 0) {
+    const primary = longest(inSync, assignment, members);
+    const gone = assignment.inSync.filter((member) => !inSync.includes(member));
+    const eligible = [...assignment.eligible.filter((member) => !inSync.some((other) => other.node === member.node)), ...gone];
+    return {
+      assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible: inSync.length < assignment.minInSync ? eligible : [] },
+      requires: [primary],
+      from: 'inSync',
+    };
+  }
+  const living = assignment.eligible.filter(lives);
+  if (living.length === 0) return null;
+  const primary = longest(living, assignment, members);
+  const eligible = [...assignment.eligible, ...assignment.inSync].filter((member) => member.node !== primary.node);
+  return {
+    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible },
+    requires: [primary],
+    from: 'eligible',
+  };
+}
+
+/** A shard that nobody has led is empty everywhere: it starts with all of its replicas in sync. */
+function first(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
+  const inSync: ReplicaId[] = [];
+  for (const node of assignment.replicas) {
+    const member = members.get(node);
+    if (member === undefined) return null;
+    inSync.push({ node, store: member.store });
+  }
+  if (inSync.length === 0) return null;
+  return { assignment: { ...assignment, epoch: 1, primary: inSync[0], inSync, eligible: [] }, requires: inSync, from: 'new' };
+}
+
+/** The longest log loses the fewest unanswered writes; one that is about to leave the shard is second choice. */
+function longest(candidates: ReplicaId[], assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): ReplicaId {
+  const rank = (replica: ReplicaId): number[] => {
+    const { last, leads } = members.get(replica.node) ?? {};
+    return [assignment.removing.includes(replica.node) ? 0 : 1, last?.epoch ?? 0, last?.sequence ?? 0, -(leads ?? 0)];
+  };
+  return candidates.reduce((best, candidate) => {
+    const [one, other] = [rank(candidate), rank(best)];
+    const differing = one.findIndex((value, i) => value !== other[i]);
+    return differing >= 0 && one[differing] > other[differing] ? candidate : best;
+  });
+}

@@ -1,0 +1,103 @@
+import type { Clock } from '../shared/time/clock';
+import { QuiverError } from '../shared/errors/quiver-error';
+import type { ShardReading } from '../coordinator/collections/shard-reading';
+import { HealthReading } from '../coordinator/operations/health-reading';
+import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/operations/operations-service';
+
+/** What the one process of the embedded form is called. */
+export interface EmbeddedProcess {
+  coordinatorId: string;
+  nodeId: string;
+  /** host:port of the API. */
+  address: string;
+  zone: string;
+  pid: number;
+}
+
+/** Health and cluster state of the embedded form: one coordinator, one node, every shard in sync with itself. */
+export class EmbeddedOperations implements OperationsService {
+  private readonly process: EmbeddedProcess;
+  private readonly shards: () => Promise<ShardReading[]>;
+  private readonly reading: HealthReading;
+
+  /** The process counts as started now. */
+  constructor(options: {
+    process: EmbeddedProcess;
+    clock: Clock;
+    collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
+    shards: () => Promise<ShardReading[]>;
+    embedding: () => HealthView['embedding'];
+  }) {
+    this.process = options.process;
+    this.shards = options.shards;
+    this.reading = new HealthReading(options);
+  }
+
+  health(): Promise<HealthView> {
+    return this.reading.read();
+  }
+
+  async cluster(): Promise<ClusterView> {
+    const { coordinatorId, address, pid } = this.process;
+    const readings = await this.shards();
+    return {
+      mode: 'embedded',
+      controller: coordinatorId,
+      coordinators: [{ id: coordinatorId, address, pid, startedAt: this.reading.startedAt }],
+      nodes: [this.node(readings)],
+      shards: readings.map((reading) => this.shard(reading)),
+      moves: [],
+    };
+  }
+
+  /** Always refused: its shards have nowhere to go. */
+  async drain(nodeId: string): Promise<NodeView> {
+    this.checkNode(nodeId);
+    throw new QuiverError('invalid_parameter', `node ${nodeId} cannot be drained: it is the only node, so its shards have nowhere to move`);
+  }
+
+  /** The node is up and stays so. */
+  async undrain(nodeId: string): Promise<NodeView> {
+    this.checkNode(nodeId);
+    return this.node(await this.shards());
+  }
+
+  private checkNode(nodeId: string): void {
+    if (nodeId !== this.process.nodeId) throw new QuiverError('not_found', `node ${nodeId} does not exist`);
+  }
+
+  private node(readings: ShardReading[]): NodeView {
+    const { nodeId, address, zone, pid } = this.process;
+    return {
+      id: nodeId,
+      address,
+      zone,
+      pid,
+      state: 'up',
+      primaries: readings.length,
+      replicas: 0,
+      vectors: sum(readings.map((reading) => reading.status?.vectorCount ?? 0)),
+      diskBytes: sum(readings.map((reading) => reading.status?.diskBytes ?? 0)),
+    };
+  }
+
+  private shard({ collection, shard, status }: ShardReading): ShardView {
+    const { nodeId } = this.process;
+    return {
+      collection,
+      shard,
+      epoch: 1,
+      primary: nodeId,
+      inSync: [nodeId],
+      learners: [],
+      state: status === null ? 'unavailable' : 'ok',
+      vectors: status?.vectorCount ?? 0,
+      lastOperation: status?.lastOperation ?? 0,
+      lagOperations: { [nodeId]: 0 },
+    };
+  }
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

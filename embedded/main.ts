@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { addReplicaMetrics, addStoreMetrics } from '../node/metrics/replica-metrics';
+import { LocalShardClient } from '../node/shard/local-shard-client';
+import { indexFactories } from '../node/index-factories';
+import { ShardHost } from '../node/shard/shard-host';
+import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
+import { type Config, readConfig } from '../shared/config/config';
+import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
+import { StoreBudget } from '../node/kv/store-budget';
+import type { Logger } from '../shared/logs/logger';
+import { createLogger, standardOutput } from '../shared/logs/pino-logger';
+import { addDiskMetrics } from '../node/metrics/disk-metrics';
+import { ProcessMetrics } from '../shared/metrics/process-metrics';
+import { capacityOf } from '../shared/process/capacity';
+import { prepareDataFolder } from '../node/data-folder';
+import { type Endings, startWithEndings } from '../shared/process/endings';
+import { runUntilSignal } from '../shared/process/life-cycle';
+import { readMachineLimits } from '../shared/process/machine-limits';
+import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
+import { programVersion } from '../shared/process/program-version';
+import { systemClock } from '../shared/time/clock';
+import { ApiProcess } from '../coordinator/api-process';
+import { processQuota } from '../coordinator/collections/collection-quota';
+import { SlidingWindowLimiter } from '../coordinator/limits/sliding-window-limiter';
+import { EmbeddedOperations } from './embedded-operations';
+
+/**
+ * The embedded form's composition root: a coordinator and one node in one process, joined by the local shard client;
+ * cluster state in RocksDB. The only file that sees both sides of the house.
+ */
+
+/** The one coordinator and the one node of this form. */
+const COORDINATOR_ID = 'coordinator-0';
+const NODE_ID = 'node-0';
+
+async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+  const clock = systemClock;
+  prepareDataFolder(config.dataDir, log);
+  const machine = readMachineLimits();
+  const capacity = capacityOf(config, machine);
+  const files = new OpenFilesWatch(machine.openFilesMax);
+  endings.defer(async () => files.close());
+  const metrics = new ProcessMetrics({
+    identity: { role: 'embedded', member: NODE_ID, version: programVersion() },
+    onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
+  });
+  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId: randomUUID(), coordinatorId: COORDINATOR_ID, metrics });
+  await api.openOperationsPort();
+
+  const stores = new StoreBudget({ cacheBytes: config.storeCacheBytes, writeBufferBytes: config.storeWriteBufferBytes });
+  addStoreMetrics(metrics, stores);
+  const clusterStore = await KeyValueClusterStore.open({ store: await RocksKeyValueStore.open(join(config.dataDir, 'cluster'), stores) });
+  endings.defer(() => clusterStore.close());
+  const host = await ShardHost.start(join(config.dataDir, 'node'), {
+    factories: indexFactories,
+    openStore: (folder) => RocksKeyValueStore.open(folder, stores),
+    recallTarget: config.recallTarget,
+    fieldsMax: config.collectionFieldsMax,
+    buildThreads: config.indexThreads,
+    logger: log.child({ part: 'node' }),
+    openShardsMax: capacity.openShardsMax,
+  });
+  endings.defer(() => host.close());
+  addReplicaMetrics(metrics, () => host.observe());
+  addDiskMetrics(metrics, config.dataDir);
+  metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
+  metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
+
+  const { port, firstSecret } = await api.serve({
+    clusterStore,
+    shardClient: new LocalShardClient({ host, clock }),
+    rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
+    addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+    quota: processQuota(capacity, () => files.isShort),
+    connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
+    operations: (service, embedding) =>
+      new EmbeddedOperations({
+        process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },
+        clock,
+        collections: () => service.collections.list(),
+        shards: () => service.readShards(),
+        embedding: () => embedding.status(),
+      }),
+    recover: async (service) => {
+      await service.recover();
+      const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
+      if (host.leftShards > 0) log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
+      else if (host.shardCount > capacity.shardsMax) log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
+    },
+  });
+  announce(config, port, firstSecret);
+}
+
+/** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
+function announce(config: Config, port: number, firstSecret: string | null): void {
+  const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
+  const lines = [`Quiver serves on http://${shownHost}:${port}  (explorer: http://${shownHost}:${port}/docs)`];
+  if (firstSecret !== null) lines.push(`Admin key, shown this once: ${firstSecret}`);
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function main(): void {
+  let config: Config;
+  try {
+    config = readConfig(process.env, availableParallelism());
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const log = createLogger({ level: config.logLevel, secrets: config.apiKey === undefined ? [] : [config.apiKey], output: standardOutput(process.env) });
+  runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
+}
+
+main();

@@ -1,0 +1,87 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { cutIntoPages } from './pages';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
+
+/** A KeyValueStore in memory: for tests and as the plain definition of what the RocksDB one does. Keeps nothing. */
+export class MemoryKeyValueStore implements KeyValueStore {
+  /** Latin-1 text of each key (one character a byte, so that text order is byte order) → value. */
+  private readonly values = new Map<string, Buffer>();
+  /** The keys in order; null after a change of the key set, rebuilt at the next scan. */
+  private order: string[] | null = null;
+  private closed = false;
+
+  async get(key: Buffer): Promise<Buffer | undefined> {
+    this.assertOpen();
+    return copyOf(this.values.get(key.toString('latin1')));
+  }
+
+  async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    this.assertOpen();
+    return keys.map((key) => copyOf(this.values.get(key.toString('latin1'))));
+  }
+
+  async write(changes: KeyValueChange[]): Promise<void> {
+    this.assertOpen();
+    for (const change of changes) {
+      const key = change.key.toString('latin1');
+      if (change.type === 'put') {
+        if (!this.values.has(key)) this.order = null;
+        this.values.set(key, Buffer.from(change.value));
+      } else if (this.values.delete(key)) {
+        this.order = null;
+      }
+    }
+  }
+
+  async recover(): Promise<void> {
+    this.assertOpen();
+  }
+
+  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    this.assertOpen();
+    const keys = this.keysBetween(range.from, range.to);
+    if (range.reverse) keys.reverse();
+    const entries = keys.slice(0, range.limit ?? keys.length).map((key) => ({
+      key: Buffer.from(key, 'latin1'),
+      value: range.values === false ? Buffer.alloc(0) : Buffer.from(this.values.get(key) as Buffer),
+    }));
+    yield* cutIntoPages(entries, range.pageSize);
+  }
+
+  async clear(range: { from: Buffer; to: Buffer }): Promise<void> {
+    this.assertOpen();
+    for (const key of this.keysBetween(range.from, range.to)) this.values.delete(key);
+    this.order = null;
+  }
+
+  async verify(): Promise<void> {
+    this.assertOpen();
+  }
+
+  async sizeBytes(): Promise<number> {
+    return 0;
+  }
+
+  memory(): StoreMemory {
+    return NO_MEMORY;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+
+  private keysBetween(from: Buffer, to: Buffer): string[] {
+    this.order ??= [...this.values.keys()].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+    const first = from.toString('latin1');
+    const end = to.toString('latin1');
+    return this.order.filter((key) => key >= first && key < end);
+  }
+
+  private assertOpen(): void {
+    if (this.closed) throw new QuiverError('storage_failed', 'the store is closed');
+  }
+}
+
+function copyOf(value: Buffer | undefined): Buffer | undefined {
+  return value === undefined ? undefined : Buffer.from(value);
+}

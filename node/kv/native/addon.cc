@@ -1,0 +1,381 @@
+// What JavaScript sees of RocksDB: functions over three kinds of handles (a budget, a database, a cursor), mirrored by
+// node/kv/store-binding.ts in names, argument order and meaning. Everything that may touch the disk runs on libuv's
+// pool and answers with a promise. Nothing here is global, so the addon may be loaded by any number of threads.
+
+#include <node_api.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+#include "database.h"
+#include "guarded.h"
+#include "handles.h"
+#include "task.h"
+
+namespace quiver {
+
+template <>
+struct HandleTag<const Budget> {
+  static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x4255444745540001};
+  static constexpr const char* kWanted = "expected a budget";
+};
+template <>
+struct HandleTag<Database> {
+  static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x4442000000000001};
+  static constexpr const char* kWanted = "expected a database";
+};
+template <>
+struct HandleTag<Cursor> {
+  static constexpr napi_type_tag kTag = {0x5156525653544f52, 0x435552534f520001};
+  static constexpr const char* kWanted = "expected a cursor";
+};
+
+namespace {
+
+/// Entries of a page, and bytes at which it is cut, can be no larger.
+constexpr uint64_t kPageMax = 1u << 30;
+
+/// Up to this size a copy costs less than memory of its own that JavaScript has to free.
+constexpr size_t kCopiedBytesMax = 32u << 10;
+
+void free_bytes(napi_env, void* data, void*) { std::free(data); }
+
+/// Memory filled on another thread that becomes an ArrayBuffer.
+class Bytes {
+ public:
+  ~Bytes() { std::free(data_); }
+  char* reserve(size_t size) {
+    data_ = static_cast<char*>(std::malloc(size == 0 ? 1 : size));
+    if (data_ == nullptr) throw std::bad_alloc();
+    size_ = size;
+    return data_;
+  }
+  napi_value to_value(napi_env env) {
+    napi_value value = nullptr;
+    if (size_ > kCopiedBytesMax) {
+      if (napi_create_external_arraybuffer(env, data_, size_, free_bytes, nullptr, &value) != napi_ok) return nullptr;
+      data_ = nullptr;
+      return value;
+    }
+    void* memory = nullptr;
+    if (napi_create_arraybuffer(env, size_, &memory, &value) != napi_ok) return nullptr;
+    if (size_ > 0) std::memcpy(memory, data_, size_);
+    return value;
+  }
+
+ private:
+  char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+napi_value number(napi_env env, double value) {
+  napi_value result = nullptr;
+  napi_create_double(env, value, &result);
+  return result;
+}
+
+/// { bytes: ArrayBuffer, lengths: Uint32Array }
+napi_value bytes_and_lengths(napi_env env, Bytes& bytes, const std::vector<uint32_t>& lengths) {
+  napi_value result = nullptr;
+  void* data;
+  const napi_value lengths_value = new_array(env, napi_uint32_array, lengths.size(), sizeof(uint32_t), &data);
+  if (!lengths.empty()) std::memcpy(data, lengths.data(), lengths.size() * sizeof(uint32_t));
+  const napi_value bytes_value = bytes.to_value(env);
+  if (bytes_value == nullptr || napi_create_object(env, &result) != napi_ok) throw std::bad_alloc();
+  napi_set_named_property(env, result, "bytes", bytes_value);
+  napi_set_named_property(env, result, "lengths", lengths_value);
+  return result;
+}
+
+class OpenTask final : public Task {
+ public:
+  OpenTask(napi_env env, const Arguments& arguments)
+      : budget_(handled<const Budget>(env, arguments.at(0))), folder_(arguments.text(1)) {}
+  void run() override { database_ = Database::open(folder_, budget_); }
+  napi_value finish(napi_env env) override { return make_handle(env, std::move(database_)); }
+
+ private:
+  const std::shared_ptr<const Budget> budget_;
+  const std::string folder_;
+  std::shared_ptr<Database> database_;
+};
+
+/// A task on a database; `finish` answers undefined unless it is overridden.
+class DatabaseTask : public Task {
+ public:
+  DatabaseTask(napi_env env, const Arguments& arguments) : database_(handled<Database>(env, arguments.at(0))) {}
+  napi_value finish(napi_env env) override { return undefined(env); }
+
+ protected:
+  const std::shared_ptr<Database> database_;
+};
+
+class CloseTask final : public DatabaseTask {
+ public:
+  using DatabaseTask::DatabaseTask;
+  void run() override { database_->close(); }
+};
+
+class WriteTask final : public DatabaseTask {
+ public:
+  WriteTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), sync_(arguments.flag(2)) {
+    const std::vector<napi_value> elements = elements_of(env, arguments.at(1));
+    if (elements.size() % 2 != 0) throw std::invalid_argument("a key has no value beside it");
+    struct Change {
+      rocksdb::Slice key, value;
+      bool is_put;
+    };
+    std::vector<Change> changes;
+    changes.reserve(elements.size() / 2);
+    size_t bytes = 0;
+    for (size_t i = 0; i < elements.size(); i += 2) {
+      const auto key = arguments.bytes_of(elements[i]);
+      Change change{{key.data, key.size}, {}, !arguments.is_nullish(elements[i + 1])};
+      if (change.is_put) {
+        const auto value = arguments.bytes_of(elements[i + 1]);
+        change.value = {value.data, value.size};
+      }
+      bytes += key.size + change.value.size() + 16;
+      changes.push_back(change);
+    }
+    batch_ = rocksdb::WriteBatch(bytes);
+    for (const Change& change : changes) {
+      require(change.is_put ? batch_.Put(change.key, change.value) : batch_.Delete(change.key));
+    }
+  }
+  void run() override { database_->write(batch_, sync_); }
+
+ private:
+  const bool sync_;
+  rocksdb::WriteBatch batch_;
+};
+
+class RemoveRangeTask final : public DatabaseTask {
+ public:
+  RemoveRangeTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments) {
+    const auto from = arguments.bytes(1), to = arguments.bytes(2);
+    from_.assign(from.data, from.size);
+    to_.assign(to.data, to.size);
+  }
+  void run() override { database_->remove_range(from_, to_); }
+
+ private:
+  std::string from_, to_;
+};
+
+/// The length that stands for a key without a value.
+constexpr uint32_t kAbsent = UINT32_MAX;
+
+/// Keys of a call, copied.
+class Keys {
+ public:
+  Keys(napi_env env, const Arguments& arguments, size_t argument) {
+    const std::vector<napi_value> elements = elements_of(env, arguments.at(argument));
+    std::vector<size_t> ends;
+    ends.reserve(elements.size());
+    for (const napi_value element : elements) {
+      const auto key = arguments.bytes_of(element);
+      bytes_.append(key.data, key.size);
+      ends.push_back(bytes_.size());
+    }
+    size_t from = 0;
+    slices_.reserve(ends.size());
+    for (const size_t end : ends) {
+      slices_.emplace_back(bytes_.data() + from, end - from);
+      from = end;
+    }
+  }
+  Keys(const Keys&) = delete;
+  const std::vector<rocksdb::Slice>& slices() const { return slices_; }
+
+ private:
+  std::string bytes_;
+  std::vector<rocksdb::Slice> slices_;
+};
+
+/// Lays values one behind the other.
+void pack(const Database::Values& from, Bytes& bytes, std::vector<uint32_t>& lengths) {
+  size_t size = 0;
+  lengths.reserve(from.values.size());
+  for (size_t i = 0; i < from.values.size(); i++) {
+    lengths.push_back(from.found[i] ? uint32_t(from.values[i].size()) : kAbsent);
+    if (from.found[i]) size += from.values[i].size();
+  }
+  char* to = bytes.reserve(size);
+  for (size_t i = 0; i < from.values.size(); i++) {
+    if (!from.found[i]) continue;
+    std::memcpy(to, from.values[i].data(), from.values[i].size());
+    to += from.values[i].size();
+  }
+}
+
+class ReadTask final : public DatabaseTask {
+ public:
+  ReadTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), keys_(env, arguments, 1) {}
+  void run() override {
+    Database::Values values;
+    database_->read(keys_.slices(), values);
+    pack(values, bytes_, lengths_);
+  }
+  napi_value finish(napi_env env) override { return bytes_and_lengths(env, bytes_, lengths_); }
+
+ private:
+  const Keys keys_;
+  Bytes bytes_;
+  std::vector<uint32_t> lengths_;
+};
+
+class SizeTask final : public DatabaseTask {
+ public:
+  using DatabaseTask::DatabaseTask;
+  void run() override { size_ = database_->size_bytes(); }
+  napi_value finish(napi_env env) override { return number(env, double(size_)); }
+
+ private:
+  uint64_t size_ = 0;
+};
+
+class TablesTask final : public DatabaseTask {
+ public:
+  using DatabaseTask::DatabaseTask;
+  void run() override { names_ = database_->tables(); }
+  napi_value finish(napi_env env) override {
+    napi_value names;
+    if (napi_create_array_with_length(env, names_.size(), &names) != napi_ok) return nullptr;
+    for (size_t i = 0; i < names_.size(); i++) {
+      napi_value name;
+      if (napi_create_string_utf8(env, names_[i].c_str(), names_[i].size(), &name) != napi_ok) return nullptr;
+      napi_set_element(env, names, uint32_t(i), name);
+    }
+    return names;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+class VerifyTableTask final : public DatabaseTask {
+ public:
+  VerifyTableTask(napi_env env, const Arguments& arguments) : DatabaseTask(env, arguments), name_(arguments.text(1)) {}
+  void run() override { database_->verify_table(name_); }
+
+ private:
+  const std::string name_;
+};
+
+class NextTask final : public Task {
+ public:
+  NextTask(napi_env env, const Arguments& arguments)
+      : cursor_(handled<Cursor>(env, arguments.at(0))),
+        count_(arguments.whole(1, 1, kPageMax)),
+        bytes_max_(arguments.whole(2, 1, kPageMax)) {}
+  void run() override {
+    Cursor::Page page = cursor_->next(count_, bytes_max_);
+    std::memcpy(bytes_.reserve(page.bytes.size()), page.bytes.data(), page.bytes.size());
+    lengths_ = std::move(page.lengths);
+    ended_ = page.ended;
+  }
+  napi_value finish(napi_env env) override {
+    const napi_value page = bytes_and_lengths(env, bytes_, lengths_);
+    napi_value ended;
+    if (napi_get_boolean(env, ended_, &ended) == napi_ok) napi_set_named_property(env, page, "ended", ended);
+    return page;
+  }
+
+ private:
+  const std::shared_ptr<Cursor> cursor_;
+  const size_t count_, bytes_max_;
+  Bytes bytes_;
+  std::vector<uint32_t> lengths_;
+  bool ended_ = false;
+};
+
+class FreeTask final : public Task {
+ public:
+  FreeTask(napi_env env, const Arguments& arguments) : cursor_(handled<Cursor>(env, arguments.at(0))) {}
+  void run() override { cursor_->free(); }
+  napi_value finish(napi_env env) override { return undefined(env); }
+
+ private:
+  const std::shared_ptr<Cursor> cursor_;
+};
+
+napi_value new_budget(napi_env env, const Arguments& arguments) {
+  constexpr uint64_t kBytesMax = uint64_t(1) << 50;
+  return make_handle(env, std::make_shared<const Budget>(arguments.whole(0, 0, kBytesMax), arguments.whole(1, 0, kBytesMax)));
+}
+
+napi_value budget_memory(napi_env env, const Arguments& arguments) {
+  const auto budget = handled<const Budget>(env, arguments.at(0));
+  napi_value memory;
+  if (napi_create_object(env, &memory) != napi_ok) return nullptr;
+  napi_set_named_property(env, memory, "cacheBytes", number(env, double(budget->cache->GetUsage())));
+  napi_set_named_property(env, memory, "writeBufferBytes", number(env, double(budget->write_buffers->memory_usage())));
+  return memory;
+}
+
+napi_value property(napi_env env, const Arguments& arguments) {
+  return number(env, double(handled<Database>(env, arguments.at(0))->property(arguments.text(1))));
+}
+
+napi_value read_cached(napi_env env, const Arguments& arguments) {
+  const Keys keys(env, arguments, 1);
+  Database::Values values;
+  if (!handled<Database>(env, arguments.at(0))->read_cached(keys.slices(), values)) {
+    napi_value null = nullptr;
+    napi_get_null(env, &null);
+    return null;
+  }
+  Bytes bytes;
+  std::vector<uint32_t> lengths;
+  pack(values, bytes, lengths);
+  return bytes_and_lengths(env, bytes, lengths);
+}
+
+napi_value new_cursor(napi_env env, const Arguments& arguments) {
+  const auto from = arguments.bytes(1), to = arguments.bytes(2);
+  Cursor::Range range{{from.data, from.size}, {to.data, to.size}, arguments.flag(3), arguments.flag(4)};
+  return make_handle(env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range)));
+}
+
+template <class T>
+napi_value pooled(napi_env env, const Arguments& arguments) {
+  return start_on_pool(env, std::make_unique<T>(env, arguments));
+}
+
+template <napi_value (*Call)(napi_env, const Arguments&)>
+napi_property_descriptor function(const char* name) {
+  return {name, nullptr, guarded<Call>, nullptr, nullptr, nullptr, napi_enumerable, nullptr};
+}
+
+}  // namespace
+
+}  // namespace quiver
+
+NAPI_MODULE_INIT() {
+  using namespace quiver;
+  const napi_property_descriptor functions[] = {
+      function<new_budget>("newBudget"),
+      function<budget_memory>("budgetMemory"),
+      function<pooled<OpenTask>>("open"),
+      function<pooled<CloseTask>>("close"),
+      function<pooled<WriteTask>>("write"),
+      function<pooled<RemoveRangeTask>>("removeRange"),
+      function<pooled<ReadTask>>("read"),
+      function<read_cached>("readCached"),
+      function<pooled<SizeTask>>("sizeBytes"),
+      function<property>("property"),
+      function<pooled<TablesTask>>("tables"),
+      function<pooled<VerifyTableTask>>("verifyTable"),
+      function<new_cursor>("newCursor"),
+      function<pooled<NextTask>>("next"),
+      function<pooled<FreeTask>>("free"),
+  };
+  if (napi_define_properties(env, exports, sizeof functions / sizeof functions[0], functions) != napi_ok) return nullptr;
+  return exports;
+}

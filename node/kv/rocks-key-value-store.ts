@@ -1,0 +1,263 @@
+import { mkdirSync } from 'node:fs';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { diskTakesWrites } from './disk-room';
+import { PAGE_BYTES, PAGE_ENTRIES } from './pages';
+import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
+import { ABSENT, type DatabaseHandle, type Page, storeBinding } from './store-binding';
+import { StoreBudget } from './store-budget';
+
+/** Keys looked up in memory before a thread of the pool is asked: some microseconds each, where the way to a thread costs more than all. */
+const READ_AT_ONCE_MAX = 32;
+
+/**
+ * A KeyValueStore on RocksDB, by an addon of our own (node/kv/native; docs/decisions/0001-storage-binding.md says why).
+ * RocksDB locks the folder with fcntl, so a second process is refused and a killed one leaves nothing behind.
+ * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open. Anything else that is
+ * damaged, and a log that ends before the last synced write, fails the open as `storage_damaged`, and nothing on the disk
+ * is changed by the attempt; `details.place` says what and where. Damage inside a table fails the read that meets it, and
+ * `verify`.
+ * After a failed write its log may end in half a record; what is appended behind it is lost at the next open. So nothing
+ * more is written until `recover` has opened the database anew.
+ */
+export class RocksKeyValueStore implements KeyValueStore {
+  private readonly binding = storeBinding();
+  private running = 0;
+  private closing: Promise<void> | null = null;
+  private wakeClose: (() => void) | null = null;
+
+  /** The write that failed since the database was opened. */
+  private failure: Error | null = null;
+  private recovering: Promise<void> | null = null;
+  /** Set while the database is being exchanged: calls wait for it. */
+  private exchanging: Promise<void> | null = null;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly budget: StoreBudget,
+    /** null when the database could not be opened anew. */
+    private database: DatabaseHandle | null,
+  ) {}
+
+  /**
+   * Opens or makes the store in `folder`; its memory counts against `budget`, its own if left out.
+   * Errors: storage_failed, with a message of its own for a folder in use; storage_damaged.
+   */
+  static async open(folder: string, budget = new StoreBudget()): Promise<RocksKeyValueStore> {
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (error) {
+      throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
+    }
+    return new RocksKeyValueStore(folder, budget, await openDatabase(folder, budget));
+  }
+
+  get(key: Buffer): Promise<Buffer | undefined> {
+    return this.getMany([key]).then((values) => values[0]);
+  }
+
+  async getMany(keys: Buffer[]): Promise<(Buffer | undefined)[]> {
+    if (keys.length === 0) return [];
+    const { bytes, lengths } = await this.call('read', async (database) => {
+      const cached = keys.length <= READ_AT_ONCE_MAX ? this.binding.readCached(database, keys) : null;
+      return cached ?? this.binding.read(database, keys);
+    });
+    const values: (Buffer | undefined)[] = [];
+    let at = 0;
+    for (const length of lengths) {
+      values.push(length === ABSENT ? undefined : Buffer.from(bytes, at, length));
+      if (length !== ABSENT) at += length;
+    }
+    return values;
+  }
+
+  write(changes: KeyValueChange[], options: { sync: boolean }): Promise<void> {
+    if (changes.length === 0) return Promise.resolve();
+    const flat: (Buffer | null)[] = [];
+    for (const change of changes) flat.push(change.key, change.type === 'put' ? change.value : null);
+    return this.change((database) => this.binding.write(database, flat, options.sync));
+  }
+
+  async *scan(range: KeyRange): AsyncIterable<KeyValueEntry[]> {
+    let left = range.limit ?? Infinity;
+    if (Buffer.compare(range.from, range.to) >= 0 || left === 0) return;
+    while (this.exchanging !== null) await this.exchanging;
+    const database = this.enter();
+    try {
+      const cursor = this.binding.newCursor(database, range.from, range.to, range.reverse ?? false, range.values ?? true);
+      const next = (): Promise<Page> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
+      // The page after the one that is being used is read meanwhile.
+      let reading: Promise<Page> | null = next();
+      try {
+        while (reading !== null) {
+          const page: Page = await reading.catch((error: unknown) => {
+            throw failed('read', error);
+          });
+          left -= page.lengths.length / 2;
+          reading = page.ended || left <= 0 ? null : next();
+          // Looked at when its turn comes.
+          reading?.catch(() => undefined);
+          if (page.lengths.length > 0) yield entriesOf(page);
+        }
+      } finally {
+        await reading?.catch(() => undefined);
+        await this.binding.free(cursor);
+      }
+    } finally {
+      this.leave();
+    }
+  }
+
+  clear(range: { from: Buffer; to: Buffer }): Promise<void> {
+    if (Buffer.compare(range.from, range.to) >= 0) return Promise.resolve();
+    return this.change((database) => this.binding.removeRange(database, range.from, range.to));
+  }
+
+  sizeBytes(): Promise<number> {
+    return this.call('read', (database) => this.binding.sizeBytes(database));
+  }
+
+  memory(): StoreMemory {
+    const { database } = this;
+    if (database === null || this.closing !== null || this.exchanging !== null) return NO_MEMORY;
+    return {
+      memtableBytes: this.binding.property(database, 'rocksdb.cur-size-all-mem-tables'),
+      tableReaderBytes: this.binding.property(database, 'rocksdb.estimate-table-readers-mem'),
+    };
+  }
+
+  async verify({ bytesPerSecond, stop }: { bytesPerSecond: number; stop: AbortSignal }): Promise<void> {
+    const isOver = (): boolean => stop.aborted || this.closing !== null;
+    if (isOver()) return;
+    const tables = await this.call('read', (database) => this.binding.tables(database));
+    const bytesEach = (await this.sizeBytes()) / Math.max(1, tables.length);
+    for (const name of tables) {
+      if (isOver()) return;
+      const startedMs = performance.now();
+      await this.call('read', (database) => this.binding.verifyTable(database, name));
+      await pause((bytesEach / bytesPerSecond) * 1000 - (performance.now() - startedMs), stop);
+    }
+  }
+
+  close(): Promise<void> {
+    this.closing ??= (async () => {
+      await this.recovering?.catch(() => undefined);
+      await this.idle();
+      if (this.database !== null) await this.closeDatabase(this.database);
+    })();
+    return this.closing;
+  }
+
+  recover(): Promise<void> {
+    if (this.closing !== null) return Promise.reject(new QuiverError('storage_failed', 'the store is closed'));
+    if (this.failure === null) return Promise.resolve();
+    this.recovering ??= this.openAnew().finally(() => (this.recovering = null));
+    return this.recovering;
+  }
+
+  private async openAnew(): Promise<void> {
+    if (!(await diskTakesWrites(this.folder))) throw new QuiverError('storage_failed', 'the disk takes no writes at present', { cause: this.failure });
+    let exchanged: () => void = () => undefined;
+    this.exchanging = new Promise((done) => (exchanged = done));
+    try {
+      await this.idle();
+      const database = this.database;
+      this.database = null;
+      // What it can't flush is in its log, or was never acknowledged.
+      if (database !== null) await this.closeDatabase(database).catch(() => undefined);
+      this.database = await openDatabase(this.folder, this.budget);
+      this.failure = null;
+    } finally {
+      this.exchanging = null;
+      exchanged();
+    }
+  }
+
+  private async change(start: (database: DatabaseHandle) => Promise<void>): Promise<void> {
+    if (this.failure !== null) throw new QuiverError('storage_failed', 'the store takes no writes until it has recovered from one that failed', { cause: this.failure });
+    try {
+      await this.call('write', start);
+    } catch (error) {
+      if (this.closing === null) this.failure ??= error as Error;
+      throw error;
+    }
+  }
+
+  private async call<Result>(verb: string, start: (database: DatabaseHandle) => Promise<Result>): Promise<Result> {
+    while (this.exchanging !== null) await this.exchanging;
+    const database = this.enter();
+    try {
+      return await start(database);
+    } catch (error) {
+      throw failed(verb, error);
+    } finally {
+      this.leave();
+    }
+  }
+
+  private closeDatabase(database: DatabaseHandle): Promise<void> {
+    return this.binding.close(database).catch((error: unknown) => {
+      throw failed('close', error);
+    });
+  }
+
+  private async idle(): Promise<void> {
+    if (this.running > 0) await new Promise<void>((done) => (this.wakeClose = done));
+  }
+
+  private enter(): DatabaseHandle {
+    if (this.closing !== null) throw new QuiverError('storage_failed', 'the store is closed');
+    if (this.database === null) throw new QuiverError('storage_failed', 'the store could not be opened again', { cause: this.failure });
+    this.running += 1;
+    return this.database;
+  }
+
+  private leave(): void {
+    this.running -= 1;
+    if (this.running === 0) this.wakeClose?.();
+  }
+}
+
+async function openDatabase(folder: string, budget: StoreBudget): Promise<DatabaseHandle> {
+  try {
+    return await storeBinding().open(budget.handle, folder);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'IN_USE') throw new QuiverError('storage_failed', `the data folder ${folder} is in use by another process`, { cause: error });
+    if (code === 'DAMAGED') throw damaged(error, folder);
+    throw new QuiverError('storage_failed', `the store in ${folder} cannot be opened: ${message}`, { cause: error });
+  }
+}
+
+function failed(verb: string, error: unknown): QuiverError {
+  if ((error as NodeJS.ErrnoException).code === 'DAMAGED') return damaged(error);
+  return new QuiverError('storage_failed', `the store failed to ${verb}`, { cause: error });
+}
+
+function damaged(cause: unknown, folder?: string): QuiverError {
+  return new QuiverError('storage_damaged', 'stored data are damaged; the log says where', { cause, details: { folder, place: (cause as Error).message } });
+}
+
+function entriesOf({ bytes, lengths }: Page): KeyValueEntry[] {
+  const entries: KeyValueEntry[] = [];
+  for (let i = 0, at = 0; i < lengths.length; i += 2) {
+    const valueAt = at + lengths[i];
+    entries.push({ key: Buffer.from(bytes, at, lengths[i]), value: Buffer.from(bytes, valueAt, lengths[i + 1]) });
+    at = valueAt + lengths[i + 1];
+  }
+  return entries;
+}
+
+/** Waits so many milliseconds, none for what is not positive, or until `stop` is raised. */
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  if (ms <= 0 || stop.aborted) return Promise.resolve();
+  return new Promise((wake) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', done);
+      wake();
+    };
+    const timer = setTimeout(done, ms);
+    timer.unref();
+    stop.addEventListener('abort', done);
+  });
+}

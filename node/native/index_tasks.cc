@@ -1,0 +1,300 @@
+#include "index_tasks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "calibration.h"
+#include "compaction.h"
+#include "graph_builder.h"
+#include "index_object.h"
+#include "index_save.h"
+#include "search.h"
+
+namespace quiver {
+
+namespace {
+
+constexpr size_t kThreadsMax = 256;
+
+/// A task of an index: counted, so that close can wait, and holding the JavaScript object against collection.
+class IndexTask : public Task {
+ public:
+  IndexTask(napi_env env, const Arguments& arguments) : env_(env), index_(index_of(env, arguments.self())) {
+    index_->require_open();
+    napi_create_reference(env, arguments.self(), 1, &self_);
+    index_->running++;
+  }
+  ~IndexTask() override {
+    if (ended_) return;  // else it never started
+    if (self_ != nullptr) napi_delete_reference(env_, self_);
+    index_->running--;
+  }
+
+  void ended() override {
+    if (ended_) return;
+    ended_ = true;
+    if (self_ != nullptr) napi_delete_reference(env_, self_);
+    if (--index_->running > 0 || index_->closing == nullptr) return;
+    index_->snapshot = {};
+    napi_resolve_deferred(env_, index_->closing, undefined(env_));
+    index_->closing = nullptr;
+  }
+  void stop() override { index_->stop = true; }
+
+ protected:
+  napi_env env_;
+  std::shared_ptr<Index> index_;
+
+ private:
+  napi_ref self_ = nullptr;
+  bool ended_ = false;
+};
+
+/// A task that changes the graph or the row store: alone of its kind.
+class ChangingTask : public IndexTask {
+ public:
+  ChangingTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments) {
+    if (index_->busy) throw std::logic_error("the vector index is being changed already");
+    index_->busy = true;
+    holds_ = true;
+  }
+  ~ChangingTask() override { release(); }
+  void ended() override {
+    release();
+    IndexTask::ended();
+  }
+
+ private:
+  void release() {
+    if (holds_) index_->busy = false;
+    holds_ = false;
+  }
+  bool holds_ = false;
+};
+
+class SearchTask final : public IndexTask {
+ public:
+  SearchTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments), snapshot_(index_->snapshot) {
+    const auto query = arguments.floats(0);
+    if (query.size != snapshot_.rows->dim) throw std::invalid_argument("the query has another dimension");
+    request_.query.assign(query.data, query.data + query.size);
+    request_.k = arguments.whole(1, 1, kItemLimit);
+    request_.effort_kind = EffortKind(arguments.whole(2, 0, 2));
+    request_.ef = arguments.whole(3, 0, kItemLimit);
+    request_.allowed.kind = Allowed::Kind(arguments.whole(4, 0, 2));
+    request_.allowed.count = snapshot_.rows->live();
+    if (request_.allowed.kind != Allowed::Kind::kAll) {
+      const auto words = arguments.words(5);
+      request_.allowed.words.assign(words.data, words.data + words.size);
+      request_.allowed.count = arguments.whole(6, 0, kItemLimit);
+    }
+  }
+
+  void run() override {
+    hits_ = search(snapshot_, request_, index_->stop);
+    snapshot_.rows->require_sound();
+  }
+
+  napi_value finish(napi_env env) override {
+    void *slots, *scores;
+    napi_value result, slots_value = new_array(env, napi_uint32_array, hits_.size(), sizeof(uint32_t), &slots);
+    napi_value scores_value = new_array(env, napi_float64_array, hits_.size(), sizeof(double), &scores);
+    for (size_t i = 0; i < hits_.size(); i++) {
+      static_cast<uint32_t*>(slots)[i] = snapshot_.rows->slot(hits_[i].row);
+      static_cast<double*>(scores)[i] = hits_[i].score;
+    }
+    if (napi_create_object(env, &result) != napi_ok) return nullptr;
+    napi_set_named_property(env, result, "slots", slots_value);
+    napi_set_named_property(env, result, "scores", scores_value);
+    return result;
+  }
+
+ private:
+  Snapshot snapshot_;
+  SearchRequest request_;
+  std::vector<Hit> hits_;
+};
+
+class ScoreTask final : public IndexTask {
+ public:
+  ScoreTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments), store_(index_->snapshot.rows) {
+    const auto query = arguments.floats(0);
+    if (query.size != store_->dim) throw std::invalid_argument("the query has another dimension");
+    query_.assign(query.data, query.data + query.size);
+    const auto slots = arguments.words(1);
+    rows_.reserve(slots.size);
+    for (size_t i = 0; i < slots.size; i++) rows_.push_back(store_->row_of(slots.data[i]));
+  }
+
+  void run() override {
+    const Query query(*store_, query_.data());
+    scores_.reserve(rows_.size());
+    for (uint32_t row : rows_) scores_.push_back(row == kNoRow ? NAN : query.exact(row).score);
+    store_->require_sound();
+  }
+
+  napi_value finish(napi_env env) override {
+    void* scores;
+    napi_value value = new_array(env, napi_float64_array, scores_.size(), sizeof(double), &scores);
+    if (!scores_.empty()) std::memcpy(scores, scores_.data(), scores_.size() * sizeof(double));
+    return value;
+  }
+
+ private:
+  std::shared_ptr<RowStore> store_;
+  std::vector<float> query_;
+  std::vector<uint32_t> rows_;
+  std::vector<double> scores_;
+};
+
+class ExtendTask final : public ChangingTask {
+ public:
+  ExtendTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments),
+        snapshot_(index_->snapshot),
+        rows_(arguments.whole(0, 0, kItemLimit)),
+        threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
+    const size_t base = snapshot_.graph == nullptr ? 0 : snapshot_.graph->rows();
+    rows_ = std::min(base + rows_, snapshot_.rows->count());
+  }
+  void run() override { graph_ = extend_graph(*snapshot_.rows, snapshot_.graph.get(), rows_, threads_, index_->stop); }
+  napi_value finish(napi_env env) override {
+    index_->replace({snapshot_.rows, graph_, index_->snapshot.effort});
+    return undefined(env);
+  }
+
+ private:
+  Snapshot snapshot_;
+  size_t rows_;
+  unsigned threads_;
+  std::shared_ptr<const Graph> graph_;
+};
+
+class CalibrateTask final : public ChangingTask {
+ public:
+  CalibrateTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments),
+        snapshot_(index_->snapshot),
+        target_(arguments.number(0)),
+        threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
+    if (snapshot_.graph == nullptr) throw std::invalid_argument("there is no graph to calibrate");
+    if (!(target_ > 0 && target_ < 1)) throw std::invalid_argument("a recall target lies between 0 and 1");
+  }
+  void run() override {
+    effort_ = calibrate(snapshot_, target_, threads_, index_->stop);
+    snapshot_.rows->require_sound();
+  }
+  napi_value finish(napi_env env) override {
+    index_->snapshot.effort = effort_;
+    return undefined(env);
+  }
+
+ private:
+  Snapshot snapshot_;
+  double target_;
+  unsigned threads_;
+  Effort effort_{};
+};
+
+class CompactTask final : public ChangingTask {
+ public:
+  CompactTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments),
+        store_(index_->snapshot.rows),
+        path_(arguments.text(0)),
+        graph_rows_min_(arguments.whole(1, 1, kItemLimit)),
+        threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
+    if (path_ == store_->path) throw std::invalid_argument("compaction needs a file of its own");
+  }
+  void run() override {
+    compaction_ = std::make_unique<Compaction>(store_, path_);
+    compaction_->copy(graph_rows_min_, threads_, index_->stop);
+  }
+  napi_value finish(napi_env env) override {
+    index_->replace(compaction_->finish());
+    return undefined(env);
+  }
+
+ private:
+  std::shared_ptr<RowStore> store_;
+  std::string path_;
+  size_t graph_rows_min_;
+  unsigned threads_;
+  std::unique_ptr<Compaction> compaction_;
+};
+
+class SaveTask final : public IndexTask {
+ public:
+  SaveTask(napi_env env, const Arguments& arguments)
+      : IndexTask(env, arguments), image_(index_->snapshot), path_(arguments.text(0)) {}
+  void run() override { write_save(image_, path_, index_->stop); }
+  napi_value finish(napi_env env) override { return undefined(env); }
+
+ private:
+  SaveImage image_;
+  std::string path_;
+};
+
+class LoadTask final : public IndexTask {
+ public:
+  LoadTask(napi_env env, const Arguments& arguments)
+      : IndexTask(env, arguments),
+        empty_(index_->snapshot.rows),
+        path_(arguments.text(0)),
+        originals_(arguments.text(1)),
+        threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
+    if (empty_->count() > 0) throw std::invalid_argument("only an empty index can load a save");
+  }
+  void run() override {
+    loaded_ = read_save(path_, originals_, empty_->metric, empty_->dim, empty_->kernels, threads_, index_->stop);
+  }
+  napi_value finish(napi_env env) override {
+    if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");
+    index_->replace(loaded_);
+    return undefined(env);
+  }
+
+ private:
+  std::shared_ptr<RowStore> empty_;
+  std::string path_, originals_;
+  unsigned threads_;
+  Snapshot loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<SearchTask>(env, arguments);
+}
+
+std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<ScoreTask>(env, arguments);
+}
+
+std::unique_ptr<Task> extend_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<ExtendTask>(env, arguments);
+}
+
+std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<CalibrateTask>(env, arguments);
+}
+
+std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<CompactTask>(env, arguments);
+}
+
+std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<SaveTask>(env, arguments);
+}
+
+std::unique_ptr<Task> load_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<LoadTask>(env, arguments);
+}
+
+}  // namespace quiver

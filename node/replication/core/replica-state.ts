@@ -1,0 +1,66 @@
+import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteSource } from '../../../shared/shard/write-source';
+
+/** One entry of a shard's replicated log. Sequence numbers start at 1 and have no gaps. */
+export interface LogEntry {
+  epoch: number;
+  sequence: number;
+  /** null: the barrier that a new primary writes before it serves. */
+  write: { source: WriteSource; payload: Buffer } | null;
+}
+
+/** A change of a log and of its replica's promises: first the cut, then the entries. */
+export interface LogChange {
+  truncateAfter?: number;
+  entries?: LogEntry[];
+  promisedEpoch?: number;
+  lastLedEpoch?: number;
+}
+
+/** Where an epoch's entries begin in the log. */
+export interface EpochStart {
+  epoch: number;
+  sequence: number;
+}
+
+/** What a replica knows of itself after a restart. */
+export interface ReplicaState {
+  /** The highest epoch whose primary it promised to follow; nothing of a lower one is accepted. */
+  promisedEpoch: number;
+  /** The last epoch it led itself: never resumed. */
+  lastLedEpoch: number;
+  /** Entries on stable storage: [firstSequence, lastSequence]; firstSequence = lastSequence + 1 when there are none. */
+  firstSequence: number;
+  lastSequence: number;
+  /** Epoch of the entry before `firstSequence`, 0 if there never was one. */
+  precedingEpoch: number;
+  /** Rising; covers [firstSequence, lastSequence]. */
+  epochStarts: EpochStart[];
+  /** Entries up to this one are in the records; 0 if none. */
+  appliedSequence: number;
+  /** Outcomes of applied writes that may be sent again: by session and request number. */
+  settled: SettledWrite[];
+  /**
+   * Set when entries or promises that were on stable storage are missing or damaged: what is. Nothing is taken or applied
+   * then, and what the replica acknowledged before must not be believed any more.
+   */
+  lossy?: string;
+}
+
+/** A write that was applied, by its name, with what became of its items. */
+export interface SettledWrite {
+  session: string;
+  requestNumber: number;
+  sequence: number;
+  outcomes: WriteOutcome[];
+}
+
+/**
+ * An entry that was applied: the outcomes of its write; null for a barrier, and for a write that its session had given up
+ * or that `duplicateOf` had applied already under the same name.
+ */
+export interface AppliedEntry {
+  sequence: number;
+  outcomes: WriteOutcome[] | null;
+  duplicateOf?: number;
+}

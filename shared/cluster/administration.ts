@@ -1,0 +1,32 @@
+import type { AdministrationDefinition } from '../rpc/generated/quiver/v1/administration';
+import type { ReplicaDigest } from './node-report';
+import type { ShardId } from '../shard/shard-client';
+import { loadService } from '../rpc/protocol';
+
+export const administrationDefinition = loadService<AdministrationDefinition>('quiver/v1/administration.proto', 'quiver.v1.Administration');
+
+/** What a node is asked: a report; with `probe` nothing, with `digestOf` the digest of a replica instead. */
+export interface WireQuestion {
+  id: number;
+  probe: boolean;
+  digestOf: ShardId | null;
+}
+
+/** A node's answer as the protocol has it. */
+export interface WireReport {
+  id: number;
+  report: { shards: WireReplicaReport[] } | null;
+  digest: ReplicaDigest | null;
+}
+
+export interface WireReplicaReport {
+  collectionUid: string;
+  shard: number;
+  leads: boolean;
+  epoch: number;
+  lastSequence: number;
+  appliedSequence: number;
+  vectors: number;
+  diskBytes: number;
+  peers: { node: string; matchSequence: number; progress: number }[];
+}
