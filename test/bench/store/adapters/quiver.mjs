@@ -11,8 +11,10 @@ let budget;
  * process share one budget of memory, as in the product; checkouts from before there was one have none.
  */
 export async function open(folder, { dist }) {
-  const { RocksKeyValueStore } = require(join(dist, 'shared', 'kv', 'rocks-key-value-store.js'));
-  const budgetFile = join(dist, 'shared', 'kv', 'store-budget.js');
+  const rooms = ['node', 'shared'].map((room) => join(dist, room, 'kv'));
+  const folderOfStore = rooms.find((room) => existsSync(room)) ?? rooms[0];
+  const { RocksKeyValueStore } = require(join(folderOfStore, 'rocks-key-value-store.js'));
+  const budgetFile = join(folderOfStore, 'store-budget.js');
   if (existsSync(budgetFile)) budget ??= new (require(budgetFile).StoreBudget)();
   const store = await RocksKeyValueStore.open(folder, budget);
   const everything = { from: Buffer.from([0]), to: Buffer.alloc(32, 0xff) };
