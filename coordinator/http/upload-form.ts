@@ -15,6 +15,12 @@ const FORM_BOUNDS = { fields: 32, fieldSize: 4096, fieldNameSize: 256, parts: 40
 /** What of a form's length may be something else than its file: its fields, their headers and boundaries. */
 const FORM_FRAME_BYTES = 1024 * 1024;
 
+/**
+ * Once all of a form is here, its file moves on within this time, or its end is missing. busboy does not tell where a part
+ * stands behind the end of the form and is not ended itself: it waits for ever.
+ */
+const ENDED_WITHIN_MS = 5_000;
+
 /** What an upload may hold in memory while it runs: what waits for its turn, and a batch of chunks with their vectors. */
 export const UPLOAD_HELD_BYTES = 4 * 1024 * 1024;
 
@@ -57,11 +63,16 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
   const clientGone = (): void => fail(new ClientGone());
   const stall = setTimeout(() => fail(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
   // All of it has come: what is still done with it is not the client's doing.
-  const arrived = (): void => clearTimeout(stall);
+  let ending: NodeJS.Timeout | undefined;
+  const arrived = (): void => {
+    clearTimeout(stall);
+    ending = setTimeout(() => fail(invalidForm(new Error('Unexpected end of form'))), ENDED_WITHIN_MS);
+  };
   const moved = (): void => void stall.refresh();
   const { socket } = request;
   const close = async (): Promise<void> => {
     clearTimeout(stall);
+    clearTimeout(ending);
     request.off('data', moved);
     request.off('end', arrived);
     socket.off('close', clientGone);
@@ -98,10 +109,11 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
         return;
       }
       fileName = info.filename ?? '';
-      spooled = spoolFile(stream, spool, uploadBytesMax).catch((error: unknown) => fail(isQuiverError(error) ? error : invalidForm(error)));
+      spooled = spoolFile(stream, spool, { bytesMax: uploadBytesMax, moved: () => ending?.refresh() }).catch((error: unknown) => fail(isQuiverError(error) ? error : invalidForm(error)));
       if ('collection_name' in given) check(resolve);
     });
     parser.on('close', () => {
+      clearTimeout(ending);
       void spooled.then(() =>
         check(() => {
           if (fileName === null) throw new QuiverError('schema_violation', given.file === undefined ? 'file is required' : 'file must be a file, with a file name');
@@ -131,12 +143,13 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
   };
 }
 
-async function spoolFile(stream: Readable, spool: SpooledFile, bytesMax: number): Promise<void> {
+async function spoolFile(stream: Readable, spool: SpooledFile, { bytesMax, moved }: { bytesMax: number; moved: () => void }): Promise<void> {
   let size = 0;
   for await (const piece of stream as AsyncIterable<Buffer>) {
     size += piece.length;
     if (size > bytesMax) throw fileTooLarge(bytesMax);
     await spool.append(piece);
+    moved();
   }
 }
 

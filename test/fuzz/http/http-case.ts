@@ -30,7 +30,9 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
   if (!isClosed) return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
   if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
   wrong.push(...answers.flatMap(faultsOf));
-  if (given.requests !== null && answers.length !== given.requests && !(saysClose(answers) && answers.length < given.requests)) {
+  // Who sends on behind a refused request may meet a closed connection, and a reset takes away what was not read yet.
+  const isCut = error !== null && (given.requests ?? 0) > 1 && answers.length < (given.requests ?? 0);
+  if (given.requests !== null && answers.length !== given.requests && !isCut && !(saysClose(answers) && answers.length < given.requests)) {
     wrong.push(`missing: ${given.requests} requests had ${answers.length} answers on a connection that was kept${error === null ? '' : `, and that ended by ${error}`}`);
   }
   return wrong;
