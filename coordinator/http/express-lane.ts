@@ -10,7 +10,7 @@ export type Serve = (request: IncomingMessage, response: ServerResponse) => void
  * The Express application: the interactive documentation if `hasDocs`, and the endpoints of the table's express lane.
  * `serve` takes every request on, also those that match nothing, so that there is one way for all.
  */
-export function expressLane(endpoints: readonly Endpoint[], serve: Serve, hasDocs: boolean): express.Express {
+export function expressLane(endpoints: readonly Endpoint[], serve: Serve, hasDocs: boolean): Serve {
   const app = express();
   // Nothing is compared with the caller's cache, so hashing every answer would be for nothing.
   app.disable('etag');
@@ -27,5 +27,12 @@ export function expressLane(endpoints: readonly Endpoint[], serve: Serve, hasDoc
     if (response.headersSent) next(error);
     else serve(request, response);
   });
-  return app;
+  return (request, response) => {
+    // Express ends here without a word to anybody where it can't read the target at all, such as `http://[a`.
+    const unread: NextFunction = () => {
+      if (response.headersSent) response.destroy();
+      else serve(request, response);
+    };
+    app(request as Request, response as Response, unread);
+  };
 }

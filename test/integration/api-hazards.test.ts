@@ -127,6 +127,15 @@ describe('connections', () => {
     expect(envelopeIn(text).error).toEqual({ code: 404, message: expect.stringContaining('CONNECT') });
   });
 
+  test.each(['http://[a', 'http://[a%C3%28', 'http://', '//', '*'])('a target that is hardly one (%s) is answered in the envelope', async (target) => {
+    await start();
+    const connection = await RawConnection.open(server);
+    await connection.send(`GET ${target} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`);
+    const text = await connection.closed();
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(envelopeIn(text)).toMatchObject({ status: expect.stringMatching(/^(success|error)$/) });
+  });
+
   test('more bytes than announced are no second request', async () => {
     await start();
     const connection = await RawConnection.open(server);
