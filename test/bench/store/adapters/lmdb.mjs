@@ -10,7 +10,7 @@ export async function open(folder) {
   return {
     write: async (entries) => {
       await database.batch(() => {
-        for (const { key, value } of entries) database.put(key, value);
+        for (const { key, value } of entries) void database.put(key, value);
       });
       await database.flushed;
     },
