@@ -21,18 +21,15 @@ export function expressLane(endpoints: readonly Endpoint[], serve: Serve, hasDoc
   for (const { method, template } of endpoints.filter(({ lane }) => lane === 'express')) {
     app[method.toLowerCase() as Lowercase<Endpoint['method']>](template.replaceAll(/\{(\w+)\}/g, ':$1'), (request, response) => serve(request, response));
   }
+  // Or Express would answer OPTIONS by itself.
   app.use((request: Request, response: Response) => serve(request, response));
-  // Express refuses paths that it can't decode; what is wrong with them is the pipeline's to say, after its own checks.
-  app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
-    if (response.headersSent) next(error);
-    else serve(request, response);
-  });
   return (request, response) => {
-    // Express ends here without a word to anybody where it can't read the target at all, such as `http://[a`.
-    const unread: NextFunction = () => {
+    // Paths that Express can't decode, which is the pipeline's to say, after its own checks; and targets that it can't read
+    // at all, such as `http://[a`.
+    const otherwise: NextFunction = () => {
       if (response.headersSent) response.destroy();
       else serve(request, response);
     };
-    app(request as Request, response as Response, unread);
+    app(request as Request, response as Response, otherwise);
   };
 }

@@ -49,6 +49,18 @@ export class SlotAllocator {
     return at ?? -1;
   }
 
+  /** The slots that items moved to since a reader of `epoch` began, as far as they did not move on. */
+  movedSince(epoch: number): number[] {
+    const moved: number[] = [];
+    for (let i = this.waiting.length - 1; i >= 0 && this.waiting[i].epoch >= epoch; i--) {
+      for (const slot of this.waiting[i].slots) {
+        const successor = this.successors.get(slot);
+        if (successor !== undefined && !this.successors.has(successor)) moved.push(successor);
+      }
+    }
+    return moved;
+  }
+
   /** A reader starts; hand the number to `endRead`. */
   beginRead(): number {
     this.readers.set(this.epoch, (this.readers.get(this.epoch) ?? 0) + 1);

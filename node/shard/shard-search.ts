@@ -58,13 +58,7 @@ export class ShardSearch {
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed });
-        let { scored, goneCount } = await this.upToDate(found, request);
-        let hits = scored.length < SLICED_HITS ? resultOf(this.hits(scored, request.k)) : await inLaterSlices(this.hits(scored, request.k));
-        for (let round = 1; hits === null; round++) {
-          if (round > ATTEMPTS_MAX) throw overtaken();
-          ({ scored, goneCount } = await this.upToDate(found, request));
-          hits = round < ATTEMPTS_MAX ? await inLaterSlices(this.hits(scored, request.k)) : resultOf(this.hits(scored, request.k));
-        }
+        const { hits, goneCount } = await this.upToDate(found, request, epoch);
         // What the index did not name scores at most as its last answer does: hits below that may not be the next best.
         const isWhole = found.slots.length < wanted || found.slots.length >= candidateCount;
         const isFull = hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1];
@@ -124,20 +118,20 @@ export class ShardSearch {
     const { indexes, slots } = this.parts;
     const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
-    const allowed = this.allowed(request.filter);
-    if (allowed !== null && allowed.size === 0) return [];
     // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.
     const nameOf = (slot: number): string => directory.externalIdOf(slot);
     // A slot that is emptied between two slices stays empty until then.
     const epoch = slots.beginRead();
     try {
-      for (let round = 1; ; round++) {
-        if (round > ATTEMPTS_MAX) throw overtaken();
-        const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed: round === 1 ? allowed : this.allowed(request.filter), nameOf });
-        const steps = this.hits(pairsOf(found), request.k);
-        const hits = found.slots.length < SLICED_HITS || round === ATTEMPTS_MAX ? resultOf(steps) : await inLaterSlices(steps);
+      for (let round = 1; round <= ATTEMPTS_MAX; round++) {
+        const allowed = this.allowed(request.filter);
+        if (allowed !== null && allowed.size === 0) return [];
+        const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed, nameOf });
+        const made = this.made(pairsOf(found), request.k, round);
+        const hits = made instanceof Promise ? await made : made;
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
+      throw overtaken();
     } finally {
       slots.endRead(epoch);
     }
@@ -148,28 +142,42 @@ export class ShardSearch {
   }
 
   /**
-   * What was found, with items that were replaced since in their new version where that passes the filter, and without
-   * those that are gone. `goneCount`: how many of the slots found were not up to date.
+   * The hits of what was found, with items that were replaced since `epoch` in their new version where that passes the
+   * filter, and without those that are gone. `goneCount`: how many of the slots found were not up to date.
    */
-  private async upToDate(found: SlotScores, request: VectorSearch): Promise<{ scored: ScoredSlot[]; goneCount: number }> {
+  private async upToDate(found: SlotScores, request: VectorSearch, epoch: number): Promise<{ hits: FoundHit[]; goneCount: number }> {
     const { indexes, slots } = this.parts;
+    const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
     let scored = pairsOf(found);
     let goneCount = 0;
+    // The index passes over an item whose old version went before its row was reached and whose new one was not there yet.
+    let moved = slots.movedSince(epoch);
     for (let round = 1; ; round++) {
-      const gone = scored.filter(({ slot }) => !indexes.directory.isLive(slot));
-      if (gone.length === 0) return { scored, goneCount };
+      const gone = scored.filter(({ slot }) => !isLive(slot));
+      if (gone.length === 0 && moved.length === 0) {
+        const made = this.made(scored, request.k, round);
+        const hits = made instanceof Promise ? await made : made;
+        if (hits !== null) return { hits, goneCount };
+        continue;
+      }
       if (round > ROUNDS_MAX) throw overtaken();
       goneCount += gone.length;
-      const kept = scored.filter(({ slot }) => indexes.directory.isLive(slot));
+      const kept = scored.filter(({ slot }) => isLive(slot));
       const keptSlots = new Set(kept.map(({ slot }) => slot));
       const allowed = this.allowed(request.filter);
+      const successors = [...moved, ...gone.map(({ slot }) => slots.successorOf(slot))];
+      moved = [];
       // The index may have found the new version already.
-      const moved = gone
-        .map(({ slot }) => slots.successorOf(slot))
-        .filter((slot) => slot >= 0 && indexes.directory.isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)));
-      const scores = await indexes.vectors.score(request.vector, Uint32Array.from(moved));
-      scored = [...kept, ...moved.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
+      const added = [...new Set(successors)].filter((slot) => slot >= 0 && isLive(slot) && !keptSlots.has(slot) && (allowed === null || allowed.has(slot)));
+      const scores = await indexes.vectors.score(request.vector, Uint32Array.from(added));
+      scored = [...kept, ...added.map((slot, i) => ({ slot, score: scores[i] }))].sort((a, b) => b.score - a.score);
     }
+  }
+
+  /** See `hits`: in slices where they are many, but for later rounds, since nothing goes between two steps that are made at once. */
+  private made(scored: ScoredSlot[], k: number, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
+    const steps = this.hits(scored, k);
+    return scored.length < SLICED_HITS || round >= ATTEMPTS_MAX ? resultOf(steps) : inLaterSlices(steps);
   }
 
   /**
@@ -196,7 +204,7 @@ export class ShardSearch {
       hit.metadata = directory.metadataOf(slot);
       if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
     }
-    return hits;
+    return hits.every(({ slot }) => directory.isLive(slot)) ? hits : null;
   }
 
   /** False when a record went before it was read: its item was replaced or deleted. */

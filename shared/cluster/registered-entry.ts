@@ -98,6 +98,9 @@ export class RegisteredEntry {
   private async liveSession(): Promise<StoreSession> {
     if (this.session !== null && !this.session.isLost && !this.deleted) return this.session;
     const { session } = this;
+    // The end of the old session deletes the entry, too, which may be heard of after the next put is on its way.
+    this.stopWatch?.();
+    this.stopWatch = null;
     this.session = null;
     this.putRevision = 0;
     this.mustPut = true;

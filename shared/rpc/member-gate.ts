@@ -23,13 +23,14 @@ interface Session {
 interface Refusal {
   code: status;
   details: string;
-  warning?: string;
+  /** `isOurs`: two secrets or addresses are for the operators to mend; anybody who reaches the port can be a stranger. */
+  warning?: { message: string; isOurs: boolean };
 }
 
 const STRANGER: Refusal = {
   code: status.UNAUTHENTICATED,
   details: 'the cluster secret was not proven',
-  warning: 'a call was refused: who made it did not prove that it knows the cluster secret',
+  warning: { message: 'a call was refused: who made it did not prove that it knows the cluster secret', isOurs: false },
 };
 const OVER: Refusal = { code: status.UNAUTHENTICATED, details: 'the session is over' };
 
@@ -75,14 +76,14 @@ export class MemberGate {
 
   private greet(metadata: Metadata, answer: (metadata: Metadata) => void): Refusal | null {
     if (textOf(metadata, 'objection') !== '') {
-      return { code: status.OK, details: '', warning: 'a member does not take the proof of this one: CLUSTER_SECRET is not the same for both' };
+      return { code: status.OK, details: '', warning: { message: 'a member does not take the proof of this one: CLUSTER_SECRET is not the same for both', isOurs: true } };
     }
     if (textOf(metadata, 'version') !== HANDSHAKE_VERSION) return { code: status.FAILED_PRECONDITION, details: 'a handshake of another version' };
     const address = textOf(metadata, 'address');
     const clientNonce = bytesOf(metadata, 'nonce')[0];
     if (clientNonce?.length !== NONCE_BYTES) return { code: status.INVALID_ARGUMENT, details: 'a handshake without a nonce' };
     if (address !== this.address()) {
-      return { code: status.FAILED_PRECONDITION, details: 'this member has another address', warning: 'a handshake was refused: it was meant for another address than this member\'s' };
+      return { code: status.FAILED_PRECONDITION, details: 'this member has another address', warning: { message: 'a handshake was refused: it was meant for another address than this member\'s', isOurs: true } };
     }
     const greeting = { client: textOf(metadata, 'name'), server: this.name, address, clientNonce };
     const serverNonce = this.nonceFor(greeting);
@@ -134,12 +135,11 @@ export class MemberGate {
     return createHmac('sha256', this.markKey).update(front).update(text).digest().subarray(0, MARK_BYTES);
   }
 
-  private warn(message: string, fields: { peer: string; member: string }): void {
+  private warn({ message, isOurs }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
     const lastMs = this.warnedAtMs.get(message);
     if (lastMs !== undefined && this.nowMs() - lastMs < WARN_AGAIN_MS) return;
     this.warnedAtMs.set(message, this.nowMs());
-    // Anybody who reaches the port can be a stranger; two secrets are for the operators to mend.
-    if (message === STRANGER.warning) this.log.warn(fields, message);
-    else this.log.error(fields, message);
+    if (isOurs) this.log.error(fields, message);
+    else this.log.warn(fields, message);
   }
 }

@@ -2,8 +2,8 @@ import type { Clock } from './clock';
 import { deadlineTimer } from './deadline';
 
 /**
- * Those who wait for something to change, each until its own deadline. Whoever was woken looks again whether the change is
- * the one he waits for.
+ * Those who wait for something to change, each until its own deadline. Who is woken looks again
+ * whether it was the right change.
  */
 export class Waiters {
   private readonly waiting = new Set<() => void>();

@@ -115,6 +115,26 @@ test('a reader sees each item of a large write as it was or as it will be', asyn
   expect(await keywordHits('markc', 200)).toHaveLength(150);
 });
 
+test('a search for thousands, whose hits are made in slices, sees each item once and whole while all of them are replaced', async () => {
+  const ids = names(3_000);
+  const put = (version: number) => write(ids.map((id) => ({ ...item(id, version, 0), text: undefined })));
+  await put(1);
+  let isOver = false;
+  const writing = (async () => {
+    for (let version = 2; version < 8; version++) await put(version);
+  })().finally(() => (isOver = true));
+  let searches = 0;
+  while (!isOver) {
+    await nextRequest();
+    const { hits } = await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 3_000, filter: null, effort: { type: 'exact' }, texts: false }, NO_HURRY);
+    expect(hits.map(({ externalId }) => externalId).sort()).toEqual([...ids].sort());
+    expect(hits.filter((hit) => JSON.parse(hit.metadata).version !== hit.score)).toEqual([]);
+    searches++;
+  }
+  await writing;
+  expect(searches).toBeGreaterThan(0);
+});
+
 test('a checkpoint that is written while a large write is applied leaves nothing out', async () => {
   const ids = names(120);
   await write(ids.map((id) => item(id, 1, 1_000)));

@@ -142,6 +142,49 @@ describe('a registered entry', () => {
     await eventually('it takes updates', async () => (await value()) === '2');
   });
 
+  test('is put once more after its session was lost, however late the end of its old entry is heard of', async () => {
+    const sessions: StoreSession[] = [];
+    const late = openStore();
+    const entry = closing(
+      new RegisteredEntry({
+        store: {
+          get: (key) => late.get(key),
+          list: (prefix) => late.list(prefix),
+          watch: (prefix, afterRevision, listener) => late.watch(prefix, afterRevision, listener),
+          close: () => late.close(),
+          openSession: async (options) => {
+            sessions.push(await late.openSession(options));
+            if (sessions.length === 2) await store.transact([], [{ type: 'delete', key: 'members/a' }]);
+            return sessions[sessions.length - 1];
+          },
+          transact: async (guards, changes) => {
+            const { revision } = await store.list('members/');
+            const result = await late.transact(guards, changes);
+            if (sessions.length !== 2 || entry.isRegistered) return result;
+            // The answer comes after all that a watch of the entry may tell.
+            let isTold = false;
+            const stop = late.watch('members/', revision - 1, (events) => (isTold ||= events.some((event) => result.applied && event.revision === result.revision)));
+            await eventually('the put is told', () => isTold);
+            stop();
+            return result;
+          },
+        },
+        key: 'members/a',
+        value: '1',
+        ttlSeconds: TTL_SECONDS,
+      }),
+    );
+    await eventually('it is registered', () => entry.isRegistered);
+    await revokeLeaseOf('members/a');
+    await store.transact([], [{ type: 'put', key: 'members/a', value: '0' }]);
+    await eventually('it is registered under a second session', () => entry.isRegistered && sessions.length === 2);
+    for (const update of ['2', '3']) {
+      entry.update(update);
+      await eventually('it takes an update', async () => (await value()) === update);
+    }
+    expect(sessions).toHaveLength(2);
+  });
+
   test('comes back after its owner was cut off for longer than the TTL, with what it was updated to meanwhile', async () => {
     const proxy = closing(await TcpProxy.start(etcd.clientPort));
     const entry = register(openStore(proxy.endpoint));

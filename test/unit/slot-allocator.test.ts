@@ -52,6 +52,21 @@ test('tells a reader where an item went, through any number of moves, as long as
   expect(slots.successorOf(0)).toBe(-1);
 });
 
+test('tells a reader which items moved since it began, and where they are now', () => {
+  const slots = new SlotAllocator(4);
+  const early = slots.beginRead();
+  slots.release([0], new Map([[0, 7]]));
+  const late = slots.beginRead();
+  expect(slots.movedSince(late)).toEqual([]);
+  slots.release([1, 2], new Map([[1, 8]]));
+  slots.release([7], new Map([[7, 9]]));
+  expect(new Set(slots.movedSince(late))).toEqual(new Set([8, 9]));
+  expect(new Set(slots.movedSince(early))).toEqual(new Set([8, 9]));
+  slots.endRead(early);
+  slots.endRead(late);
+  expect(slots.movedSince(slots.beginRead())).toEqual([]);
+});
+
 test('a hundred thousand slots freed at once are taken back', () => {
   const slots = new SlotAllocator(300_000);
   const epoch = slots.beginRead();
