@@ -6,7 +6,6 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
   definition: EndpointDefinition<P, Q, B>,
 ): Endpoint {
   return {
-    lane: 'express',
     sheds: true,
     description: '',
     errors: [],

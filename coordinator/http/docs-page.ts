@@ -1,4 +1,5 @@
-import type { RequestHandler } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import swaggerUi from 'swagger-ui-express';
 
 /** What the page loads comes from this server alone. */
@@ -46,8 +47,16 @@ const PARTIAL_HEADERS = ['range', 'if-range', 'if-match', 'if-unmodified-since']
 /** The explorer's package answers these paths by itself with a bare 404. */
 const HIDDEN = /\/package\.json$/;
 
-/** Everything under /docs: the headers, the explorer's files, and the page itself at /docs/ only. What is left over is the caller's. */
-export function docsPage(): RequestHandler[] {
+/**
+ * Answers requests under /docs: the explorer's files, and the page itself at /docs/ only. What is none of these goes to
+ * `otherwise`.
+ */
+export function docsPage(): (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void {
+  const app = express();
+  app.disable('etag');
+  app.disable('x-powered-by');
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
   // Makes the script that starts the explorer, which `serve` gives out; the page around it is our own.
   swaggerUi.generateHTML(undefined, OPTIONS);
   const secure: RequestHandler = (_request, response, next) => {
@@ -58,7 +67,15 @@ export function docsPage(): RequestHandler[] {
     if (request.method === 'GET' && request.path === '/') response.type('html').send(PAGE);
     else next();
   };
-  return [secure, ...filesOnly(swaggerUi.serve), page];
+  app.use('/docs', secure, ...filesOnly(swaggerUi.serve), page);
+  // With no route, Express hands on OPTIONS too. It ends here as well when it can't decode a path.
+  return (request, response, otherwise) => {
+    const leftOver: NextFunction = () => {
+      if (response.headersSent) response.destroy();
+      else otherwise();
+    };
+    app(request as Request, response as Response, leftOver);
+  };
 }
 
 function filesOnly(handlers: RequestHandler[]): RequestHandler[] {

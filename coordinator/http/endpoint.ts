@@ -12,8 +12,6 @@ export interface Endpoint {
   template: string;
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
-  /** `direct`: answered by node:http alone, which costs half of what Express does; `express`: through Express. */
-  lane: 'direct' | 'express';
   /** Whether an overloaded process may refuse it. */
   sheds: boolean;
   tag: string;
@@ -85,8 +83,8 @@ export type Answer =
 
 /** An endpoint as its author writes it: the handler sees its schemas' types, what is left out is the usual. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
-  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'lane' | 'sheds' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'lane' | 'sheds' | 'description' | 'errors'>> {
+  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'sheds' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'sheds' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };

@@ -11,12 +11,12 @@ import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { ConnectionQueue } from './connection-queue';
+import { docsPage } from './docs-page';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
 import { errorEnvelope } from './envelope';
 import { EventLoopLag } from './event-loop-lag';
-import { expressLane } from './express-lane';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
@@ -97,16 +97,14 @@ export function createHttpServer(parts: HttpServerParts): Server {
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
-  const serve = (request: IncomingMessage, response: ServerResponse, target = parseTarget(originalUrl(request))): void => {
-    const match = matcher.match(request.method ?? '', target.segments);
-    void pipeline.serve({ request, response, target, match, awaitsContinue: waiting.has(request) });
-  };
-  const app = expressLane(endpoints, (request, response) => serve(request, response), hasDocs);
+  const explorer = hasDocs ? docsPage() : null;
 
   const queue = new ConnectionQueue((request, response) => {
     const target = parseTarget(request.url ?? '/');
-    if (matcher.match(request.method ?? '', target.segments)?.endpoint.lane === 'direct') serve(request, response, target);
-    else app(request, response);
+    const match = matcher.match(request.method ?? '', target.segments);
+    const serve = (): void => void pipeline.serve({ request, response, target, match, awaitsContinue: waiting.has(request) });
+    if (explorer !== null && target.segments[0] === 'docs') explorer(request, response, serve);
+    else serve();
   });
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
     if (connections.isTurnedAway(request.socket)) connections.refuse(request, response, { clock, observer, turns });
@@ -128,11 +126,6 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   return server;
-}
-
-/** Express shortens `url` where it mounts; the request as sent is kept beside it. */
-function originalUrl(request: IncomingMessage): string {
-  return (request as IncomingMessage & { originalUrl?: string }).originalUrl ?? request.url ?? '/';
 }
 
 /** What Node's parser says of bytes that are no request. */

@@ -45,7 +45,7 @@ const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
 const GUARDED_PREFIX = 'v1';
 
 /**
- * The way of every request, whichever lane it came by. The checks in order, so that what a caller may not know costs
+ * The way of every request. The checks in order, so that what a caller may not know costs
  * nothing and says nothing:
  *
  *   key (401, or 429 for an address with too many bad ones) → rate (429) → endpoint exists (404) → role (403)

@@ -108,7 +108,6 @@ export function collectionEndpoints(parts: {
       method: 'GET',
       template: '/v1/collections/{collection_name}/export',
       access: 'readonly',
-      lane: 'direct',
       tag,
       summary: 'Export vectors in insertion order',
       description: 'The answer is streamed; a failure half-way breaks the connection off.',
