@@ -1,8 +1,6 @@
-import { operationsInSteps } from '../../shared/shard/operation-codec';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
-import { inSlices } from '../../shared/time/work-slices';
 import type { NodeCall, NodeShards } from '../rpc/node-shards';
 import type { HostedReplica } from './hosted-replica';
 
@@ -18,7 +16,7 @@ export class ReplicaShards implements NodeShards {
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
     const { replica, shard } = await this.find(id, call);
     // Once in the log it has to be applied, on every replica and at every start.
-    const admitted = await shard.admit(await inSlices(operationsInSteps(request.payload)));
+    const admitted = await shard.admit(request.payload);
     try {
       return await replica.write(request, call);
     } finally {

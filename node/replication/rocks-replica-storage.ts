@@ -1,7 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { operationsInSteps } from '../../shared/shard/operation-codec';
-import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import { inSlices } from '../../shared/time/work-slices';
+import type { WriteOutcome } from '../../shared/shard/shard-client';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
@@ -22,7 +20,8 @@ const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** What fills the records of the shard whose log this is. */
 export interface LoggedShard {
-  applyLogged(requests: WriteOperation[][], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]>;
+  /** `payloads`: encoded writes (operation-codec.ts). */
+  applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]>;
 }
 
 /**
@@ -186,7 +185,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private async applyBatch(entries: LogEntry[]): Promise<AppliedEntry[]> {
     if (entries.length === 0) throw new QuiverError('storage_failed', `the log ends before ${this.state.appliedSequence + 1}`);
     const last = entries[entries.length - 1];
-    const requests: WriteOperation[][] = [];
+    const payloads: Buffer[] = [];
     const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, outcomes: null }));
     const fresh: number[] = [];
     for (const [i, entry] of entries.entries()) {
@@ -195,9 +194,9 @@ export class RocksReplicaStorage implements ReplicaStorage {
       if (verdict.type === 'repeats') results[i].duplicateOf = verdict.sequence;
       if (verdict.type !== 'new') continue;
       fresh.push(i);
-      requests.push(await inSlices(operationsInSteps(entry.write.payload)));
+      payloads.push(entry.write.payload);
     }
-    await this.shard.applyLogged(requests, (outcomes) => {
+    await this.shard.applyLogged(payloads, (outcomes) => {
       fresh.forEach((i, place) => {
         results[i].outcomes = outcomes[place];
         const { write } = entries[i];

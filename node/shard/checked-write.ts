@@ -1,10 +1,13 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
-import type { UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import type { DeleteOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import { parsedMetadata } from './shard-indexes';
 
 /** What a directory entry can hold of an id; callers allow 512 characters. */
 const EXTERNAL_ID_LENGTH_MAX = 16_383;
+
+/** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
+export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | DeleteOperation;
 
 /**
  * Refuses operations that could be stored but never applied: such a record would keep its shard from opening ever
@@ -12,16 +15,25 @@ const EXTERNAL_ID_LENGTH_MAX = 16_383;
  * shown the metadata of each upsert that has any, and may refuse too.
  * Errors: internal; those of `look`.
  */
-export function* checkOperations(operations: WriteOperation[], dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): Generator<undefined, void> {
+export function* checkOperations(operations: WriteOperation[], dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): Generator<undefined, ShardOperation[]> {
+  const checked: ShardOperation[] = [];
   for (const operation of operations) {
-    const { externalId } = operation;
-    if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
-    if (operation.type === 'delete') continue;
-    if (operation.vector.length !== dim) throw refusal(`a vector of ${operation.vector.length} elements in a shard of dimension ${dim}`);
-    if (!Number.isSafeInteger(operation.stamp) || operation.stamp < 0) throw refusal('a stamp that is no safe integer');
-    if (operation.metadata !== undefined) look(checkedMetadata(operation.metadata), operation);
+    checked.push(checkedOperation(operation, dim, look));
     yield;
   }
+  return checked;
+}
+
+function checkedOperation(operation: WriteOperation, dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): ShardOperation {
+  const { externalId } = operation;
+  if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
+  if (operation.type === 'delete') return operation;
+  if (operation.vector.length !== dim) throw refusal(`a vector of ${operation.vector.length} elements in a shard of dimension ${dim}`);
+  if (!Number.isSafeInteger(operation.stamp) || operation.stamp < 0) throw refusal('a stamp that is no safe integer');
+  if (operation.metadata === undefined) return operation;
+  const parsed = checkedMetadata(operation.metadata);
+  look(parsed, operation);
+  return { ...operation, parsed };
 }
 
 function checkedMetadata(text: string): JsonObject {

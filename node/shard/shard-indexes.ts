@@ -50,10 +50,9 @@ export function parsedMetadata(metadata: string): JsonObject {
 }
 
 /** Parses and analyses items without changing what any index answers, in steps of some hundred microseconds. */
-export function* prepareItems(keywords: KeywordIndex, items: { metadata: string; text: string | null }[]): Generator<undefined, PreparedContent[]> {
+export function* prepareItems(keywords: KeywordIndex, items: { metadata: string; parsed?: JsonObject | undefined; text: string | null }[]): Generator<undefined, PreparedContent[]> {
   const prepared: PreparedContent[] = [];
-  for (const { metadata, text } of items) {
-    const parsed = parsedMetadata(metadata);
+  for (const { metadata, text, parsed = parsedMetadata(metadata) } of items) {
     prepared.push({ parsed, analysed: yield* keywords.analyse(keywordText(text, parsed)) });
     yield;
   }

@@ -1,10 +1,11 @@
-import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteOutcome } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
 import { recordToBytes } from '../records/record-codec';
 import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
+import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
 import { type PriorItem, planWrites } from './write-plan';
@@ -57,7 +58,7 @@ export class ShardWriter {
    * even if nothing else changes.
    */
   async commit(
-    requests: WriteOperation[][],
+    requests: ShardOperation[][],
     writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED,
   ): Promise<WriteOutcome[][]> {
     if (this.broken !== null) throw this.broken;
@@ -131,7 +132,7 @@ export class ShardWriter {
   }
 
   /** Stored texts, by record number, of the items that an operation updates without giving a text. */
-  private async textsToKeep(requests: WriteOperation[][]): Promise<Map<number, string | null>> {
+  private async textsToKeep(requests: ShardOperation[][]): Promise<Map<number, string | null>> {
     const { directory } = this.parts.indexes;
     const recnos = new Set<number>();
     for (const operations of requests) {

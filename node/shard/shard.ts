@@ -4,12 +4,13 @@ import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
+import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { answerRead, type ShardReader } from './answer-read';
 import { removeOtherCheckpoints } from './checkpoint';
-import { checkOperations } from './checked-write';
+import { checkOperations, type ShardOperation } from './checked-write';
 import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
@@ -48,6 +49,8 @@ export class Shard {
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
   private readonly fields: FieldBudget;
+  /** Writes on their way through the log, decoded: by what they are encoded in. */
+  private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   private diverged = false;
   private damaged = false;
   private readonly verifying = new AbortController();
@@ -134,9 +137,9 @@ export class Shard {
   /** Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for what callers must not send. */
   write(operations: WriteOperation[]): Promise<WriteOutcome[]> {
     return this.whileOpen(async () => {
-      const claim = await this.admit(operations);
+      const { checked, claim } = await this.check(operations);
       try {
-        return await this.queue.push(operations);
+        return await this.queue.push(checked);
       } finally {
         claim.release();
       }
@@ -144,28 +147,42 @@ export class Shard {
   }
 
   /**
-   * Refuses what `applyLogged` could not apply, and what goes beyond the limits of the shard: to be asked before a write
-   * goes into a log. What is in a log is judged no more, so that replicas agree. The claim is to be released when the write
-   * is applied or has failed. Errors: limit_exceeded, internal.
+   * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that goes beyond the limits of the
+   * shard: to be asked before it goes into a log. What is in a log is judged no more, so that replicas agree. The claim is
+   * to be released when the write is applied or has failed. Errors: limit_exceeded, internal.
    */
-  async admit(operations: WriteOperation[]): Promise<FieldClaim> {
+  async admit(payload: Buffer): Promise<FieldClaim> {
+    const { checked, claim } = await this.check(await inSlices(operationsInSteps(payload)));
+    this.admitted.set(payload, checked);
+    return claim;
+  }
+
+  /**
+   * Applies encoded writes that a log already holds on stable storage, in order, and writes what `alongside` answers in the
+   * same step; none of it is synced, because the log repeats it after a crash. One call at a time, and never beside `write`.
+   * Errors: as `write`; every one means that the shard has to be opened anew.
+   */
+  applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]> {
+    return this.whileOpen(async () => {
+      const requests: ShardOperation[][] = [];
+      for (const payload of payloads) {
+        requests.push(this.admitted.get(payload) ?? (await inSlices(operationsInSteps(payload))));
+        // The log keeps the bytes for followers.
+        this.admitted.delete(payload);
+      }
+      return this.writer.commit(requests, { sync: false, alongside });
+    });
+  }
+
+  private async check(operations: WriteOperation[]): Promise<{ checked: ShardOperation[]; claim: FieldClaim }> {
     const claim = this.fields.open();
     try {
-      await inSlices(checkOperations(operations, this.spec.dim, (metadata, { externalId }) => claim.add(metadata, externalId)));
-      return claim;
+      const checked = await inSlices(checkOperations(operations, this.spec.dim, (metadata, { externalId }) => claim.add(metadata, externalId)));
+      return { checked, claim };
     } catch (error) {
       claim.release();
       throw error;
     }
-  }
-
-  /**
-   * Applies writes that a log already holds on stable storage, in order, and writes what `alongside` answers in the same
-   * step; none of it is synced, because the log repeats it after a crash. One call at a time, and never beside `write`.
-   * Errors: as `write`; every one means that the shard has to be opened anew.
-   */
-  applyLogged(requests: WriteOperation[][], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]> {
-    return this.whileOpen(() => this.writer.commit(requests, { sync: false, alongside }));
   }
 
   /** Errors: those of the read; unavailable and not_found when the shard closes under it. */

@@ -1,5 +1,7 @@
-import type { UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { JsonObject } from '../../shared/filter/filter';
+import type { WriteOutcome } from '../../shared/shard/shard-client';
 import { matches } from '../filter/matches';
+import type { ShardOperation } from './checked-write';
 import { parsedMetadata } from './shard-indexes';
 
 /** What is stored of an item before a batch. */
@@ -16,6 +18,8 @@ export interface PlannedItem {
   externalId: string;
   stamp: number;
   metadata: string;
+  /** The same, where somebody has parsed it. */
+  parsed: JsonObject | undefined;
   text: string | null;
   vector: Float32Array;
 }
@@ -34,7 +38,7 @@ export interface WritePlan {
  * them one by one. One operation a step: what is stored of its item may have to be parsed. An update keeps the stamp, and the metadata and text that it leaves out; a deleted item that is put
  * again is a new one.
  */
-export function* planWrites(requests: WriteOperation[][], priorOf: (externalId: string) => PriorItem | null): Generator<undefined, WritePlan> {
+export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: string) => PriorItem | null): Generator<undefined, WritePlan> {
   const states: ItemStates = new Map();
   const outcomes: WriteOutcome[][] = [];
   for (const operations of requests) {
@@ -57,7 +61,7 @@ export function* planWrites(requests: WriteOperation[][], priorOf: (externalId: 
 
 type ItemStates = Map<string, { prior: PriorItem | null; now: PlannedItem | PriorItem | null }>;
 
-function follow(operation: WriteOperation, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
+function follow(operation: ShardOperation, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
   const { externalId } = operation;
   let state = states.get(externalId);
   if (state === undefined) {
@@ -77,11 +81,12 @@ function follow(operation: WriteOperation, states: ItemStates, priorOf: (externa
   return existed ? 'updated' : 'inserted';
 }
 
-function updated(operation: UpsertOperation, existing: PlannedItem | PriorItem | null): PlannedItem {
+function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null): PlannedItem {
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,
     metadata: operation.metadata === undefined ? (existing?.metadata ?? '{}') : wellFormed(operation.metadata),
+    parsed: operation.parsed,
     text: operation.text ?? existing?.text ?? null,
     vector: operation.vector,
   };

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardOperation } from './checked-write';
 
 /** A batch takes what waits up to this size: larger ones make every writer in them wait longer and gain nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
@@ -27,7 +28,7 @@ export class WriteBudget {
 }
 
 interface QueuedWrite {
-  operations: WriteOperation[];
+  operations: ShardOperation[];
   bytes: number;
   done: (outcomes: WriteOutcome[]) => void;
   fail: (error: unknown) => void;
@@ -45,12 +46,12 @@ export class WriteQueue {
   constructor(
     private readonly parts: {
       budget: WriteBudget;
-      commit: (requests: WriteOperation[][]) => Promise<WriteOutcome[][]>;
+      commit: (requests: ShardOperation[][]) => Promise<WriteOutcome[][]>;
     },
   ) {}
 
   /** Errors: overloaded; what `commit` fails with. */
-  push(operations: WriteOperation[]): Promise<WriteOutcome[]> {
+  push(operations: ShardOperation[]): Promise<WriteOutcome[]> {
     const bytes = bytesOf(operations);
     if (!this.parts.budget.take(bytes)) {
       return Promise.reject(new QuiverError('overloaded', 'server busy: too many writes are waiting, try again later'));
@@ -106,7 +107,7 @@ export class WriteQueue {
   }
 }
 
-function bytesOf(operations: WriteOperation[]): number {
+function bytesOf(operations: ShardOperation[]): number {
   let bytes = 0;
   for (const operation of operations) {
     bytes += 64 + operation.externalId.length;
