@@ -3,10 +3,11 @@ import type { Logger } from '../../shared/logs/logger';
 import type { AnswerFrame, ReadFrame__Output, ReadRequest__Output, ReadsHandlers } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
 import type { SizedAnswer } from '../../shared/rpc/read-codecs';
-import { readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
+import { isLongRead, readAnswerToProto, readErrorToProto, readKindOf, readRequestFromProto } from '../../shared/rpc/read-messages';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { AnswerOf, ReadKind } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { inTurn } from '../../shared/time/work-slices';
 import type { NodeShards } from './node-shards';
 import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
@@ -84,7 +85,7 @@ export class ReadsService implements RpcService {
     const startMs = this.clock.monotonicMs();
     let outcome: 'malformed' | 'answered' | 'failed' = 'malformed';
     try {
-      const request = readRequestFromProto(kind, message);
+      const request = isLongRead(kind, message) ? await inTurn(() => readRequestFromProto(kind, message)) : readRequestFromProto(kind, message);
       outcome = 'failed';
       const answer = await this.shards.read(shard, kind, request, { epoch, deadlineMs: startMs + remainingMs });
       outcome = 'answered';

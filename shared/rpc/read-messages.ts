@@ -11,6 +11,9 @@ const REQUEST_BYTES = 4_096;
 /** Of an answer: tags, lengths and numbers. */
 const ANSWER_BYTES = 128;
 
+/** JSON.parse takes some 8 ns a character. */
+const LONG_FILTER_LENGTH = 64 * 1024;
+
 /** `head`, which says for whom and until when, with the read in it. */
 export function readRequestToProto<Kind extends ReadKind>(head: ReadRequest, kind: Kind, request: RequestOf<Kind>): ReadRequest {
   head[kind] = READ_CODECS[kind].requestToProto(request);
@@ -26,6 +29,12 @@ export function readRequestBytes<Kind extends ReadKind>(kind: Kind, request: Req
 export function readKindOf(proto: ReadRequest__Output): ReadKind {
   if (proto.call === undefined) throw new QuiverError('internal', 'a read of a kind that this node does not know');
   return proto.call;
+}
+
+/** Whether the request takes more than half a millisecond to read, by its filter: such are read in turns. */
+export function isLongRead(kind: ReadKind, proto: ReadRequest__Output): boolean {
+  const request = proto[kind];
+  return request !== null && request !== undefined && 'filter' in request && request.filter.length > LONG_FILTER_LENGTH;
 }
 
 /** The request of a read of this kind. Errors: internal when it is malformed. */
