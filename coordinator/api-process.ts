@@ -142,7 +142,7 @@ export class ApiProcess {
       rateLimiter: parts.rateLimiter,
       addressLimiter: parts.addressLimiter,
       operations,
-      observer: new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log }),
+      observer: new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config }),
       metricsText: config.apiMetrics === 'true' ? () => this.metrics.read() : null,
       hasDocs: config.apiDocs === 'true',
       load: this.apiMetrics.load,

@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
 
-/** Completes an endpoint's definition. The pipeline calls the handler with outputs of the very schemas given here. */
+/** Completes an endpoint's definition: what only admins may call is administrative, unless it says otherwise. The pipeline calls the handler with outputs of the very schemas given here. */
 export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(
   definition: EndpointDefinition<P, Q, B>,
 ): Endpoint {
   return {
+    isAdministrative: definition.access === 'admin',
     sheds: true,
     description: '',
     errors: [],

@@ -12,6 +12,8 @@ export interface Endpoint {
   template: string;
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
+  /** Whether it is about keys, the cluster, or collections as a whole: such requests are always in the log. */
+  isAdministrative: boolean;
   /** Whether an overloaded process may refuse it. */
   sheds: boolean;
   tag: string;
@@ -83,8 +85,8 @@ export type Answer =
 
 /** An endpoint as its author writes it: the handler sees its schemas' types, what is left out is the usual. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
-  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'sheds' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'sheds' | 'description' | 'errors'>> {
+  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };

@@ -26,6 +26,7 @@ export class Exchange {
   readonly requestId: string;
   /** Facts that the pipeline fills in as it learns them. */
   endpoint = 'unmatched';
+  isAdministrative = false;
   keyId: number | null = null;
   rate: RateDecision | null = null;
   parseMs = 0;
@@ -248,6 +249,7 @@ export class Exchange {
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.keyId,
+      isAdministrative: this.isAdministrative,
       steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,
     });

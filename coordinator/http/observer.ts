@@ -12,6 +12,8 @@ export interface AnsweredRequest {
   code: number;
   durationMs: number;
   keyId: number | null;
+  /** Whether it is about keys, the cluster, or collections as a whole. */
+  isAdministrative: boolean;
   /** Of a search that was answered: time to read and check its body, and to write its answer. */
   steps: { parseMs: number; serialiseMs: number } | null;
   /** The error behind a code of 500, for the log. */

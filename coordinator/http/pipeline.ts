@@ -64,7 +64,10 @@ export class Pipeline {
     const { clock, observer, isDraining, turns, limits } = this.parts;
     const { request, response, awaitsContinue, match } = arrival;
     const exchange = new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs });
-    if (match !== null) exchange.endpoint = match.endpoint.template;
+    if (match !== null) {
+      exchange.endpoint = match.endpoint.template;
+      exchange.isAdministrative = match.endpoint.isAdministrative;
+    }
     try {
       await this.run(arrival, exchange);
     } catch (error) {

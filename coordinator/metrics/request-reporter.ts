@@ -3,13 +3,23 @@ import type { AnsweredRequest, RequestObserver } from '../http/observer';
 import type { SearchObserver } from '../search/search-observer';
 import type { RequestMetrics } from './request-metrics';
 
-/** Reports every answered request to the metrics and, in one line, to the log. */
+/** Which requests get a line in the log, as settings have it. */
+export interface RequestLogRule {
+  /** `notable`: those that failed, took `logSlowMs` milliseconds or longer, or are administrative. */
+  logRequests: 'notable' | 'all';
+  logSlowMs: number;
+}
+
+/** Reports every answered request to the metrics and, where the rule says so, in one line to the log. */
 export class RequestReporter implements RequestObserver {
   private readonly metrics: Pick<RequestMetrics, 'observeRequest'>;
   private readonly searches: SearchObserver;
   private readonly logger: Logger;
+  /** Requests that take less are logged only when something else makes them notable. */
+  private readonly slowMs: number;
 
-  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; logger: Logger }) {
+  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; logger: Logger; rule: RequestLogRule }) {
+    this.slowMs = options.rule.logRequests === 'all' ? 0 : options.rule.logSlowMs;
     this.metrics = options.metrics;
     this.searches = options.searches;
     this.logger = options.logger;
@@ -22,6 +32,7 @@ export class RequestReporter implements RequestObserver {
       this.searches.phase('parse', steps.parseMs);
       this.searches.phase('serialise', steps.serialiseMs);
     }
+    if (code < 400 && facts.durationMs < this.slowMs && !facts.isAdministrative) return;
     const fields = {
       method,
       endpoint,

@@ -231,6 +231,15 @@ export const SETTINGS = {
     choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     meaning: 'Least level of the log',
   },
+  logRequests: {
+    // A line for each request is a fifth of what a busy process can answer.
+    name: 'LOG_REQUESTS', kind: 'choice', fallback: 'notable', choices: ['notable', 'all'],
+    meaning: 'Requests that get a line in the log: those that failed, were slow or are administrative; or all',
+  },
+  logSlowMs: {
+    name: 'LOG_SLOW_MS', kind: 'integer', fallback: 1000, minimum: 0, maximum: 3_600_000,
+    meaning: 'A request is slow that takes this long or longer, in milliseconds',
+  },
   requestTimeoutMs: {
     name: 'REQUEST_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 3_600_000,
     meaning: 'Longest that a call may take, in milliseconds',

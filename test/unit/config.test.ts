@@ -60,6 +60,8 @@ describe('configuration', () => {
       storeCacheBytes: 134_217_728,
       storeWriteBufferBytes: 268_435_456,
       logLevel: 'info',
+      logRequests: 'notable',
+      logSlowMs: 1000,
       requestTimeoutMs: 60_000,
       stallTimeoutMs: 30_000,
       apiMetrics: 'true',
@@ -77,7 +79,7 @@ describe('configuration', () => {
       port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, badKeyLimitPerMinute: 3, batchItemsMax: 4,
       bodyBytesMax: 2048, requestBytesMax: 1025, jsonDepthMax: 16, jsonValuesMax: 101, jsonKeysMax: 102, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, metadataFieldsMax: 14, collectionFieldsMax: 21, textBytesMax: 22, searchTextLengthMax: 23, filterConditionsMax: 24, filterValuesMax: 25, filterDepthMax: 26, embeddingModel: 'builtin',
       embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingRevision: 'v1.0', embeddingSha256: 'ab'.repeat(32), embeddingThreads: 5,
-      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug',
+      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug', logRequests: 'all', logSlowMs: 17,
       requestTimeoutMs: 1400, stallTimeoutMs: 1500, apiMetrics: 'false', apiDocs: 'false', shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));

@@ -3,7 +3,7 @@ import { addClusterMetrics } from '../../coordinator/metrics/cluster-metrics';
 import { addCollectionMetrics } from '../../coordinator/metrics/collection-metrics';
 import { MeasuredEmbedding } from '../../coordinator/metrics/measured-embedding';
 import { RequestMetrics } from '../../coordinator/metrics/request-metrics';
-import { RequestReporter } from '../../coordinator/metrics/request-reporter';
+import { RequestReporter, type RequestLogRule } from '../../coordinator/metrics/request-reporter';
 import type { ShardReading } from '../../coordinator/collections/shard-reading';
 import type { ClusterView } from '../../coordinator/operations/operations-service';
 import { addReplicaMetrics } from '../../node/metrics/replica-metrics';
@@ -341,9 +341,9 @@ describe('a histogram of steps', () => {
 });
 
 describe('the reporter of requests', () => {
-  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, steps: null, error: undefined };
+  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
 
-  function reporter(): { reporter: RequestReporter; observed: unknown[][]; phases: unknown[][]; lines: Record<string, any>[] } {
+  function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): { reporter: RequestReporter; observed: unknown[][]; phases: unknown[][]; lines: Record<string, any>[] } {
     const observed: unknown[][] = [];
     const phases: unknown[][] = [];
     const lines: Record<string, any>[] = [];
@@ -356,6 +356,7 @@ describe('the reporter of requests', () => {
         metrics: { observeRequest: (...call) => void observed.push(call) },
         searches: { phase: (...call) => void phases.push(call) },
         logger,
+        rule,
       }),
     };
   }
@@ -365,6 +366,16 @@ describe('the reporter of requests', () => {
     subject.requestAnswered(facts);
     expect(observed).toEqual([['/v1/query', 200, 1.23456]]);
     expect(lines).toEqual([{ level: 30, time: expect.any(String), msg: 'request', method: 'POST', endpoint: '/v1/query', code: 200, ms: 1.23, requestId: 'r1', keyId: 4 }]);
+  });
+
+  test('tells the log only what is notable, unless it is to have all', () => {
+    const { reporter: subject, observed, lines } = reporter({ logRequests: 'notable', logSlowMs: 50 });
+    for (const durationMs of [0, 49.9, 50, 5_000]) subject.requestAnswered({ ...facts, requestId: `${durationMs} ms`, durationMs });
+    subject.requestAnswered({ ...facts, requestId: 'refused', code: 404 });
+    subject.requestAnswered({ ...facts, requestId: 'failed', code: 500 });
+    subject.requestAnswered({ ...facts, requestId: 'administrative', isAdministrative: true });
+    expect(lines.map((line) => line.requestId)).toEqual(['50 ms', '5000 ms', 'refused', 'failed', 'administrative']);
+    expect(observed).toHaveLength(7);
   });
 
   test('tells the steps of a search to those who measure searches', () => {
