@@ -85,15 +85,27 @@ export const externalId = z
     if (violation !== null) context.addIssue({ code: 'custom', message: violation, input: id });
   });
 
-/** A vector of finite numbers, as float32; whether its length is the collection's is not checked here. */
+/**
+ * A vector of finite numbers, as float32: an array, or base64 of little-endian float32 values, which is shorter and quicker
+ * to read. Whether its length is the collection's is not checked here.
+ */
 export function vector(vectorDimMax: number) {
   return z
     .unknown()
-    .meta({ type: 'array', items: { type: 'number' }, minItems: 1, maxItems: vectorDimMax, description: 'Finite numbers, stored as float32; as many as the collection’s dim.' })
+    .meta({
+      oneOf: [
+        { type: 'array', items: { type: 'number' }, minItems: 1, maxItems: vectorDimMax },
+        { type: 'string', contentEncoding: 'base64', maxLength: base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT) },
+      ],
+      description: 'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values.',
+    })
     .transform((value, context): Float32Array => {
-      const given = value instanceof Float32Array ? value : float32FromArray(value, context);
+      const isText = typeof value === 'string';
+      // A text that is far too long is not even decoded.
+      const isTooLong = isText && value.length > base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT);
+      const given = value instanceof Float32Array || isTooLong ? value : isText ? float32FromBase64(value, context) : float32FromArray(value, context);
       if (given === null) return z.NEVER;
-      if (given.length > vectorDimMax) {
+      if (typeof given === 'string' || given.length > vectorDimMax) {
         report(context, value, `has more than the maximum of ${vectorDimMax} elements (MAX_VECTOR_DIM)`, { kind: 'limit_exceeded' });
         return z.NEVER;
       }
@@ -111,6 +123,24 @@ function firstNonFinite(values: Float32Array): number {
     if (values[i] - values[i] !== 0) return i;
   }
   return -1;
+}
+
+/** Characters of so many bytes, padding included. */
+const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float32Array | null {
+  // Node reads on over characters that are no base64.
+  const bytes = text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, 'base64') : null;
+  if (bytes === null || bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) {
+    report(context, text, 'must be an array of numbers, or base64 of little-endian float32 values');
+    return null;
+  }
+  const vector = new Float32Array(bytes.length / Float32Array.BYTES_PER_ELEMENT);
+  // Plain arrays in memory are little-endian on every platform that Node runs on with this project's addons.
+  new Uint8Array(vector.buffer).set(bytes);
+  return vector;
 }
 
 /** Arrays that the body parser left as they are: with something else than numbers in them, or behind an escaped key. */

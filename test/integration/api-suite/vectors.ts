@@ -6,6 +6,8 @@ const AWKWARD_IDS = ['a/b', '..', '.', '../../etc/passwd', 'a b', '😀🎉', 'x
 /** Encodes everything, `.` too, so that no client or proxy can take it for a step in a path. */
 const inPath = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
 
+const base64 = (...values: number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64');
+
 export function vectorsSuite(context: SuiteContext): void {
   const upsert = (name: string, body: unknown) => context.api.post(`/v1/collections/${name}/upsert`, body);
   const bulkUpsert = (name: string, body: unknown) => context.api.post(`/v1/collections/${name}/bulk_upsert`, body);
@@ -54,6 +56,16 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(answer.text).toContain('"vector":[0.1,-0,');
     });
 
+    test('takes a vector as base64 of little-endian float32 wherever an array may stand', async () => {
+      const name = await context.collection();
+      dataOf(await upsert(name, { external_id: 'a', vector: base64(0.1, -2, 3e-40) }));
+      dataOf(await bulkUpsert(name, { items: [{ external_id: 'b', vector: base64(1, 2, 3) }, { external_id: 'c', vector: [3, 2, 1] }] }));
+      expect(dataOf(await show(name, 'a')).vector).toEqual([0.1, -2, 3e-40]);
+      const found = [base64(1, 2, 3), [1, 2, 3]].map(async (vector) => dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector, k: 3 })).results);
+      expect((await found[0]).map((hit: { external_id: string }) => hit.external_id)).toEqual(['b', 'c', 'a']);
+      expect(await found[0]).toEqual(await found[1]);
+    });
+
     test.each([
       ['no external_id', { vector: [1, 2, 3] }, 422, 'external_id'],
       ['a number as external_id', { external_id: 7, vector: [1, 2, 3] }, 422, 'external_id'],
@@ -73,6 +85,16 @@ export function vectorsSuite(context: SuiteContext): void {
       ['a vector that is too long', { external_id: 'a', vector: [1, 2, 3, 4] }, 400, 'dimension'],
       ['an empty vector', { external_id: 'a', vector: [] }, 400, 'dimension'],
       ['a vector beyond MAX_VECTOR_DIM', { external_id: 'a', vector: new Array(16385).fill(0) }, 400, 'vector'],
+      ['base64 with other characters', { external_id: 'a', vector: 'AAAA*AAAAAAAAAAA' }, 422, 'base64'],
+      ['base64 of the URL alphabet', { external_id: 'a', vector: '-_8AAAAAAAAAAAAA' }, 422, 'base64'],
+      ['base64 without its padding', { external_id: 'a', vector: 'AAAAAAA' }, 422, 'base64'],
+      ['base64 of half a float32', { external_id: 'a', vector: 'AAAAAAA=' }, 422, 'base64'],
+      ['base64 of too few numbers', { external_id: 'a', vector: Buffer.alloc(8).toString('base64') }, 400, 'dimension'],
+      ['base64 of nothing', { external_id: 'a', vector: '' }, 400, 'dimension'],
+      ['base64 of a NaN', { external_id: 'a', vector: base64(1, NaN, 3) }, 422, 'vector[1]'],
+      ['base64 of an infinity', { external_id: 'a', vector: base64(1, 2, -Infinity) }, 422, 'vector[2]'],
+      ['base64 beyond MAX_VECTOR_DIM', { external_id: 'a', vector: base64(...new Array(16385).fill(0)) }, 400, 'MAX_VECTOR_DIM'],
+      ['base64 far beyond MAX_VECTOR_DIM', { external_id: 'a', vector: 'A'.repeat(400_000) }, 400, 'MAX_VECTOR_DIM'],
       ['metadata that is an array', { external_id: 'a', vector: [1, 2, 3], metadata: [] }, 422, 'metadata'],
       ['metadata that is a text', { external_id: 'a', vector: [1, 2, 3], metadata: '{}' }, 422, 'metadata'],
       ['metadata beyond MAX_METADATA_BYTES', { external_id: 'a', vector: [1, 2, 3], metadata: { text: 'é'.repeat(32768) } }, 400, 'metadata'],
