@@ -95,6 +95,7 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       withoutTexts: texts === false,
     }),
     requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts }) => {
+      if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
       return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts };

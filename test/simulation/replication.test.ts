@@ -7,9 +7,9 @@ import { Violation } from './violation';
  * per minimum of in-sync replicas. `node scripts/simulate.mjs` runs more of them and repeats single ones.
  */
 const FROM = Number(process.env.SEED ?? 1);
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 1000);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 300);
 /** Seeds per test, so that each ends well within its time. */
-const BATCH = 250;
+const BATCH = 150;
 /** As many schedules as a broken variant may survive before it counts as not caught. */
 const MUTANT_SEEDS = 2000;
 

@@ -158,7 +158,8 @@ describe('reads between members', () => {
   test.each([
     ['search', 'malformed vector', { search: { vector: Buffer.alloc(3) } }],
     ['search', 'malformed filter', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }],
-    ['scan', 'malformed filter', { scan: { filter: 'no JSON' } }],
+    ['scan', 'malformed filter', { scan: { limit: 1, filter: 'no JSON' } }],
+    ['scan', 'malformed scan', { scan: { limit: 0 } }],
     ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
     ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
   ] as const)('a %s is refused: %s', (kind, message, call) => {
