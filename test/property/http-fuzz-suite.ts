@@ -4,7 +4,7 @@ import type { ApiTarget, StartTarget } from '../support/api-target';
 import { runSeed } from '../support/random';
 
 /** Requests per property; HTTP_FUZZ_RUNS makes it longer. */
-const RUNS = Number(process.env.HTTP_FUZZ_RUNS ?? 300);
+const RUNS = Number(process.env.HTTP_FUZZ_RUNS ?? 150);
 const COLLECTION = 'fuzzed';
 const DIM = 3;
 

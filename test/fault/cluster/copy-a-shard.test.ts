@@ -3,7 +3,8 @@ import { COLLECTION, underLoad } from './under-load';
 
 /** More than a log keeps of entries, so that an empty replica can't be brought back by the log alone. */
 const WRITES = 6_000;
-const WRITERS = 16;
+/** So many share each sync of the disk. */
+const WRITERS = 64;
 
 test('a replica that the log can not bring back gets a copy of the records, under load', async () => {
   await underLoad('copy-a-shard', { shards: 1, replicas: 2, environment: { LOG_LEVEL: 'info' } }, async ({ cluster }) => {
