@@ -53,8 +53,6 @@ import { WriteBudget } from './shard/write-queue';
 
 /** A session outlives a node that died by this long; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
-/** Writes of all shards that wait at once, in bytes: some seconds of a bulk load. */
-const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 /** Running calls of a server that closes get this long. */
 const DRAIN_MS = 5_000;
 /** Between two looks at how much room the disk has. */
@@ -118,7 +116,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     logger: log,
     openShardsMax: capacity.openShardsMax,
   };
-  const budget = new WriteBudget(WAITING_BYTES_MAX);
+  const budget = new WriteBudget();
   const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
 
   const stores = await ShardStores.load(folder, storeId);

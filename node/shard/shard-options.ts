@@ -1,9 +1,5 @@
-import type { BackoffPauses } from '../../shared/time/retry-backoff';
 import type { KeyValueStore } from '../kv/key-value-store';
 import type { IndexFactories } from './shard-indexes';
-
-/** Between attempts to open a shard anew that can't be opened or written to, or diverges again and again. */
-export const REOPEN_PAUSES: BackoffPauses = { firstMs: 1_000, longestMs: 30_000 };
 
 /** Where a shard tells what happened to it. */
 export interface ShardLogger {
