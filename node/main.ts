@@ -117,8 +117,6 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     openShardsMax: capacity.openShardsMax,
   };
   const budget = new WriteBudget();
-  const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
-
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
@@ -129,11 +127,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     stores,
     onRenewed: () => register(),
     log,
-    open: (spec, epoch, shardStore) =>
+    open: (spec, assignment, shardStore) =>
       ReplicatedShard.open({
-        folder: pathOf(spec),
+        folder: stores.pathOf(spec),
         spec,
-        epoch,
+        assignment,
         self: { node: nodeId, store: shardStore },
         changeIdPrefix: randomUUID(),
         shardOptions,
@@ -173,7 +171,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     log,
     openReplica: (spec, assignment) => opening.open(spec, assignment),
     removeReplica: async (id) => {
-      await removeReplica(pathOf(id));
+      await removeReplica(stores.pathOf(id));
       await stores.forget(id);
     },
   });

@@ -10,7 +10,7 @@ export interface ReplicaOpeningOptions {
   nodeId: string;
   stores: ShardStores;
   /** `store`: the id of the store that the data are. */
-  open: (spec: ShardSpec, epoch: number, store: string) => Promise<ReplicatedShard>;
+  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
   onRenewed: () => void;
   log: Logger;
@@ -56,9 +56,14 @@ export class ReplicaOpening {
 
   private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
-    const opened = await open(spec, assignment?.epoch ?? 0, stores.idOf(spec));
-    await stores.opened(spec);
-    return opened;
+    const opened = await open(spec, assignment, stores.idOf(spec));
+    try {
+      await stores.opened(spec);
+      return opened;
+    } catch (error) {
+      await opened.close('closed');
+      throw error;
+    }
   }
 
   private async renew(spec: ShardSpec, assignment: ShardAssignment | null, why: string): Promise<void> {
