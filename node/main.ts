@@ -114,7 +114,6 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
-    openShardsMax: capacity.openShardsMax,
   };
   const budget = new WriteBudget();
   const stores = await ShardStores.load(folder, storeId);

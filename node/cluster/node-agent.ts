@@ -43,13 +43,10 @@ export interface NodeAgentOptions {
 }
 
 /**
- * Holds the replicas that the shard map gives to this node, each at a place (ShardPlace) of its own: tells them of changes,
- * hands over what it leads when it is to stop, and removes data, but only what a tombstone or a later assignment says is
- * not wanted any more.
- *
- * Unlike in the embedded form (ShardHost) a place is there because the map says so: its shard is tried again also when it
- * never was open, one that fails closes at once instead of being kept for its readers, and calls wait for it until their
- * deadline, because the next map may send them elsewhere.
+ * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is to
+ * stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ * A place is there because the map says so: its shard is tried again also when it never was open, and calls wait for it
+ * until their deadline, because the next map may send them elsewhere.
  */
 export class NodeAgent implements ReplicationReceiver {
   private readonly options: NodeAgentOptions;
@@ -87,12 +84,11 @@ export class NodeAgent implements ReplicationReceiver {
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
   async handOver(): Promise<void> {
-    const led = openAt(this.places.values()).filter(({ replica }) => replica.status().role === 'primary');
-    const able = led.filter(({ replica }) => (replica.assignment?.inSync.length ?? 0) > 1);
+    const leads = ({ replica }: HostedReplica): boolean => replica.status().role === 'primary';
+    const able = openAt(this.places.values()).filter((hosted) => leads(hosted) && (hosted.replica.assignment?.inSync.length ?? 0) > 1);
     for (const { replica } of able) replica.handOver(null);
     const deadlineMs = this.options.clock.monotonicMs() + HANDOVER_MS;
-    const isLeading = (): boolean => able.some(({ replica }) => replica.status().role === 'primary');
-    while (isLeading() && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
+    while (able.some(leads) && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
   }
 
   async close(): Promise<void> {
@@ -173,18 +169,26 @@ export class NodeAgent implements ReplicationReceiver {
         this.places.set(key, place);
       }
       if (isMine) place?.open?.replica.assigned(value, revision);
-      else if (place !== undefined) this.leave(key, place);
+      else if (place !== undefined) {
+        const { spec } = place;
+        this.options.log.info({ ...spec }, 'a replica has moved away');
+        void this.end(key, place, 'closed').then(() => this.removeLater(key, spec));
+      }
     }
-    for (const [key, place] of this.places) if (this.isDropped(place.spec.collectionUid)) this.drop(key, place);
+    for (const [key, place] of this.places) {
+      if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
+    }
     this.waiters.wake();
   }
 
   private placeFor(key: string, spec: ShardSpec): ShardPlace<HostedReplica> {
-    const { log, openReplica } = this.options;
+    const { log, openReplica, openReplicasMax } = this.options;
     return new ShardPlace<HostedReplica>(spec, {
       pausesFirst: true,
       open: async () => {
-        if (this.isFull(key)) throw this.full();
+        // The files that one more would open are those by which the node is reached.
+        const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
+        if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
         return openReplica(spec, this.assignments.get(key)?.value ?? null);
       },
       onOpened: ({ replica }) => {
@@ -204,29 +208,9 @@ export class NodeAgent implements ReplicationReceiver {
     });
   }
 
-  /** Whether all but this place have as many open as may be: the files that one more would open are those by which the node is reached. */
-  private isFull(key: string): boolean {
-    return [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length >= this.options.openReplicasMax;
-  }
-
-  private full(): QuiverError {
-    return new QuiverError('storage_failed', `this node holds ${this.options.openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
-  }
-
   /** Others may lead meanwhile. */
   private tellFailures(): void {
     this.options.tellFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
-  }
-
-  /** The shard has moved away: the replica closes now, its data go later. */
-  private leave(key: string, place: ShardPlace<HostedReplica>): void {
-    this.options.log.info({ ...place.spec }, 'a replica has moved away');
-    void this.end(key, place, 'closed').then(() => this.removeLater(key, place.spec));
-  }
-
-  /** The collection is gone for good. */
-  private drop(key: string, place: ShardPlace<HostedReplica>): void {
-    void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
   }
 
   private async end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {

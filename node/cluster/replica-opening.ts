@@ -57,13 +57,9 @@ export class ReplicaOpening {
   private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
     const opened = await open(spec, assignment, stores.idOf(spec));
-    try {
-      await stores.opened(spec);
-      return opened;
-    } catch (error) {
-      await opened.close('closed');
-      throw error;
-    }
+    // Left open beside its place it would lock its data against every later attempt.
+    await stores.opened(spec).catch((error: unknown) => opened.close('closed').then(() => Promise.reject(error)));
+    return opened;
   }
 
   private async renew(spec: ShardSpec, assignment: ShardAssignment | null, why: string): Promise<void> {

@@ -69,22 +69,21 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   /** Opens the replica, making it when it does not exist. Errors: storage_failed; storage_damaged when it holds less than it acknowledged. */
-  static open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
-    // Its shard may fail before the replica is there to tell of it.
-    const opened: Promise<ReplicatedShard> = ReplicatedShard.make(options, () => opened);
-    return opened;
-  }
-
-  private static async make(options: ReplicatedShardOptions, opened: () => Promise<ReplicatedShard>): Promise<ReplicatedShard> {
+  static async open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
     await makeStableFolder(dirname(options.folder));
     await settleCopy(options.folder);
+    // The shard may fail before the replica is there to tell of it.
+    let isThere!: (hosted: ReplicatedShard) => void;
+    const opened = new Promise<ReplicatedShard>((done) => (isThere = done));
     const data = await ReplicatedShard.openData(options, opened);
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
       if (isNew) await data.storage.append({ promisedEpoch: options.assignment?.epoch ?? 0 });
-      return new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
+      const hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
+      isThere(hosted);
+      return hosted;
     } catch (error) {
       await closeData(data, 'closed');
       throw error;
@@ -140,18 +139,18 @@ export class ReplicatedShard implements HostedReplica {
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (reached: { sequence: number }): boolean => this.replica.mayInstall(epoch, reached.sequence);
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
-      this.data = await ReplicatedShard.openData(this.options, async () => this);
+      this.data = await ReplicatedShard.openData(this.options, Promise.resolve(this));
       return this.data.storage;
     });
     return position;
   }
 
   /** `opened`: whom failures of the shard are told to. */
-  private static async openData({ folder, spec, shardOptions, budget }: ReplicatedShardOptions, opened: () => Promise<ReplicatedShard>): Promise<OpenData> {
+  private static async openData({ folder, spec, shardOptions, budget }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
     let store!: KeyValueStore;
     const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
-    const onFailed = (error: Error): void => void opened().then((hosted) => hosted.fail(error), () => undefined);
-    const onDamaged = (error: Error): void => void opened().then((hosted) => hosted.noteDamage(error), () => undefined);
+    const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
+    const onDamaged = (error: Error): void => void opened.then((hosted) => hosted.noteDamage(error));
     const shard = await Shard.open(folder, spec, { ...shardOptions, openStore }, { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };

@@ -19,9 +19,7 @@ const UID = /^[A-Za-z0-9-]{1,64}$/;
  * The shards of an embedded process, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its own.
  * One store per shard rather than one per process: a shard is dropped by removing its folder, copied by copying it, and a
  * damaged one harms no other; the price is some open files and a small memtable each.
- *
- * A place (ShardPlace) is made by who opens its shard and hears when that fails; only what was open once is tried again.
- * What a node of a cluster does otherwise, because another replica can answer, is NodeAgent's.
+ * A place is made by who opens its shard and hears when that fails: only what was open once is tried again.
  */
 export class ShardHost {
   private readonly places = new Map<string, ShardPlace<Shard>>();
@@ -34,11 +32,11 @@ export class ShardHost {
 
   private constructor(
     private readonly folder: string,
-    private readonly options: ShardOptions,
+    private readonly options: ShardOptions & { openShardsMax: number },
   ) {}
 
-  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. */
-  static async start(folder: string, options: ShardOptions): Promise<ShardHost> {
+  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. `openShardsMax`: most shards open at once. */
+  static async start(folder: string, options: ShardOptions & { openShardsMax: number }): Promise<ShardHost> {
     await mkdir(join(folder, 'shards'), { recursive: true });
     await rm(join(folder, 'trash'), { recursive: true, force: true });
     return new ShardHost(folder, options);
@@ -52,9 +50,10 @@ export class ShardHost {
     let place = this.places.get(name);
     if (place === undefined) {
       // The files that one more would open are those by which the process is reached.
-      if (this.places.size >= this.options.openShardsMax) {
+      const { openShardsMax } = this.options;
+      if (this.places.size >= openShardsMax) {
         this.left.set(name, { ...spec });
-        throw this.full();
+        throw new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
       }
       this.left.delete(name);
       place = this.placeFor(name, { ...spec });
@@ -155,11 +154,6 @@ export class ShardHost {
     const left = await readdir(collection).catch(() => null);
     // Another of its shards may be made at the same moment.
     if (left !== null && left.length === 0) await rmdir(collection).catch(() => undefined);
-  }
-
-  private full(): QuiverError {
-    const { openShardsMax } = this.options;
-    return new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
   }
 
   private placeFor(name: string, spec: ShardSpec): ShardPlace<Shard> {

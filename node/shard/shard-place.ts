@@ -47,12 +47,14 @@ export class ShardPlace<Held extends Closable> {
   /** It failed, or could not be opened, and has not been opened since. */
   isFailing = false;
   /**
-   * Each attempt has its own: resolves with what it opened, also when that waits for something that failed to be closed.
-   * Errors: those of `open` for the first; unavailable later on, from the failure of one attempt to the begin of the next.
+   * That of the attempt under way, or of the last: resolves with what it opened. The first attempt after a failure begins
+   * with closing what failed. Errors: those of `open` as long as it never was open, unavailable later on.
    */
   ready!: Promise<Held>;
   private readonly pauses: RetryBackoff;
   private readonly ending = new AbortController();
+  /** Aborted when the place ends. */
+  readonly ended = this.ending.signal;
   private openedAtMs = -Infinity;
   private closed: Promise<void> | null = null;
 
@@ -70,11 +72,6 @@ export class ShardPlace<Held extends Closable> {
     return this.openedAtMs !== -Infinity;
   }
 
-  /** Aborted when the place ends. */
-  get ended(): AbortSignal {
-    return this.ending.signal;
-  }
-
   /** Closes what is open, because it can't be trusted any more, and opens it anew. What is being opened has its turn first. */
   reopen(): void {
     if (this.state === 'opening') void this.ready.then(() => this.reopen(), () => undefined);
@@ -89,15 +86,10 @@ export class ShardPlace<Held extends Closable> {
 
   /** Closes what is open or about to be, and opens nothing more; idempotent. Errors: those of closing. */
   end(reason: 'closed' | 'dropped'): Promise<void> {
-    this.closed ??= this.finish(reason);
-    return this.closed;
-  }
-
-  private async finish(reason: 'closed' | 'dropped'): Promise<void> {
     this.state = 'ended';
     this.ending.abort();
-    const held = await this.ready.catch(() => null);
-    await held?.close(reason);
+    this.closed ??= this.ready.then((held) => held.close(reason), () => undefined);
+    return this.closed;
   }
 
   private follow(attempt: Promise<Held>): void {

@@ -42,7 +42,7 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
     assignment,
     self: replicaOn('a'),
     changeIdPrefix: '',
-    shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger, openShardsMax: 1 },
+    shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
     budget: new WriteBudget(),
     clock: systemClock,
     log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
