@@ -168,7 +168,8 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   private fail(error: Error): void {
-    this.options.surroundings(this).onFailed(error);
+    // What fails of it while it closes says nothing about the one that is opened next.
+    if (this.closing === null) this.options.surroundings(this).onFailed(error);
   }
 }
 

@@ -12,7 +12,7 @@ interface Closable {
 }
 
 /** `failed`: nothing is open, and it is tried again after a pause. `ended`: also while the last of it still closes. */
-export type PlaceState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
+type PlaceState = 'opening' | 'open' | 'closing' | 'failed' | 'ended';
 
 /** What differs between the places of an embedded process and those of a cluster's node. */
 export interface PlaceSurroundings<Held> {
@@ -150,6 +150,7 @@ export async function lookAt<Held extends Closable, Seen>(places: Iterable<Shard
   return seen.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 }
 
+/** What calls are told that this process can't serve any more. */
 export function shuttingDown(): QuiverError {
   return new QuiverError('unavailable', 'the node is shutting down');
 }
