@@ -53,8 +53,6 @@ import { WriteBudget } from './shard/write-queue';
 
 /** A session outlives a node that died by this long; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
-/** Writes of all shards that wait at once, in bytes: some seconds of a bulk load. */
-const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 /** Running calls of a server that closes get this long. */
 const DRAIN_MS = 5_000;
 /** Between two looks at how much room the disk has. */
@@ -116,11 +114,8 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
-    openShardsMax: capacity.openShardsMax,
   };
-  const budget = new WriteBudget(WAITING_BYTES_MAX);
-  const pathOf = (id: { collectionUid: string; shard: number }): string => join(folder, 'shards', id.collectionUid, String(id.shard));
-
+  const budget = new WriteBudget();
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
@@ -131,11 +126,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     stores,
     onRenewed: () => register(),
     log,
-    open: (spec, epoch, shardStore) =>
+    open: (spec, assignment, shardStore) =>
       ReplicatedShard.open({
-        folder: pathOf(spec),
+        folder: stores.pathOf(spec),
         spec,
-        epoch,
+        assignment,
         self: { node: nodeId, store: shardStore },
         changeIdPrefix: randomUUID(),
         shardOptions,
@@ -175,7 +170,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     log,
     openReplica: (spec, assignment) => opening.open(spec, assignment),
     removeReplica: async (id) => {
-      await removeReplica(pathOf(id));
+      await removeReplica(stores.pathOf(id));
       await stores.forget(id);
     },
   });

@@ -9,14 +9,13 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
-import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { Waiters } from '../../shared/time/waiters';
 import type { AppendAck, AppendMessage } from '../replication/core/messages';
 import type { ReplicationReceiver } from '../replication/replication-links';
 import { shardOfFolder } from '../replication/shard-copy';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
-import { REOPEN_PAUSES } from '../shard/shard-options';
+import { lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
@@ -25,18 +24,6 @@ const REFRESH_MS = 5_000;
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
-
-interface Place {
-  readonly spec: ShardSpec;
-  /** null while it is being opened, or waits to be. */
-  hosted: HostedReplica | null;
-  opening: Promise<void> | null;
-  retry: NodeJS.Timeout | null;
-  backoff: RetryBackoff;
-  leaving: boolean;
-  /** It failed, or could not be opened, and has not been opened since. */
-  isFailing: boolean;
-}
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -56,14 +43,16 @@ export interface NodeAgentOptions {
 }
 
 /**
- * Holds the replicas that the shard map gives to this node: opens them, tells them of changes, hands over what it leads
- * when it is to stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is to
+ * stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ * A place is there because the map says so: its shard is tried again also when it never was open, and calls wait for it
+ * until their deadline, because the next map may send them elsewhere.
  */
 export class NodeAgent implements ReplicationReceiver {
   private readonly options: NodeAgentOptions;
   private readonly assignments: WatchedEntries<ShardAssignment>;
   private readonly tombstones: WatchedEntries<string>;
-  private readonly places = new Map<string, Place>();
+  private readonly places = new Map<string, ShardPlace<HostedReplica>>();
   private readonly waiters: Waiters;
   private readonly removals = new Map<string, NodeJS.Timeout>();
   private refreshing: NodeJS.Timeout | null = null;
@@ -90,17 +79,16 @@ export class NodeAgent implements ReplicationReceiver {
         this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'),
       );
     }, REFRESH_MS);
-    await Promise.all([...this.places.values()].map(async ({ opening }) => opening));
+    await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
   async handOver(): Promise<void> {
-    const led = [...this.places.values()].flatMap(({ hosted }) => (hosted !== null && hosted.replica.status().role === 'primary' ? [hosted] : []));
-    const able = led.filter(({ replica }) => (replica.assignment?.inSync.length ?? 0) > 1);
+    const leads = ({ replica }: HostedReplica): boolean => replica.status().role === 'primary';
+    const able = openAt(this.places.values()).filter((hosted) => leads(hosted) && (hosted.replica.assignment?.inSync.length ?? 0) > 1);
     for (const { replica } of able) replica.handOver(null);
     const deadlineMs = this.options.clock.monotonicMs() + HANDOVER_MS;
-    const isLeading = (): boolean => able.some(({ replica }) => replica.status().role === 'primary');
-    while (isLeading() && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
+    while (able.some(leads) && this.options.clock.monotonicMs() < deadlineMs) await new Promise((wake) => setTimeout(wake, 20));
   }
 
   async close(): Promise<void> {
@@ -110,21 +98,15 @@ export class NodeAgent implements ReplicationReceiver {
     this.assignments.close();
     this.tombstones.close();
     this.waiters.wake();
-    await Promise.all(
-      [...this.places.values()].map(async (place) => {
-        if (place.retry !== null) clearTimeout(place.retry);
-        await place.opening;
-        await place.hosted?.close('closed');
-      }),
-    );
+    await Promise.all([...this.places.values()].map((place) => place.end('closed')));
   }
 
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */
   async find(id: ShardId, call: NodeCall): Promise<HostedReplica> {
     for (;;) {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
-      const hosted = this.places.get(assignmentPath(id))?.hosted;
-      if (hosted) return hosted;
+      const hosted = this.hosted(id);
+      if (hosted !== null) return hosted;
       const known = this.assignments.get(assignmentPath(id))?.value;
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.
@@ -135,33 +117,29 @@ export class NodeAgent implements ReplicationReceiver {
   }
 
   onAppend(shard: ShardId, message: AppendMessage): void {
-    this.places.get(assignmentPath(shard))?.hosted?.replica.received(message);
+    this.hosted(shard)?.replica.received(message);
   }
 
   onAck(shard: ShardId, ack: AppendAck): void {
-    this.places.get(assignmentPath(shard))?.hosted?.replica.acknowledged(ack);
+    this.hosted(shard)?.replica.acknowledged(ack);
   }
 
   onStreamStarted(node: string): void {
-    for (const { hosted } of this.places.values()) hosted?.replica.streamStarted(node);
+    for (const { open } of this.places.values()) open?.replica.streamStarted(node);
   }
 
   /** The open replica of a shard, null when there is none at the moment. */
   hosted(id: ShardId): HostedReplica | null {
-    return this.places.get(assignmentPath(id))?.hosted ?? null;
+    return this.places.get(assignmentPath(id))?.open ?? null;
   }
 
   async report(): Promise<NodeReport> {
-    const open = [...this.places.values()].flatMap(({ hosted }) => (hosted === null ? [] : [hosted]));
-    const shards = await Promise.all(open.map((hosted) => reportOf(hosted).catch(() => null)));
-    return { shards: shards.filter((shard) => shard !== null) };
+    return { shards: await lookAt(this.places.values(), reportOf) };
   }
 
-  /** The open replicas, for the metrics; one that closes meanwhile is left out. */
-  async observe(): Promise<ReplicaObservation[]> {
-    const open = [...this.places.values()].flatMap(({ hosted }) => (hosted === null ? [] : [hosted]));
-    const observations = await Promise.all(open.map((hosted) => observationOf(hosted).catch(() => null)));
-    return observations.filter((observation) => observation !== null);
+  /** The open replicas, for the metrics. */
+  observe(): Promise<ReplicaObservation[]> {
+    return lookAt(this.places.values(), observationOf);
   }
 
   /** Replicas that the map gives to this node. */
@@ -171,21 +149,12 @@ export class NodeAgent implements ReplicationReceiver {
 
   /** Replicas that the map gives to this node and that are not open, most likely because their disk fails. */
   get closedReplicas(): number {
-    return [...this.places.values()].filter(({ hosted }) => hosted === null).length;
+    return this.places.size - openAt(this.places.values()).length;
   }
 
   /** A replica whose storage failed: closed, and opened anew after a while. */
   failed(id: ShardId): void {
-    const place = this.places.get(assignmentPath(id));
-    const hosted = place?.hosted;
-    if (place === undefined || !hosted) return;
-    place.hosted = null;
-    this.noteFailure(place, true);
-    place.opening = hosted.close('closed').catch((error: unknown) => this.options.log.error({ error, ...id }, 'a failed replica did not close'));
-    void place.opening.then(() => {
-      place.opening = null;
-      this.retry(place, place.backoff.nextMs());
-    });
+    this.places.get(assignmentPath(id))?.reopen();
   }
 
   /** Brings the places to what the map says. */
@@ -195,87 +164,59 @@ export class NodeAgent implements ReplicationReceiver {
       const isMine = value.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
       if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
-        place = { spec: value.spec, hosted: null, opening: null, retry: null, backoff: new RetryBackoff(REOPEN_PAUSES), leaving: false, isFailing: false };
-        this.places.set(key, place);
         this.cancelRemoval(key);
-        this.open(place);
+        place = this.placeFor(key, value.spec);
+        this.places.set(key, place);
       }
-      if (place === undefined) continue;
-      if (isMine) this.tell(place, value, revision);
-      else this.leave(key, place);
+      if (isMine) place?.open?.replica.assigned(value, revision);
+      else if (place !== undefined) {
+        const { spec } = place;
+        this.options.log.info({ ...spec }, 'a replica has moved away');
+        void this.end(key, place, 'closed').then(() => this.removeLater(key, spec));
+      }
     }
-    for (const [key, place] of this.places) if (this.isDropped(place.spec.collectionUid)) this.drop(key, place);
+    for (const [key, place] of this.places) {
+      if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
+    }
     this.waiters.wake();
   }
 
-  private tell({ hosted }: Place, assignment: ShardAssignment, revision: number): void {
-    if (hosted === null) return;
-    hosted.replica.assigned(assignment, revision);
-  }
-
-  private open(place: Place): void {
-    const assigned = this.assignments.get(assignmentPath(place.spec));
-    const opening = this.isFull() ? Promise.reject(this.full()) : this.options.openReplica(place.spec, assigned?.value ?? null);
-    place.opening = opening.then(
-      async (hosted) => {
-        place.opening = null;
-        if (place.leaving || this.closed) return hosted.close('closed');
-        place.hosted = hosted;
-        place.backoff.reset();
-        this.noteFailure(place, false);
-        const known = this.assignments.get(assignmentPath(place.spec));
-        if (known !== null) this.tell(place, known.value, known.revision);
+  private placeFor(key: string, spec: ShardSpec): ShardPlace<HostedReplica> {
+    const { log, openReplica, openReplicasMax } = this.options;
+    return new ShardPlace<HostedReplica>(spec, {
+      pausesFirst: true,
+      open: async () => {
+        // The files that one more would open are those by which the node is reached.
+        const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
+        if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
+        return openReplica(spec, this.assignments.get(key)?.value ?? null);
+      },
+      onOpened: ({ replica }) => {
+        this.tellFailures();
+        const known = this.assignments.get(key);
+        if (known !== null) replica.assigned(known.value, known.revision);
         this.waiters.wake();
-        return undefined;
       },
-      (error: unknown) => {
-        place.opening = null;
-        const retryMs = place.backoff.nextMs();
-        this.options.log.error({ error, ...place.spec, retryMs }, 'a replica cannot be opened; it is tried again');
-        this.noteFailure(place, true);
-        this.retry(place, retryMs);
+      onFailed: (error, retryMs) => {
+        log.error({ error, ...spec, retryMs }, 'a replica cannot be opened; it is tried again');
+        this.tellFailures();
       },
-    );
+      closeFailed: (hosted) => {
+        this.tellFailures();
+        return hosted.close('closed').catch((error: unknown) => log.error({ error, ...spec }, 'a failed replica did not close'));
+      },
+    });
   }
 
-  /** The files that one more would open are those by which the node is reached. */
-  private isFull(): boolean {
-    return [...this.places.values()].filter(({ hosted, opening }) => hosted !== null || opening !== null).length >= this.options.openReplicasMax;
+  /** Others may lead meanwhile. */
+  private tellFailures(): void {
+    this.options.tellFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
   }
 
-  private full(): QuiverError {
-    return new QuiverError('storage_failed', `this node holds ${this.options.openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
-  }
-
-  /** Others may lead the shard meanwhile. */
-  private noteFailure(place: Place, isFailing: boolean): void {
-    place.isFailing = isFailing;
-    this.options.tellFailures([...this.places].filter(([, one]) => one.isFailing).map(([path]) => path));
-  }
-
-  private retry(place: Place, retryMs: number): void {
-    if (this.closed || place.leaving) return;
-    place.retry = setTimeout(() => this.open(place), retryMs);
-  }
-
-  /** The shard has moved away: the replica closes now, its data go later. */
-  private leave(key: string, place: Place): void {
-    this.options.log.info({ ...place.spec }, 'a replica has moved away');
-    void this.closePlace(key, place, 'closed').then(() => this.removeLater(key, place.spec));
-  }
-
-  /** The collection is gone for good. */
-  private drop(key: string, place: Place): void {
-    void this.closePlace(key, place, 'dropped').then(() => this.remove(place.spec));
-  }
-
-  private async closePlace(key: string, place: Place, reason: 'closed' | 'dropped'): Promise<void> {
+  private async end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
     this.places.delete(key);
-    place.leaving = true;
-    this.noteFailure(place, false);
-    if (place.retry !== null) clearTimeout(place.retry);
-    await place.opening;
-    await place.hosted?.close(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
+    this.tellFailures();
+    await place.end(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
   }
 
   private removeLater(key: string, id: ShardId): void {
@@ -328,5 +269,4 @@ export class NodeAgent implements ReplicationReceiver {
   private isDropped(collectionUid: string): boolean {
     return this.tombstones.get(TOMBSTONES_PREFIX + collectionUid) !== null;
   }
-
 }

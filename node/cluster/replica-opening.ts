@@ -10,7 +10,7 @@ export interface ReplicaOpeningOptions {
   nodeId: string;
   stores: ShardStores;
   /** `store`: the id of the store that the data are. */
-  open: (spec: ShardSpec, epoch: number, store: string) => Promise<ReplicatedShard>;
+  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
   onRenewed: () => void;
   log: Logger;
@@ -56,8 +56,9 @@ export class ReplicaOpening {
 
   private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
-    const opened = await open(spec, assignment?.epoch ?? 0, stores.idOf(spec));
-    await stores.opened(spec);
+    const opened = await open(spec, assignment, stores.idOf(spec));
+    // Left open beside its place it would lock its data against every later attempt.
+    await stores.opened(spec).catch((error: unknown) => opened.close('closed').then(() => Promise.reject(error)));
     return opened;
   }
 

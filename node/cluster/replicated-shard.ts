@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -24,8 +25,8 @@ const MARK_FILE = 'log-mark';
 export interface ReplicatedShardOptions {
   folder: string;
   spec: ShardSpec;
-  /** The assignment's epoch: a replica that is made for it follows no primary of an earlier one. */
-  epoch: number;
+  /** That by which it is opened, null when it is not known. A replica made for its epoch follows no primary of an earlier one. */
+  assignment: ShardAssignment | null;
   self: { node: string; store: string };
   changeIdPrefix: string;
   shardOptions: ShardOptions;
@@ -35,7 +36,7 @@ export interface ReplicatedShardOptions {
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
 }
 
-/** What is open of a replica's data: the store, and the shard and the log in it. */
+/** What is open of a replica's data: the shard with its store, which it closes, and the log in that. */
 interface OpenData {
   store: KeyValueStore;
   shard: Shard;
@@ -71,14 +72,17 @@ export class ReplicatedShard implements HostedReplica {
   static async open(options: ReplicatedShardOptions): Promise<ReplicatedShard> {
     await makeStableFolder(dirname(options.folder));
     await settleCopy(options.folder);
-    let hosted: ReplicatedShard | null = null;
-    const data = await openData(options, (error) => hosted?.fail(error), (error) => hosted?.noteDamage(error));
+    // The shard may fail before the replica is there to tell of it.
+    let isThere!: (hosted: ReplicatedShard) => void;
+    const opened = new Promise<ReplicatedShard>((done) => (isThere = done));
+    const data = await ReplicatedShard.openData(options, opened);
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
-      if (isNew) await data.storage.append({ promisedEpoch: options.epoch });
-      hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
+      if (isNew) await data.storage.append({ promisedEpoch: options.assignment?.epoch ?? 0 });
+      const hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
+      isThere(hosted);
       return hosted;
     } catch (error) {
       await closeData(data, 'closed');
@@ -135,64 +139,43 @@ export class ReplicatedShard implements HostedReplica {
       const { folder, shardOptions } = this.options;
       const mayTakePlace = (reached: { sequence: number }): boolean => this.replica.mayInstall(epoch, reached.sequence);
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
-      this.data = await openData(this.options, (error) => this.fail(error), (error) => this.noteDamage(error));
+      this.data = await ReplicatedShard.openData(this.options, Promise.resolve(this));
       return this.data.storage;
     });
     return position;
   }
 
-  /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */
-  private noteDamage(error: Error): void {
-    const { spec, self, log } = this.options;
-    if (this.replica.assignment?.inSync.some(({ node }) => node !== self.node) === true) this.fail(error);
-    else log.error({ error, ...spec }, 'stored data of a shard are damaged and no other replica is in sync; what is not damaged is served');
-  }
-
-  private fail(error: Error): void {
-    this.options.surroundings(this).onFailed(error);
-  }
-}
-
-async function openData(options: ReplicatedShardOptions, onFailed: (error: Error) => void, onDamaged: (error: Error) => void): Promise<OpenData> {
-  const { folder, spec, shardOptions, budget } = options;
-  const store = await shardOptions.openStore(join(folder, 'records'));
-  try {
-    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore: async () => borrowed(store) }, { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
+  /** `opened`: whom failures of the shard are told to. */
+  private static async openData({ folder, spec, shardOptions, budget }: ReplicatedShardOptions, opened: Promise<ReplicatedShard>): Promise<OpenData> {
+    let store!: KeyValueStore;
+    const openStore = async (path: string): Promise<KeyValueStore> => (store = await shardOptions.openStore(path));
+    const onFailed = (error: Error): void => void opened.then((hosted) => hosted.fail(error));
+    const onDamaged = (error: Error): void => void opened.then((hosted) => hosted.noteDamage(error));
+    const shard = await Shard.open(folder, spec, { ...shardOptions, openStore }, { budget, onDiverged: onFailed, onWriteFailed: onFailed, onDamaged });
     try {
       return { store, shard, storage: await RocksReplicaStorage.open({ store, shard, markPath: join(folder, MARK_FILE) }) };
     } catch (error) {
       await shard.close('reopened');
       throw error;
     }
-  } catch (error) {
-    await store.close();
-    throw error;
+  }
+
+  /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */
+  private noteDamage(error: Error): void {
+    const { spec, self, log, assignment } = this.options;
+    if ((this.replica.assignment ?? assignment)?.inSync.some(({ node }) => node !== self.node) === true) this.fail(error);
+    else log.error({ error, ...spec }, 'stored data of a shard are damaged and no other replica is in sync; what is not damaged is served');
+  }
+
+  private fail(error: Error): void {
+    // What fails of it while it closes says nothing about the one that is opened next.
+    if (this.closing === null) this.options.surroundings(this).onFailed(error);
   }
 }
 
-async function closeData({ store, shard, storage }: OpenData, reason: 'closed' | 'dropped'): Promise<void> {
+async function closeData({ shard, storage }: OpenData, reason: 'closed' | 'dropped'): Promise<void> {
   await storage.close();
-  try {
-    await shard.close(reason);
-  } finally {
-    await store.close();
-  }
-}
-
-/** The store as the shard sees it: not the shard's to close. */
-function borrowed(store: KeyValueStore): KeyValueStore {
-  return {
-    get: (key) => store.get(key),
-    getMany: (keys) => store.getMany(keys),
-    write: (changes, options) => store.write(changes, options),
-    recover: () => store.recover(),
-    scan: (range) => store.scan(range),
-    clear: (range) => store.clear(range),
-    sizeBytes: () => store.sizeBytes(),
-    memory: () => store.memory(),
-    verify: (options) => store.verify(options),
-    close: async () => undefined,
-  };
+  await shard.close(reason);
 }
 
 /** What the entries are that the log holds and the records do not. */

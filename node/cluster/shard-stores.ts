@@ -102,7 +102,8 @@ export class ShardStores {
     return join(this.folder, 'stores', `${collectionUid}.${shard}`);
   }
 
-  private pathOf({ collectionUid, shard }: ShardId): string {
+  /** Where the shard's data are. */
+  pathOf({ collectionUid, shard }: ShardId): string {
     return join(this.folder, 'shards', collectionUid, String(shard));
   }
 }

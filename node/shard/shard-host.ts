@@ -8,51 +8,35 @@ import { syncFolder } from '../files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
 import { Shard, specText } from './shard';
 import type { ReplicaObservation } from './shard-observation';
-import { REOPEN_PAUSES, type ShardOptions } from './shard-options';
+import type { ShardOptions } from './shard-options';
+import { lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
 import { WriteBudget } from './write-queue';
 
 /** Collection uids become folder names, so they are held to a safe alphabet. */
 const UID = /^[A-Za-z0-9-]{1,64}$/;
-/** Waiting bytes of all shards beyond which writers are turned away: some seconds of a bulk load. */
-const WAITING_BYTES_MAX = 256 * 1024 * 1024;
-
-/** A shard that is to be here: opening, open, or waiting to be opened anew. */
-interface HostedShard {
-  readonly spec: ShardSpec;
-  /** Rejected while the shard can't be opened; replaced by each attempt. */
-  shard: Promise<Shard>;
-  /** The same once it is open, null while it is being opened anew. */
-  open: Shard | null;
-  openedAtMs: number;
-  retry: NodeJS.Timeout | null;
-}
 
 /**
- * The shards of one node, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its own. One store
- * per shard rather than one per node: a shard is dropped by removing its folder, copied by copying it, and a damaged
- * one harms no other; the price is some open files and a small memtable each.
+ * The shards of an embedded process, in `folder`: shards/<collection uid>/<shard number>, each with a RocksDB of its own.
+ * One store per shard rather than one per process: a shard is dropped by removing its folder, copied by copying it, and a
+ * damaged one harms no other; the price is some open files and a small memtable each.
+ * A place is made by who opens its shard and hears when that fails: only what was open once is tried again.
  */
 export class ShardHost {
-  private readonly hosted = new Map<string, HostedShard>();
+  private readonly places = new Map<string, ShardPlace<Shard>>();
   /** Shards whose data are being removed. */
   private readonly leaving = new Map<string, Promise<void>>();
-  /** Shards that are to be open. */
-  get shardCount(): number {
-    return this.hosted.size;
-  }
-
   /** Shards that were to be opened when as many were open as may be. */
   private readonly left = new Map<string, ShardSpec>();
-  private readonly budget = new WriteBudget(WAITING_BYTES_MAX);
+  private readonly budget = new WriteBudget();
   private closing: Promise<void> | null = null;
 
   private constructor(
     private readonly folder: string,
-    private readonly options: ShardOptions,
+    private readonly options: ShardOptions & { openShardsMax: number },
   ) {}
 
-  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. */
-  static async start(folder: string, options: ShardOptions): Promise<ShardHost> {
+  /** Prepares the folder and finishes drops that a crash cut short; opens nothing. `openShardsMax`: most shards open at once. */
+  static async start(folder: string, options: ShardOptions & { openShardsMax: number }): Promise<ShardHost> {
     await mkdir(join(folder, 'shards'), { recursive: true });
     await rm(join(folder, 'trash'), { recursive: true, force: true });
     return new ShardHost(folder, options);
@@ -63,19 +47,21 @@ export class ShardHost {
     const name = nameOf(spec);
     for (let left = this.leaving.get(name); left !== undefined; left = this.leaving.get(name)) await left.catch(() => undefined);
     if (this.closing !== null) throw shuttingDown();
-    let hosted = this.hosted.get(name);
-    if (hosted === undefined) {
+    let place = this.places.get(name);
+    if (place === undefined) {
       // The files that one more would open are those by which the process is reached.
-      if (this.hosted.size >= this.options.openShardsMax) {
+      const { openShardsMax } = this.options;
+      if (this.places.size >= openShardsMax) {
         this.left.set(name, { ...spec });
-        throw this.full();
+        throw new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
       }
       this.left.delete(name);
-      hosted = this.host(name, spec);
-    } else if (specText(hosted.spec) !== specText(spec)) {
-      throw new QuiverError('storage_failed', `the shard is ${specText(hosted.spec)}, not ${specText(spec)}`);
+      place = this.placeFor(name, { ...spec });
+      this.places.set(name, place);
+    } else if (specText(place.spec) !== specText(spec)) {
+      throw new QuiverError('storage_failed', `the shard is ${specText(place.spec)}, not ${specText(spec)}`);
     }
-    await hosted.shard;
+    await place.ready;
   }
 
   /**
@@ -83,8 +69,8 @@ export class ShardHost {
    * have taken its place. It is opened once one of them is gone.
    */
   async shard(id: ShardId): Promise<Shard> {
-    const hosted = this.hosted.get(nameOf(id));
-    if (hosted !== undefined) return hosted.shard;
+    const place = this.places.get(nameOf(id));
+    if (place !== undefined) return place.ready;
     if (this.closing !== null) throw shuttingDown();
     const left = this.left.get(nameOf(id));
     if (left !== undefined) {
@@ -106,20 +92,23 @@ export class ShardHost {
   }
 
   /** The shards that are open; each counts as the leader of itself, as `GET /v1/cluster` has it. */
-  async observe(): Promise<ReplicaObservation[]> {
-    const observations = [...this.hosted.values()].map(async ({ spec, open }): Promise<ReplicaObservation | null> => {
-      const data = open === null ? null : await open.observe().catch(() => null);
-      if (open === null || data === null) return null;
-      const { collectionUid } = spec;
+  observe(): Promise<ReplicaObservation[]> {
+    return lookAt(this.places.values(), async (open) => {
+      const data = await open.observe();
+      const { collectionUid, shard } = open.spec;
       const { lastOperation } = data.status;
-      return { collectionUid, shard: spec.shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: open.waitingWrites, lagMax: 0, data };
+      return { collectionUid, shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: open.waitingWrites, lagMax: 0, data };
     });
-    return (await Promise.all(observations)).filter((observation) => observation !== null);
+  }
+
+  /** Shards that are to be open. */
+  get shardCount(): number {
+    return this.places.size;
   }
 
   /** Shards that are to be open and are not, most likely because their disk fails. */
   get closedReplicas(): number {
-    return [...this.hosted.values()].filter(({ open }) => open === null).length + this.left.size;
+    return this.places.size - openAt(this.places.values()).length + this.left.size;
   }
 
   /** Shards that were to be opened when as many were open as may be, and were not asked for since there is room. */
@@ -132,11 +121,6 @@ export class ShardHost {
     return this.budget.takenBytes;
   }
 
-  /** Resolves when no shard has queued writes or background work. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.hosted.values()].map(async (hosted) => (await hosted.shard).settled()));
-  }
-
   /** Closes every shard, with a checkpoint each; idempotent. */
   close(): Promise<void> {
     this.closing ??= this.closeAll();
@@ -144,23 +128,18 @@ export class ShardHost {
   }
 
   private async closeAll(): Promise<void> {
-    const closings = [...this.hosted.values()].map(async (hosted) => {
-      if (hosted.retry !== null) clearTimeout(hosted.retry);
-      await (await hosted.shard.catch(() => null))?.close();
-    });
+    const closings = [...this.places.values()].map((place) => place.end('closed'));
     const results = await Promise.allSettled([...closings, ...this.leaving.values()]);
-    this.hosted.clear();
+    this.places.clear();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
   private async remove(id: ShardId, name: string): Promise<void> {
-    const hosted = this.hosted.get(name);
-    this.hosted.delete(name);
+    const place = this.places.get(name);
+    this.places.delete(name);
     this.left.delete(name);
-    if (hosted !== undefined && hosted.retry !== null) clearTimeout(hosted.retry);
-    const shard = await hosted?.shard.catch(() => undefined);
-    await shard?.close('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
+    await place?.end('dropped').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be removed failed to close'));
     const trash = join(this.folder, 'trash');
     await mkdir(trash, { recursive: true });
     const target = join(trash, randomUUID());
@@ -177,91 +156,42 @@ export class ShardHost {
     if (left !== null && left.length === 0) await rmdir(collection).catch(() => undefined);
   }
 
-  private full(): QuiverError {
-    const { openShardsMax } = this.options;
-    return new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
-  }
-
-  private host(name: string, spec: ShardSpec): HostedShard {
-    const hosted = { spec: { ...spec }, open: null, openedAtMs: -Infinity, retry: null } as Omit<HostedShard, 'shard'> as HostedShard;
-    hosted.shard = this.openShard(name, hosted);
-    hosted.shard.catch(() => this.hosted.get(name) === hosted && this.hosted.delete(name));
-    this.hosted.set(name, hosted);
-    return hosted;
-  }
-
-  private async openShard(name: string, hosted: HostedShard): Promise<Shard> {
-    const shard = await Shard.open(join(this.folder, 'shards', name), hosted.spec, this.options, {
-      budget: this.budget,
-      onDiverged: (error) => {
-        this.options.logger.error({ error, shard: name }, 'a shard could not follow its own records and is opened anew');
-        this.reopen(name, hosted);
+  private placeFor(name: string, spec: ShardSpec): ShardPlace<Shard> {
+    const { logger } = this.options;
+    const place: ShardPlace<Shard> = new ShardPlace(spec, {
+      pausesFirst: false,
+      open: () =>
+        Shard.open(join(this.folder, 'shards', name), spec, this.options, {
+          budget: this.budget,
+          onDiverged: (error) => {
+            logger.error({ error, shard: name }, 'a shard could not follow its own records and is opened anew');
+            place.reopen();
+          },
+          onWriteFailed: (error) => {
+            logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
+            void this.awaitDisk(name, place);
+          },
+          onDamaged: (error) => logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
+        }),
+      onFailed: (error, retryMs) => {
+        if (place.wasOpen) return logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
+        this.places.delete(name);
+        void place.end('closed');
       },
-      onWriteFailed: (error) => {
-        this.options.logger.error({ error, shard: name }, 'a shard could not write to its disk; it takes no writes until the disk does');
-        this.awaitDisk(name, hosted, new RetryBackoff(REOPEN_PAUSES));
-      },
-      onDamaged: (error) => this.options.logger.error({ error, shard: name }, 'stored data of a shard are damaged; what is not is served'),
+      closeFailed: (shard) => shard.close('reopened').catch((error: unknown) => logger.error({ error, shard: name }, 'a shard to be opened anew failed to close')),
     });
-    hosted.openedAtMs = performance.now();
-    hosted.open = shard;
-    return shard;
+    return place;
   }
 
   /** Opens a shard anew when its disk takes writes again; until then it stays open, for its readers. */
-  private awaitDisk(name: string, hosted: HostedShard, backoff: RetryBackoff): void {
-    if (!this.isHosted(name, hosted)) return;
-    hosted.retry = setTimeout(() => {
-      void diskTakesWrites(this.folder).then((isUsable) => {
-        if (!isUsable) this.awaitDisk(name, hosted, backoff);
-        else if (this.isHosted(name, hosted)) {
-          this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
-          this.reopen(name, hosted);
-        }
-      });
-    }, backoff.nextMs());
-    hosted.retry.unref();
+  private async awaitDisk(name: string, place: ShardPlace<Shard>): Promise<void> {
+    const pauses = new RetryBackoff(REOPEN_PAUSES);
+    do await pauses.pause(place.ended);
+    while (!place.ended.aborted && !(await diskTakesWrites(this.folder)));
+    if (place.ended.aborted) return;
+    this.options.logger.info({ shard: name }, 'the disk takes writes again; the shard is opened anew');
+    place.reopen();
   }
-
-  /** Closes a shard whose indexes or disk can't be trusted and opens it from its records. Calls meanwhile wait for it. */
-  private reopen(name: string, hosted: HostedShard): void {
-    if (!this.isHosted(name, hosted)) return;
-    const failed = hosted.shard;
-    hosted.open = null;
-    const delayMs = Math.max(0, REOPEN_PAUSES.firstMs - (performance.now() - hosted.openedAtMs));
-    this.attempt(name, hosted, new RetryBackoff(REOPEN_PAUSES), async () => {
-      await (await failed).close('reopened').catch((error: unknown) => this.options.logger.error({ error, shard: name }, 'a shard to be opened anew failed to close'));
-      if (delayMs > 0) await new Promise((wake) => setTimeout(wake, delayMs));
-    });
-  }
-
-  /** One attempt to open a shard anew; after a failure calls are refused until the next. */
-  private attempt(name: string, hosted: HostedShard, backoff: RetryBackoff, prepare: () => Promise<void>): void {
-    hosted.shard = (async () => {
-      await prepare();
-      if (!this.isHosted(name, hosted)) throw shuttingDown();
-      try {
-        return await this.openShard(name, hosted);
-      } catch (error) {
-        const retryMs = backoff.nextMs();
-        this.options.logger.error({ error, shard: name, retryMs }, 'a shard cannot be opened anew; it is tried again');
-        if (this.isHosted(name, hosted)) {
-          hosted.retry = setTimeout(() => this.attempt(name, hosted, backoff, async () => undefined), retryMs);
-          hosted.retry.unref();
-        }
-        throw new QuiverError('unavailable', 'the shard is being brought back from its records; the call may be retried', { cause: error });
-      }
-    })();
-    hosted.shard.catch(() => undefined);
-  }
-
-  private isHosted(name: string, hosted: HostedShard): boolean {
-    return this.closing === null && this.hosted.get(name) === hosted;
-  }
-}
-
-function shuttingDown(): QuiverError {
-  return new QuiverError('unavailable', 'the node is shutting down');
 }
 
 function nameOf(id: ShardId): string {

@@ -1,16 +1,9 @@
-import type { BackoffPauses } from '../../shared/time/retry-backoff';
+import type { Logger } from '../../shared/logs/logger';
 import type { KeyValueStore } from '../kv/key-value-store';
 import type { IndexFactories } from './shard-indexes';
 
-/** Between attempts to open a shard anew that can't be opened or written to, or diverges again and again. */
-export const REOPEN_PAUSES: BackoffPauses = { firstMs: 1_000, longestMs: 30_000 };
-
 /** Where a shard tells what happened to it. */
-export interface ShardLogger {
-  info(fields: Record<string, unknown>, message: string): void;
-  warn(fields: Record<string, unknown>, message: string): void;
-  error(fields: Record<string, unknown>, message: string): void;
-}
+export type ShardLogger = Pick<Logger, 'info' | 'warn' | 'error'>;
 
 /** What every shard of a node is made with. */
 export interface ShardOptions {
@@ -21,6 +14,4 @@ export interface ShardOptions {
   /** Most distinct metadata fields of a shard (MAX_COLLECTION_FIELDS); without it there is no bound. */
   fieldsMax?: number | undefined;
   logger: ShardLogger;
-  /** Most shards open at once. */
-  openShardsMax: number;
 }

@@ -5,11 +5,14 @@ import type { ShardOperation } from './checked-write';
 /** A batch takes what waits up to this size: larger ones make every writer in them wait longer and gain nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
+/** Bytes of writes of all shards of a process that wait at once: some seconds of a bulk load. */
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
 /** What waits to be written on a whole node, counted in one place: its shards share the memory. */
 export class WriteBudget {
   private waitingBytes = 0;
 
-  constructor(private readonly bytesMax: number) {}
+  constructor(private readonly bytesMax = WAITING_BYTES_MAX) {}
 
   /** False when the bytes have no room; a write larger than the whole budget is let in when nothing else waits. */
   take(bytes: number): boolean {

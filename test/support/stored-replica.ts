@@ -27,13 +27,10 @@ export class StoredReplica {
 
   async open(): Promise<this> {
     const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories } = this.options;
-    const store = await openStore(join(this.folder, 'records'));
-    this.store = store;
-    // The shard shuts what it is given; the store is shut here, after it.
-    const lent = new Proxy(store, { get: (target, name) => (name === 'close' ? async () => undefined : bound(target, name)) });
+    const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
     const surroundings = { budget: new WriteBudget(1 << 28), onDiverged: (error: Error) => this.log.error({ error }, 'diverged'), onWriteFailed: () => undefined, onDamaged: (error: Error) => this.log.error({ error }, 'damaged') };
-    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: async () => lent, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity }, surroundings);
-    this.storage = await RocksReplicaStorage.open({ store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
+    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log }, surroundings);
+    this.storage = await RocksReplicaStorage.open({ store: this.store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
     return this;
   }
 
@@ -41,7 +38,6 @@ export class StoredReplica {
   async close(how: 'stopped' | 'crashed' = 'stopped'): Promise<void> {
     await this.storage.close();
     await this.shard.close(how === 'stopped' ? 'closed' : 'reopened');
-    await this.store.close();
   }
 
   /** Every item in insertion order. */
@@ -64,9 +60,4 @@ export class StoredReplica {
 export function writeEntry(position: { epoch: number; sequence: number }, operations: WriteOperation[], source: { session?: string; requestNumber?: number; settledBelow?: number } = {}): LogEntry {
   const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
   return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations) } };
-}
-
-function bound(target: KeyValueStore, name: string | symbol): unknown {
-  const value = target[name as keyof KeyValueStore] as unknown;
-  return typeof value === 'function' ? value.bind(target) : value;
 }

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReplicaOpening } from '../../../../node/cluster/replica-opening';
+import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
+import { ShardStores } from '../../../../node/cluster/shard-stores';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import type { ReplicaSurroundings } from '../../../../node/replication/replica';
+import { WriteBudget } from '../../../../node/shard/write-queue';
+import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
+import { silentLogger } from '../../../../shared/logs/logger';
+import { systemClock } from '../../../../shared/time/clock';
+import { eventually } from '../../../support/eventually';
+import { plainFactories } from '../../../support/shard-node';
+
+/** What happens between the opening of a replica's data and the moment at which the node holds it. */
+
+const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' } as const;
+const replicaOn = (node: string) => ({ node, store: `store of ${node}` });
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quiver-opening-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+class DamagedStore extends MemoryKeyValueStore {
+  override async verify(): Promise<void> {
+    throw new QuiverError('storage_damaged', 'a block does not match its checksum');
+  }
+}
+
+function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }): Promise<ReplicatedShard> {
+  const assignment: ShardAssignment = {
+    spec: SPEC, minInSync: 1, epoch: 3, primary: replicaOn('a'), inSync, eligible: [], replicas: ['a', 'b'], adding: [], removing: [], changeId: '',
+  };
+  return ReplicatedShard.open({
+    folder: join(folder, 'shards', 'c', '0'),
+    spec: SPEC,
+    assignment,
+    self: replicaOn('a'),
+    changeIdPrefix: '',
+    shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    budget: new WriteBudget(),
+    clock: systemClock,
+    log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
+    surroundings: () => ({ onFailed: (error: Error) => failures.push(error) }) as unknown as ReplicaSurroundings,
+  });
+}
+
+test('damage that is found while a replica is being opened is told once it is open, where another has everything', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told);
+  await eventually('it is told', () => told.failures.length > 0);
+  expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
+  await replica.close('closed');
+});
+
+test('the last replica says so and serves what is sound', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const replica = await openDamaged([replicaOn('a')], told);
+  await eventually('it is told', () => told.lines.length > 0);
+  expect(told).toEqual({ failures: [], lines: [expect.stringContaining('no other replica is in sync')] });
+  await replica.close('closed');
+});
+
+test('a replica that was opened and can not be noted is closed, so that it can be opened again', async () => {
+  const stores = await ShardStores.load(folder, 'of the node');
+  let open = 0;
+  const opening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    open: async () => {
+      open += 1;
+      return { close: async () => void (open -= 1) } as unknown as ReplicatedShard;
+    },
+    onRenewed: () => undefined,
+    log: silentLogger,
+  });
+  rmSync(join(folder, 'stores'), { recursive: true });
+  await expect(opening.open(SPEC, null)).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(open).toBe(0);
+});
