@@ -74,7 +74,7 @@ export class Election {
       } catch (error) {
         if (!isQuiverError(error)) throw error;
         this.logger.debug({ error }, 'the campaign failed');
-        /* The entry may be there without an answer to say so: it goes with its session, and the next one begins anew. */
+        // The entry may be there without an answer to say so: it goes with its session, and the next one begins anew.
         if (error.kind === 'commit_unknown') await this.leaveSession();
         await this.backoff.pause(this.closing.signal);
       }
@@ -100,7 +100,7 @@ export class Election {
     const change = { type: 'put' as const, key: this.path, value: this.value, session: session.id };
     const result = await this.store.transact([{ key: this.path, revision: 0 }], [change]);
     if (result.applied) return this.lead(session, result.revision);
-    /* Listed, so that the watch knows the entry even if its end is no longer in the store's memory when it asks. */
+    // Listed, so that the watch knows the entry even if its end is no longer in the store's memory when it asks.
     const { entries, revision } = await this.store.list(this.path);
     if (entries.some((entry) => entry.key === this.path)) await this.pathChanges(session, revision);
   }

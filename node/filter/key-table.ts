@@ -88,7 +88,7 @@ export class KeyTable<K extends number | string> {
     while (table[hole] !== id + 1) hole = (hole + 1) & mask;
     for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
       const home = hashes[table[at] - 1] & mask;
-      /* An entry may fill the hole unless that would move it before its home. */
+      // An entry may fill the hole unless that would move it before its home.
       if (((at - home) & mask) < ((at - hole) & mask)) continue;
       table[hole] = table[at];
       hole = at;
@@ -149,7 +149,7 @@ function hashOf(key: number | string): number {
   if (typeof key === 'string') {
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), MULTIPLIER);
   } else {
-    /* Adding 0 makes −0 the 0 that it equals. */
+    // Adding 0 makes −0 the 0 that it equals.
     double[0] = key + 0;
     hash = Math.imul(Math.imul(hash ^ words[0], MULTIPLIER) ^ (hash >>> 15) ^ words[1], MULTIPLIER);
   }

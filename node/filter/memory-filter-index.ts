@@ -158,7 +158,7 @@ export class MemoryFilterIndex implements FilterIndex {
     writeSlotSet(this.all, writer);
     writeSlotSet(this.unlisted, writer);
     yield* writeFields(this.root, writer);
-    /* Last, so that it is above slots put while the save went on too. */
+    // Last, so that it is above slots put while the save went on too.
     writer.u32(Math.max(0, this.extent.slotLimit - 1));
     writer.u32(SAVE_MAGIC);
     yield writer.take();

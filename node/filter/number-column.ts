@@ -42,7 +42,7 @@ export class NumberColumn {
     const wholeWords = values.length >>> 5;
     for (let w = 0, s = 0; w < wholeWords; w++) {
       let bits = 0;
-      /* Without a branch on the data, which the processor could not foresee. */
+      // Without a branch on the data, which the processor could not foresee.
       for (let bit = 0; bit < 32; bit++, s++) bits |= (Number(values[s] >= low) & Number(values[s] <= high)) << bit;
       words[w] = bits;
     }

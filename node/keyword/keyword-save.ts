@@ -17,14 +17,10 @@ const FORMAT = 'quiver-keyword-1';
 /** Bytes per chunk: some two milliseconds of work between two chances for other calls to run. */
 const CHUNK_BYTES = 1 << 18;
 
-/*
- * The format, all numbers varints:
- *   FORMAT, analyser name, analyser version,
- *   number of documents, per document: slot, length           (document n of the save is the n-th of these)
- *   per term: text (not empty), number of postings, per posting: 2 · gap + (1 if the frequency is 1), else the frequency
- *   the empty text, and the number of terms.
- * A gap is the document less the one before it, less 1.
- */
+// The format, all numbers varints: FORMAT, analyser name, analyser version, number of documents, per document: slot,
+// length (document n of the save is the n-th of these) per term: text (not empty), number of postings, per posting: 2 ·
+// gap + (1 if the frequency is 1), else the frequency the empty text, and the number of terms. A gap is the document
+// less the one before it, less 1.
 
 /**
  * Writes the documents that are live at the first step. Between steps documents may come and go: those that came are

@@ -185,7 +185,7 @@ export class ChunkList {
   /** Position of the chunk with this high half, else the complement of where it belongs. */
   private find(high: number): number {
     const highs = this.highs;
-    /* Slots are dense, so the chunk of range h is nearly always the h-th. */
+    // Slots are dense, so the chunk of range h is nearly always the h-th.
     if (highs[high] === high) return high;
     const at = lowerBound(highs, highs.length, high);
     return at < highs.length && highs[at] === high ? at : ~at;
