@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
 
-/** Completes an endpoint's definition. The pipeline calls the handler with outputs of the very schemas given here. */
+/** Completes an endpoint's definition. The pipeline calls the handler with outputs of exactly the schemas given here. */
 export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(
   definition: EndpointDefinition<P, Q, B>,
 ): Endpoint {
@@ -18,7 +18,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
   };
 }
 
-/** An answer whose data is small: one JSON.stringify. */
+/** An answer with small data: one JSON.stringify. */
 export function dataAnswer(data: object): Answer {
   return { type: 'data', json: JSON.stringify(data) };
 }
