@@ -5,7 +5,6 @@ import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { SessionStore, StoreSession } from '../../shared/cluster-store/session-store';
 
 /**
- *
  * Campaigns for a path of the cluster store. At most one candidate leads: the one whose entry is there. The entry is bound
  * to the leader's session, so another candidate takes over within the TTL and half a second after the leader died, and at
  * once when it resigns.

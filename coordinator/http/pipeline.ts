@@ -45,7 +45,6 @@ const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
 const GUARDED_PREFIX = 'v1';
 
 /**
- *
  * The way of every request, in either lane. The order of the checks ensures that what a caller may not know costs nothing
  * and reveals nothing:
  *

@@ -21,7 +21,6 @@ interface ShardFailure {
 export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
 
 /**
- *
  * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
  * one error after the last has settled (so that nothing of a failed write is still under way, except past the deadline):
  * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;

@@ -2,7 +2,6 @@ import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../shared/
 import { isJsonObject, lookUpPath } from './metadata-path';
 
 /**
- *
  * Whether an item's metadata pass a filter: the definition of the filter language, which every index is tested against.
  *
  * - `equals` with a scalar (null too): an equal scalar, or an array with an equal scalar among its elements.

@@ -3,7 +3,6 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { LogEntry } from './core/replica-state';
 
 /**
- *
  * A log entry as it is stored; its sequence and epoch are in the key. Little-endian:
  *
  *   u32 checksum of what follows; u8 1 for a write, 0 for a barrier, which ends here

@@ -7,7 +7,6 @@ import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
 
 /**
- *
  * A copy of a shard as a sequence of chunks, all from one consistent view of its store:
  *
  *   u32 checksum of what follows, u32 number of this chunk from 0, u32 number of entries

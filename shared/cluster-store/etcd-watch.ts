@@ -14,7 +14,6 @@ type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
 type Ending = 'lost' | 'gap';
 
 /**
- *
  * One watch of a prefix over etcd, which never ends by itself. After every loss it opens its stream again from the last
  * revision seen. Where etcd no longer has the changes since then (compaction, a restored backup), it reads all entries
  * and delivers the difference in one call.

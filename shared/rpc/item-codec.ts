@@ -3,7 +3,6 @@ import type { StoredItem } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
 /**
- *
  * Items, some of which may be absent, as bytes: as in shared/rpc/hit-codec.ts, with the vectors between heads and strings.
  *
  *   u32 number of items, u32 number of floats in all, u32 encoding of the strings

@@ -2,7 +2,6 @@ import { QuiverError } from '../errors/quiver-error';
 import { encodingOf } from '../text/text-encoding';
 
 /**
- *
  * Strings as bytes. Many strings cost little more than one, and lone surrogates are kept, which protobuf strings must not
  * contain. Little-endian; lengths count UTF-16 code units:
  *

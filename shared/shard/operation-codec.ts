@@ -7,7 +7,6 @@ import { resultOf } from '../time/work-slices';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
 
 /**
- *
  * The operations of one write as bytes, for the wire and for the replicated log. Little-endian. Every operation begins at
  * a multiple of 4 bytes, so that its vector can be read in place:
  *

@@ -18,7 +18,6 @@ export function cutAsciiIntoTerms(text: string): string[] {
 }
 
 /**
- *
  * Cuts lower-case text into terms in one pass over its code points. (A regular expression would overflow its stack on long
  * words.)
  * - words are runs of letters, marks and digits;

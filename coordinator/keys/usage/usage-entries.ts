@@ -1,7 +1,6 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 
 /**
- *
  * The layout of usage in the cluster store. Every coordinator writes only entries of its own, so writes need no guard;
  * readers add them up.
  *

@@ -11,7 +11,6 @@ import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 
 /**
- *
  * The phases of a primary:
  *
  *   promising ──promise stored──▶ waiting ──own lease grant over──▶ active ──barrier applied──▶ serving
