@@ -23,15 +23,18 @@ import { RequestReporter } from './metrics/request-reporter';
 import type { OperationsService } from './operations/operations-service';
 import { createService, type RunningService } from './service-factory';
 
-/** Of the time that a stop may take, what flushing and checkpoints need at the end; the rest is for running requests. */
+/** The part of the stop time that flushing and checkpoints need at the end. The rest is for running requests. */
 const CLOSING_TIME_MS = 10_000;
 const REQUEST_GRACE_MIN_MS = 1_000;
-/** A shard that takes longer to say how it is counts as down in a scrape: before Prometheus gives up the whole of it. */
+/**
+ * A shard that takes longer to report its state counts as down in a scrape. This is shorter than the time after which
+ * Prometheus gives up on the whole scrape.
+ */
 const SCRAPE_SHARDS_MS = 3_000;
 
 /**
- * The API and all that it needs on top of a cluster store and shards: what the embedded form and a coordinator of a
- * cluster have in common. Built in steps, because the operations port answers before the rest is there.
+ * The API and everything that it needs on top of a cluster store and shards: what the embedded form and a coordinator
+ * have in common. It is built in steps, because the operations port must answer before the rest exists.
  */
 export class ApiProcess {
   private readonly config: Config;
@@ -48,8 +51,8 @@ export class ApiProcess {
   private operations: OperationsService | null = null;
 
   /**
-   * `ending` is aborted when the process is told to end while it starts; `instanceId`: of this process and no other. Adds
-   * its own to `metrics`, which it serves.
+   * `ending` is aborted when the process is asked to end while it starts. `instanceId` is unique to this process. Adds
+   * metrics of its own to `metrics`, which it serves.
    */
   constructor(options: {
     config: Config;
@@ -90,8 +93,8 @@ export class ApiProcess {
   }
 
   /**
-   * Serves the API; resolves when it does. `recover` brings the service to where it may be called; `operations` and the
-   * limiters differ with the form. Answers the port, and the secret of a first key that was made now.
+   * Serves the API; resolves when it does. `recover` prepares the service for its first call. `operations` and the
+   * limiters depend on the form. Answers the port, and the secret of the first key if it was made now.
    */
   async serve(parts: {
     clusterStore: ClusterStore;

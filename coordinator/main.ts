@@ -41,9 +41,9 @@ import { HealthReading } from './operations/health-reading';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
 
-/** A session outlives a coordinator that died by this long; etcd's minimum is 2. */
+/** How long a session outlives a coordinator that died; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
-/** Running calls of the peers' server that closes get this long. */
+/** How long running calls have when the server for other coordinators closes. */
 const DRAIN_MS = 1_000;
 
 type CoordinatorConfig = Config & ClusterConfig;

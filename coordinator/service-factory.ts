@@ -20,37 +20,38 @@ import { ShardedVectorsService } from './vectors/sharded-vectors-service';
 
 /** What a recovery must leave alone. */
 export interface OtherProcesses {
-  /** Whether another process still runs, and may be uploading. */
+  /** Whether another process still runs, and so may be uploading. */
   isAlive: (instanceId: string) => boolean;
   /** How long another process may take to create a collection. */
   creationMs: number;
   /** For how long writes of a process that is gone may still be under way. */
   writesMs: number;
-  /** Raised when this process stops: what was not begun is left to the next time. */
+  /** Aborted when this process stops: what was not started is left for the next time. */
   stop?: AbortSignal;
 }
 
 const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesMs: 0 };
 
-/** The use cases of a coordinator, and the two ends of their life. */
+/** The use cases of a coordinator, with their start and end. */
 export interface RunningService extends Service {
-  /** Follows the cluster store; the service may be called once it resolves. Errors: unavailable when it can't be reached. */
+  /** Follows the cluster store. The service may be called once this resolves. Errors: unavailable when it can't be reached. */
   follow(): Promise<void>;
   /**
-   * Follows, finishes what a crash interrupted and opens every collection. May be called again, to clean up what could not
-   * be reached. `others` is about processes that share the cluster store; none by default. Errors: unavailable as above.
+   * Follows the store, finishes what a crash interrupted and opens every collection. May be called again, to clean up
+   * what could not be reached. `others` describes processes that share the cluster store; none by default. Errors:
+   * unavailable as above.
    */
   recover(others?: OtherProcesses): Promise<void>;
   /**
-   * The state of every shard of every collection, collections by name, of those that answer in time (REQUEST_TIMEOUT_MS
-   * unless said). Errors: unavailable as for `recover`.
+   * The state of every shard of every collection, collections by name. A shard that does not answer in time (default:
+   * REQUEST_TIMEOUT_MS) has no status. Errors: unavailable as for `recover`.
    */
   readShards(timeoutMs?: number): Promise<ShardReading[]>;
-  /** Stops following the cluster store. What was handed in stays open: it is the caller's. */
+  /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;
 }
 
-/** Puts the use cases together over the given store, shards and models. */
+/** Builds the use cases over the given store, shards and models. */
 export function createService(options: {
   clusterStore: ClusterStore;
   shardClient: ShardClient;
@@ -62,7 +63,7 @@ export function createService(options: {
   >;
   log: Logger;
   quota: CollectionQuota;
-  /** Names this process among those that share the cluster store; another one each time it starts. */
+  /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
 }): RunningService {

@@ -4,9 +4,9 @@ import type { SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 
 /**
- * What the service can do, free of HTTP: the use cases behind every endpoint. Inputs are checked for shape by the
- * caller (coordinator/http/schema); everything that needs the collection (its dimension, its model, its existence) is
- * checked here. Errors are QuiverErrors. Metadata is JSON object text in both directions.
+ * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs
+ * (coordinator/http/schema). Everything that needs the collection (its dimension, its model, its existence) is checked
+ * here. Errors are QuiverErrors. Metadata are JSON object text in both directions.
  */
 export interface Service {
   collections: CollectionsService;
@@ -28,11 +28,11 @@ export interface NewCollection {
   dim: number;
   metric: Metric;
   description: string | null;
-  /** Of its keyword text; null: none. */
+  /** The language of its keyword text; null: none. */
   language: Language | null;
   shards: number | undefined;
   replicas: number | undefined;
-  /** By the number of replicas when not given. */
+  /** Default: depends on the number of replicas. */
   minInSync?: number;
 }
 
@@ -54,8 +54,8 @@ export interface CollectionView {
 }
 
 /**
- * A vector as given, or a text that the service embeds with the model of the collection's first stored text. A query
- * before there is one is embedded with the default model and records nothing. A vector wins over a text.
+ * A vector, or a text that the service embeds with the model of the collection's first stored text. Before there is
+ * one, a query is embedded with the default model, and nothing is recorded. A vector has precedence over a text.
  */
 export type VectorSource = { vector: Float32Array; text?: string } | { vector?: undefined; text: string };
 
@@ -64,36 +64,36 @@ export interface VectorInput {
   source: VectorSource;
   /** undefined keeps what is stored. */
   metadata: string | undefined;
-  /** Text to store for keywords and answers; undefined means the text of `source`, or what is stored if it has none. */
+  /** Text to store for keywords and answers. undefined means the text of `source`; if that has none, the stored text stays. */
   text: string | undefined;
 }
 
 export interface VectorsService {
-  /** All or nothing per shard, validated as a whole before anything is written; outcomes in the order of `items`. */
+  /** All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. */
   upsert(collection: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }>;
-  /** Ids in the order given, an id twice counted once. */
+  /** Ids in the order given; an id given twice counts once. */
   delete(collection: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }>;
   /**
-   * Deletes every vector whose metadata match. One that is written meanwhile may stay or go; what goes matched when it
-   * went. Should a shard fail half-way (commit_unknown), calling again deletes the rest.
+   * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
+   * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
   deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
-  /** In the order of `externalIds`, missing ones left out. */
+  /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(
     collection: string,
     page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
   ): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
   /**
-   * The first `limit` in insertion order, as pages for a streaming answer. How many they hold is known at their end
-   * only, since writes go on meanwhile: a count written after the pages is that of the vectors delivered.
+   * The first `limit` in insertion order, as pages for a streaming answer. Their number is known only at the end,
+   * because writes go on meanwhile: a count written after the pages is that of the vectors delivered.
    */
   export(collection: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }>;
 }
 
 export interface VectorView {
   externalId: string;
-  /** Present when asked for. */
+  /** Present if requested. */
   vector?: Float32Array;
   metadata: string;
   text: string | null;
@@ -119,7 +119,7 @@ export interface SearchInput {
   offset: number;
   filter: Filter | null;
   effort: SearchEffort;
-  /** Hits that score less are left out of the page; undefined: none is. */
+  /** Hits with a lower score are left out of the page; undefined: none is. */
   minScore?: number | undefined;
 }
 
@@ -131,7 +131,7 @@ export interface HybridInput {
   /** 1 = vector only, 0 = keyword only. */
   alpha: number;
   filter: Filter | null;
-  /** As of a search, against the fused score. */
+  /** As in a search, compared with the fused score. */
   minScore?: number | undefined;
   /** Whether hits carry their `explanation`. */
   explain?: boolean;
@@ -142,13 +142,14 @@ export interface ScoredHit {
   score: number;
   metadata: string;
   text?: string;
-  /** Of a hybrid search that was asked to explain itself. */
+  /** Present for a hybrid search with `explain`. */
   explanation?: FusedPlaces;
 }
 
 /**
- * Where a hit stands in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
- * they are by (the collection's metric, BM25). null: not in that list as deep as it was read, or the list has weight 0.
+ * Where a hit is in the two lists that a hybrid search fuses: ranks from 1 over the whole collection, and the scores
+ * that they are by (the collection's metric, BM25). null: not in the part of the list that was read, or the list has
+ * weight 0.
  */
 export interface FusedPlaces {
   vectorRank: number | null;
@@ -159,8 +160,8 @@ export interface FusedPlaces {
 
 export interface DocumentsService {
   /**
-   * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives.
-   * Errors: invalid_parameter ("Only .txt …", "empty …", not UTF-8, over MAX_UPLOAD_BYTES), not_found.
+   * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
+   * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
    */
   upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
 }

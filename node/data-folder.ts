@@ -2,12 +2,18 @@ import { mkdirSync, statSync } from 'node:fs';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 
-/** For the user of the process alone: whoever reads the folder reads everything stored, whatever the API's keys allow. */
+/**
+ * Only the user of the process may read the folder: whoever reads it can read everything stored, whatever the API's
+ * keys allow.
+ */
 const OWN = 0o700;
-/** Rights of everybody beyond the folder's user and group. The group is left alone: platforms give volumes by it. */
+/**
+ * Rights of others, outside the folder's user and group. The group keeps its rights, because platforms use it to
+ * provide volumes.
+ */
 const OTHERS = 0o007;
 
-/** Makes the data folder where it is missing; says so in the log where others may look into it. Errors: storage_failed. */
+/** Makes the data folder if it is missing. Logs a warning if others may read it. Errors: storage_failed. */
 export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>): void {
   let mode: number;
   try {

@@ -4,7 +4,7 @@ import { Bm25KeywordIndex } from './keyword/bm25-keyword-index';
 import type { IndexFactories } from './shard/shard-indexes';
 import { NativeVectorIndex } from './vector/native-vector-index';
 
-/** The indexes that every form of the service runs on. */
+/** The indexes that both forms of the service use. */
 export const indexFactories: IndexFactories = {
   openVectorIndex: (options, save) => NativeVectorIndex.open(options, save),
   loadFilterIndex: async (bytes, metadataOf) => (bytes === null ? new MemoryFilterIndex({ metadataOf }) : inSlices(MemoryFilterIndex.loadInSteps(bytes, { metadataOf }))),

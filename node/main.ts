@@ -49,13 +49,13 @@ import { nodeLimits, shardServices } from './rpc/shard-service';
 import type { ShardOptions } from './shard/shard-options';
 import { WriteBudget } from './shard/write-queue';
 
-/** The composition root of a storage node: what the shard map gives to it, served to coordinators and other nodes. */
+/** The composition root of a storage node: the shards that the map gives to it, served to coordinators and other nodes. */
 
-/** A session outlives a node that died by this long; etcd's minimum is 2. */
+/** How long a session outlives a node that died; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
-/** Running calls of a server that closes get this long. */
+/** How long running calls have when a server closes. */
 const DRAIN_MS = 5_000;
-/** Between two looks at how much room the disk has. */
+/** The interval between two checks of the free disk space. */
 const LOOK_AT_DISK_MS = 10_000;
 
 type NodeConfig = Config & ClusterConfig;
@@ -94,7 +94,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     onUnreadable: (error) => log.error({ error }, 'an entry of the cluster store is unreadable and left out'),
   });
   endings.defer(() => members.close());
-  /** A node whose session was lost by mistake can still be reached. */
+  /** Addresses are kept, because a node that lost its session by mistake can still be reached. */
   const addresses = new Map<string, string>();
   members.onChange(() => {
     for (const { value } of members.all()) addresses.set(value.id, value.address);

@@ -1,5 +1,5 @@
-// `npm run bench`: sets up what is missing and runs the benchmark of vectors, or the one that the first word names. The
-// packages of test/bench (the peers) are installed only when a peer is asked for.
+// `npm run bench`: sets up what is missing and runs the benchmark of vectors, or the one named by the first argument.
+// The packages of test/bench (the peers) are installed only when a peer is requested.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ function installBenchPackages() {
   writeFileSync(STAMP, lock);
 }
 
-/** The one peer that brings no binary. */
+/** Builds the only peer that comes without a binary. */
 function buildHnswlib() {
   if (loads('hnswlib-node')) return;
   console.log('bench: building hnswlib-node');

@@ -1,6 +1,6 @@
-// Builds the native addons with the machine's own C++ compiler: one call per source file, one to link. Headers come
-// from node-api-headers and node-addon-api, so nothing is downloaded. An addon whose sources, flags, compiler and Node
-// ABI are those of its last build is left alone.
+// Builds the native addons with the machine's own C++ compiler: one call per source file, one to link. Headers come from
+// node-api-headers and node-addon-api, so nothing is downloaded. An addon is not built again if its sources, flags,
+// compiler and Node ABI are the same as in its last build.
 //
 //   node scripts/build-native.mjs
 import { spawn } from 'node:child_process';
@@ -16,8 +16,8 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** @typedef {{ name: string, folder: string, library: 'faiss' | 'rocksdb' | null, common: boolean }} Addon */
 
 /**
- * Every addon: the sources in `folder` become `folder`/build/`name`.node; `library` is what is linked in, and `common`
- * says whether the sources in COMMON_FOLDER are part of it.
+ * Every addon: the sources in `folder` become `folder`/build/`name`.node; `library` is linked in, and `common` says
+ * whether the sources in COMMON_FOLDER are included.
  * @type {Addon[]}
  */
 export const ADDONS = [
@@ -29,7 +29,7 @@ export const ADDONS = [
 /** Arguments, tasks and errors of a Node-API addon. */
 export const COMMON_FOLDER = 'node/native/common';
 
-/** Where libraries may lie beside the compiler's own paths: Debian's multiarch folders and Homebrew. */
+/** Where libraries may be, besides the compiler's own paths: Debian's multiarch folders and Homebrew. */
 const LIBRARY_FOLDERS = [
   '/usr/lib',
   '/usr/lib64',
@@ -46,8 +46,8 @@ export const COMPILER = process.env.CXX || 'g++';
 const IS_MAC = process.platform === 'darwin';
 
 /**
- * Builds what is out of date. `log` hears one line per addon built. Resolves to the names of those; rejects with an
- * Error of one line (a missing compiler or library, or the compiler's first error) fit to be shown as it is.
+ * Builds what is out of date. `log` gets one line per addon built. Resolves to the names of these addons. Rejects with an
+ * Error whose message is one line for the user (a missing compiler or library, or the compiler's first error).
  * @param {{ log?: (line: string) => void }} [options]
  */
 export async function buildNative({ log = () => {} } = {}) {
@@ -59,7 +59,7 @@ export async function buildNative({ log = () => {} } = {}) {
 }
 
 /**
- * Builds one addon if it is out of date: its name, else null.
+ * Builds one addon if it is out of date. Answers its name, otherwise null.
  * @param {Addon} addon
  * @param {{ log: (line: string) => void, compile: ReturnType<typeof limited> }} parts
  */
@@ -92,7 +92,7 @@ async function buildAddon(addon, { log, compile }) {
 }
 
 /**
- * Where an addon's sources lie.
+ * The folders of an addon's sources.
  * @param {Addon} addon
  */
 export function foldersOf(addon) {
@@ -104,7 +104,7 @@ export function compileFlags(addon) {
   const require = createRequire(join(ROOT, 'package.json'));
   const flags = ['-O3', `-std=c++${addon.library === 'rocksdb' ? rocksdbStandard() : 17}`, '-fPIC', '-fvisibility=hidden', '-DNAPI_VERSION=8', '-DNODE_GYP_MODULE_NAME=addon'];
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
-  // The oldest x86 with the byte shuffles and CRC instruction that the code assumes; faster kernels are chosen at run time.
+  // The oldest x86 with the byte shuffles and the CRC instruction that the code uses; faster kernels are chosen at run time.
   if (process.arch === 'x64') flags.push('-march=x86-64-v2');
   for (const [module, inner] of [['node-api-headers', 'include'], ['node-addon-api', '']]) {
     try {
@@ -141,7 +141,7 @@ export function linkFlags(addon) {
   return flags.flatMap((flag) => flag.split(/(?<=^-framework) /));
 }
 
-/** RocksDB's headers ask for C++20 from version 10 on; before, C++17 compiles a quarter faster. */
+/** RocksDB's headers need C++20 from version 10 on; C++17 compiles a quarter faster, so it is used before that. */
 function rocksdbStandard() {
   const file = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'].map((folder) => join(folder, 'rocksdb', 'version.h')).find((path) => existsSync(path));
   const major = file === undefined ? null : /define ROCKSDB_MAJOR (\d+)/.exec(readFileSync(file, 'utf8'));
@@ -189,7 +189,7 @@ function fingerprint(folders, ...parts) {
 }
 
 /**
- * Runs what it is given, so many at a time.
+ * Runs the given work, at most `slots` pieces at a time.
  * @param {number} slots
  */
 function limited(slots) {
@@ -211,7 +211,7 @@ function limited(slots) {
 }
 
 /**
- * Waits for all of them, and rejects with the first failure then: nothing is removed that a compiler still writes.
+ * Waits for all promises, then rejects with the first failure: nothing may be removed while a compiler still writes.
  * @param {Promise<unknown>[]} promises
  */
 async function settledAll(promises) {

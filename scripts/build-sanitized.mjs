@@ -1,5 +1,5 @@
-// Builds the native addons a second time with AddressSanitizer and UndefinedBehaviorSanitizer, beside the usual ones, for
-// `npm run fuzz -- --sanitize`. FAISS itself is linked as it is: what is looked at is this project's own C++.
+// Builds the native addons a second time, with AddressSanitizer and UndefinedBehaviorSanitizer, beside the usual ones,
+// for `npm run fuzz -- --sanitize`. FAISS itself is linked without sanitizers: only this project's own C++ is checked.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import { ADDONS, COMPILER, compileFlags, filesOf, foldersOf, linkFlags } from '.
 import { ROOT } from './setup.mjs';
 
 const OUTPUT = join(ROOT, 'data', 'sanitized');
-/** Speed that a fuzzer can live with, frames and lines that a report can name. Behind the usual flags, whose place they take. */
+/** Fast enough for a fuzzer, with frames and lines for reports. These come after the usual flags and override them. */
 const FLAGS = ['-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined', '-fno-sanitize=vptr', '-fno-sanitize-recover=undefined'];
 
 /**
- * Builds what is older than its sources. Throws with the compiler's words when that fails.
+ * Builds what is older than its sources. Errors: that of the compiler, with its output.
  * @param {{ log?: (line: string) => void }} [options]
  */
 export async function buildSanitized({ log = () => {} } = {}) {
@@ -27,12 +27,15 @@ export async function buildSanitized({ log = () => {} } = {}) {
   }
 }
 
-/** What makes a process load those addons in place of the usual ones. Node itself is not instrumented, so that the sanitizer's library has to be there first. */
+/**
+ * The environment in which a process loads these addons instead of the usual ones. Node itself is not instrumented, so
+ * the sanitizer's library has to be loaded first.
+ */
 export function sanitizerEnvironment() {
   const library = (/** @type {string} */ name) => spawnSync(COMPILER, [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
   return {
     LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
-    // Node's own memory at exit is no leak of ours, and V8 handles some signals itself.
+    // Node's own memory at exit is not a leak of ours, and V8 handles some signals itself.
     ASAN_OPTIONS: 'detect_leaks=0:abort_on_error=1:handle_segv=1:allocator_may_return_null=1',
     UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
     NODE_OPTIONS: `--require ${join(ROOT, 'test', 'fuzz', 'sanitized-addons.cjs')}`,

@@ -1,6 +1,6 @@
-// Writes the schemas that the chart's manifests are checked by: Kubernetes' own, of the oldest and the newest version
-// that the chart is for, and those of the custom resources it makes. All come from the projects' Go modules. Run it when
-// the versions below change; the files are checked in, so that tests need neither Go nor a network.
+// Writes the schemas against which the chart's manifests are checked: Kubernetes' own, of the oldest and the newest version
+// that the chart supports, and those of the custom resources that it creates. All come from the projects' Go modules. Run it
+// when the versions below change. The files are committed, so that tests need neither Go nor a network.
 //
 //   node scripts/chart-schemas.mjs
 import { spawnSync } from 'node:child_process';
@@ -27,7 +27,7 @@ const CUSTOM_RESOURCES = [
   [PROMETHEUS_OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml'],
   [PROMETHEUS_OPERATOR, 'example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml'],
 ];
-/** What ajv knows and is of use; descriptions and Kubernetes' own annotations are left out. */
+/** The keywords that ajv knows and that are useful; descriptions and Kubernetes' own annotations are left out. */
 const KEYWORDS = ['type', 'required', 'enum', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', '$ref'];
 
 /** @param {string} module */
@@ -38,13 +38,13 @@ function folderOf(module) {
 }
 
 /**
- * A schema with what `KEYWORDS` names, closed: a field that it does not name is refused, where the API server would drop or refuse it.
+ * A schema reduced to `KEYWORDS` and closed: unknown fields are refused. The API server would drop or refuse them.
  * @param {any} schema
  */
 function strict(schema) {
   if (schema.format === 'int-or-string' || schema['x-kubernetes-int-or-string']) return { type: ['integer', 'string'] };
   const result = Object.fromEntries(Object.entries(schema).filter(([key]) => KEYWORDS.includes(key)));
-  // Go's flag for either case, which JavaScript has only for a whole expression.
+  // Go's flag for case-insensitivity; JavaScript has it only for a whole expression.
   if (result.pattern?.includes('(?i)')) result.pattern = result.pattern.replace('(?i)', '').replace(/[a-z]/gi, (/** @type {string} */ letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
   if (schema.properties) {
     result.properties = Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, strict(property)]));
@@ -65,7 +65,7 @@ function kubernetesSchemas(module) {
   const needed = {};
   const follow = (/** @type {string} */ name) => {
     if (needed[name]) return;
-    // A quantity may be written as a number; the generated schema knows only the text.
+    // A quantity may be written as a number, but the generated schema allows only text.
     needed[name] = name.endsWith('api.resource.Quantity') ? { type: ['string', 'number'] } : strict(definitions[name]);
     for (const [, next] of JSON.stringify(needed[name]).matchAll(/"#\/definitions\/([^"]+)"/g)) follow(next);
   };

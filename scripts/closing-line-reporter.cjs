@@ -1,4 +1,4 @@
-/** Jest's last word as one plain line that continuous integration reads: how many tests passed and failed. */
+/** Prints Jest's result as one plain line for continuous integration: how many tests passed and failed. */
 module.exports = class ClosingLineReporter {
   /**
    * @param {unknown} _contexts

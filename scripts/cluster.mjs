@@ -1,5 +1,5 @@
-// `npm run cluster`: a whole cluster on this machine: etcd, storage nodes and coordinators, each a process with a data
-// folder of its own. A process that dies is started again; Ctrl-C stops everything in order.
+// `npm run cluster`: a whole cluster on this machine: etcd, storage nodes and coordinators, each a process with its own
+// data folder. A process that dies is started again; Ctrl-C stops everything in order.
 import { parseArgs } from 'node:util';
 import { LocalCluster } from './local-cluster.mjs';
 import { setUpOrExit } from './setup.mjs';
@@ -67,7 +67,7 @@ async function main() {
   const cluster = new LocalCluster({ ...options, log: (line) => console.log(line) });
   let isStopping = false;
   const stop = () => {
-    // npm passes a Ctrl-C on that the terminal has sent already.
+    // npm forwards a Ctrl-C that the terminal has sent already.
     if (isStopping) return;
     isStopping = true;
     console.log('stopping');

@@ -1,6 +1,7 @@
-// `npm run fault -- --schedules N --seed S --seconds T --target cluster|embedded`: N random schedules of faults, each against a
-// new service of real processes with recorded clients. Prints a line for each, and for one that breaks a promise what it
-// was and the command that repeats it. The seed fixes the faults and what clients ask; the timing is the machine's.
+// `npm run fault -- --schedules N --seed S --seconds T --target cluster|embedded`: N random schedules of faults, each
+// against a new service of real processes with recorded clients. Prints a line for each schedule; for one that breaks a
+// promise it prints the violation and the command that repeats it. The seed determines the faults and the clients'
+// requests, but not the timing.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
@@ -27,7 +28,7 @@ const { runSchedule } = require('../test/fault/fault-schedule.ts');
 
 const target = values.target === 'embedded' ? 'embedded' : 'cluster';
 
-/** Violations shown of one schedule; all are in its evidence. */
+/** Violations printed per schedule; the evidence contains all of them. */
 const SHOWN_MAX = 10;
 let broken = 0;
 let operations = 0;

@@ -1,6 +1,6 @@
-// `npm run fuzz -- --minutes 60`: made-up and damaged input against real processes: request bodies, uploads, bare HTTP,
-// RPC frames with and without the cluster's secret, and stored files. The minutes are shared out among the targets. What is
-// found is written as a file each, which `npm run fuzz -- --replay FILE` runs again; exit code 1 if there was anything.
+// `npm run fuzz -- --minutes 60`: generated and damaged input against real processes: request bodies, uploads, raw
+// HTTP, RPC frames with and without the cluster's secret, and stored files. The targets share the minutes. Each finding
+// is written to a file, which `npm run fuzz -- --replay FILE` runs again; exit code 1 if there was any.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Writes the TypeScript types of proto/quiver into shared/rpc/generated, or into the folder named as the first argument.
+// Writes the TypeScript types of proto/quiver into shared/rpc/generated, or into the folder given as the first argument.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const target = process.argv[2] ?? join(root, 'shared/rpc/generated');
-/** The first words of a generated file. */
+/** The start of a generated file. */
 const ORIGINAL = '// Original file: ';
-/** The generator's prefix of a message that it imports. */
+/** The generator's prefix for a message that it imports. */
 const ALIAS = '_quiver_v1_';
 const generator = createRequire(import.meta.url).resolve('@grpc/proto-loader/build/bin/proto-loader-gen-types.js');
 const files = readdirSync(join(root, 'proto/quiver'), { recursive: true, encoding: 'utf8' })
@@ -30,7 +30,7 @@ const made = readdirSync(target, { recursive: true, encoding: 'utf8' })
   .sort()
   .map((name) => readFileSync(join(target, name), 'utf8'));
 rmSync(target, { recursive: true });
-// Its overview of each .proto, which nobody needs, names no original.
+// Its overview of each .proto, which is not needed, has no such first line.
 const parts = made.filter((text) => text.startsWith(ORIGINAL)).map(partOf);
 const homes = new Map(parts.flatMap(({ file, body }) => namesIn(body).map((name) => [name, file])));
 for (const file of new Set(parts.map((part) => part.file))) {
@@ -42,7 +42,7 @@ for (const file of new Set(parts.map((part) => part.file))) {
 }
 
 /**
- * A generated file in parts. `file` is its .proto without the ending, `imports` its lines, `body` the rest.
+ * A generated file, split: `file` is its .proto without the ending, `imports` are its import lines, `body` is the rest.
  * @param {string} text
  */
 function partOf(text) {
@@ -54,7 +54,7 @@ function partOf(text) {
 }
 
 /**
- * The imports of a joined file: packages as they are, messages from the joined file that holds them.
+ * The imports of a joined file: packages unchanged, messages from the joined file that contains them.
  * @param {{ imports: string[] }[]} own
  * @param {string} file
  */

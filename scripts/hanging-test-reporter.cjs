@@ -1,6 +1,6 @@
 const { writeSync } = require('node:fs');
 
-/** A test file that holds its own thread can't be stopped by Jest's time limits: this names it and ends the run. */
+/** A test file that blocks its own thread can't be stopped by Jest's time limits. This names it and ends the run. */
 const LIMIT_MINUTES = 15;
 
 module.exports = class HangingTestReporter {
@@ -10,7 +10,7 @@ module.exports = class HangingTestReporter {
   /** @param {{ path: string }} test */
   onTestFileStart({ path }) {
     const end = () => {
-      // Past Jest's own buffer, which nobody empties any more.
+      // Written directly, not through Jest's buffer, which nobody flushes any more.
       writeSync(1, `${path} has run for ${LIMIT_MINUTES} minutes and does not end: the run stops here\n`);
       process.exit(1);
     };

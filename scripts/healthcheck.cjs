@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// A container's health check: asks the operations port of the process beside it, by default for /livez. Ends with 0 when it
-// answers 200, else with 1 and a line that says why.
+// A container's health check: asks the operations port of the process in the same container, by default for /livez. Exits
+// with 0 if it answers 200, otherwise with 1 and a line that says why.
 //
 //   node scripts/healthcheck.cjs [livez | readyz]
 const { get } = require('node:http');
 
-/** Ports by default of the two kinds of process; a container runs one of them. */
+/** Default ports of the two kinds of process; a container runs one of them. */
 const DEFAULT_PORTS = ['9090', '9091'];
-/** Below the timeout of the image's HEALTHCHECK, so that the line is written. */
+/** Less than the timeout of the image's HEALTHCHECK, so that the line is written. */
 const TIMEOUT_MS = 4000;
 /** @type {Record<string, string>} */
 const WILDCARDS = { '0.0.0.0': '127.0.0.1', '::': '::1' };
@@ -17,7 +17,7 @@ const host = process.env.HOST || '0.0.0.0';
 const ports = process.env.OPS_PORT ? [process.env.OPS_PORT] : DEFAULT_PORTS;
 
 /**
- * Resolves when the port answers 200, rejects with what it did instead.
+ * Resolves when the port answers 200; otherwise rejects with what happened.
  * @param {string} port
  * @returns {Promise<void>}
  */

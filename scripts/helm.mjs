@@ -1,17 +1,17 @@
-// Finds Helm for the chart's tests, or builds it from its Go module where Go is there: some two minutes on two cores,
-// once, kept under .setup. Without either, the tests that need it say so and are skipped.
+// Finds Helm for the chart's tests, or builds it from its Go module if Go is installed: about two minutes on two cores,
+// once; the result is kept under .setup. Without either, the tests that need it report that and are skipped.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-/** The version that the golden manifests are rendered by. */
+/** The version that renders the golden manifests. */
 const VERSION = 'v3.22.0';
 const HELM = join(ROOT, '.setup', 'helm', VERSION, 'helm');
 
 /**
- * Answers nothing: who needs Helm looks for the file, and says what is missing.
+ * Returns nothing: callers look for the file, and report it if it is missing.
  * @param {{ log?: (line: string) => void }} [options]
  */
 export function ensureHelm({ log = (line) => console.log(`setup: ${line}`) } = {}) {

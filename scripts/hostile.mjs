@@ -1,6 +1,6 @@
-// `npm run hostile`: hostile clients against a real process (or a cluster of them), one attack after the other and then
-// all at once, while an honest client searches and another asks /livez. Prints what these two waited, attack by attack;
-// exit code 1 if a wait exceeds the limit or something else happened that no client may cause.
+// `npm run hostile`: hostile clients against a real process (or a cluster), one attack after the other and then all at
+// once, while one normal client searches and another asks /livez. Prints for each attack how long these two waited.
+// Exit code 1 if a wait exceeds the limit, or if anything else happened that no client may cause.
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ const end = async () => {
   stage = null;
   await open?.close();
 };
-// Processes that were started end with this one, and leave no folders.
+// Started processes end with this one, and leave no folders.
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, () => {
     void end().finally(() => {
@@ -87,7 +87,8 @@ const over = [];
 console.log(tableHead());
 try {
   for (const round of rounds) {
-    // A process of its own for each attack, so that none has to answer for the one before; a cluster serves on while it is well.
+    // A new process for each attack, so that it does not suffer from the attack before; a cluster is reused while it is
+    // healthy.
     stage ??= await stages.open();
     const report = await runRound(stage, { ...round, seconds, seed, patienceMs: patience * 1000 });
     console.log(tableRow(report, limitMs));

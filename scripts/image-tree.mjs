@@ -1,5 +1,5 @@
-// Copies what the service needs at run time out of a checkout that is set up and pruned to production packages: the
-// compiled sources, the addons, the protocols, the packages, and the commands. For the Dockerfile.
+// Copies what the service needs at run time from a checkout that is set up and pruned to production packages: the compiled
+// sources, the addons, the protocols, the packages, and the commands. For the Dockerfile.
 //
 //   node scripts/image-tree.mjs FOLDER
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { ADDONS } from './build-native.mjs';
 import { ROOT } from './setup.mjs';
 
-/** Beside the addons. */
+/** Copied in addition to the addons. */
 const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.cjs', 'scripts/healthcheck.cjs', 'scripts/sbom.mjs'];
 
 /**
- * What packages bring for building and for other platforms, hundreds of megabytes.
+ * Files of packages that are only for building or for other platforms: hundreds of megabytes.
  * @param {string} modules
  */
 function ballastOf(modules) {

@@ -6,11 +6,11 @@ import { scrapeConfig } from './scrape-config.mjs';
 import { ROOT } from './setup.mjs';
 
 const HOST = '127.0.0.1';
-/** Offsets from the first coordinator's port: room for 64 processes of a kind. */
+/** Offsets from the first coordinator's port: room for 64 processes of each kind. */
 const PORTS = { coordinatorOps: 100, nodeRpc: 200, nodeOps: 300, coordinatorRpc: 400, etcd: 500, etcdPeer: 501 };
 const RESTART_AFTER_MS = 2_000;
 const READY_WITHIN_MS = 120_000;
-/** Longer than SHUTDOWN_TIMEOUT_MS by default, after which a process ends by itself. */
+/** Longer than the default of SHUTDOWN_TIMEOUT_MS, after which a process ends by itself. */
 const STOP_WITHIN_MS = 30_000;
 
 /** @typedef {{ nodes: number, coordinators: number, replicas: number, shards: number, port: number, folder: string, restarts: boolean }} LocalClusterOptions */
@@ -27,7 +27,7 @@ const STOP_WITHIN_MS = 30_000;
  * @property {Promise<void>} [ended]
  */
 
-/** etcd, storage nodes and coordinators as processes of this machine. Each writes its log to a file in the folder. */
+/** etcd, storage nodes and coordinators as processes on this machine. Each writes its log to a file in the folder. */
 export class LocalCluster {
   #options;
   #log;
@@ -54,7 +54,7 @@ export class LocalCluster {
     return join(this.#folder, 'prometheus.yml');
   }
 
-  /** Resolves when every coordinator shows every node up. */
+  /** Resolves when every coordinator shows every node as up. */
   async start() {
     const [etcd, ...others] = this.#members;
     this.#spawn(etcd);
@@ -65,7 +65,7 @@ export class LocalCluster {
     }
   }
 
-  /** Coordinators first, so that clients are told; etcd last. */
+  /** Coordinators stop first, so that clients get answers; etcd stops last. */
   async stop() {
     this.#isStopping = true;
     for (const role of ['coordinator', 'node', 'etcd']) {
@@ -90,7 +90,7 @@ export class LocalCluster {
     const { port, nodes, coordinators, replicas, shards } = this.#options;
     const etcdPort = port + PORTS.etcd;
     const shared = { ETCD_ENDPOINTS: `http://${HOST}:${etcdPort}`, CLUSTER_SECRET: this.#secret, HOST };
-    // Fetched once for all of them.
+    // Downloaded once for all of them.
     const models = { EMBEDDING_CACHE_DIR: process.env.EMBEDDING_CACHE_DIR || join(this.#folder, 'models') };
     /** @type {Member} */
     const etcd = {
@@ -142,7 +142,7 @@ export class LocalCluster {
   #spawn(member) {
     if (this.#isStopping) return;
     const file = openSync(join(this.#folder, 'logs', `${member.id}.log`), 'a');
-    // A group of its own: a Ctrl-C at the terminal must reach this process alone, which stops the others in order.
+    // A process group of its own: a Ctrl-C in the terminal must reach only this process, which stops the others in order.
     const child = spawn(member.command, member.words, { env: { ...process.env, ...member.environment }, stdio: ['ignore', file, file], detached: true });
     closeSync(file);
     member.child = child;
@@ -192,7 +192,7 @@ export class LocalCluster {
     }
   }
 
-  /** What other programs need to know of the processes, in cluster.json. */
+  /** Writes cluster.json: what other programs need to know about the processes. */
   #writeState() {
     const processes = this.#members.map(({ role, id, port, child }) => ({ role, id, address: `${HOST}:${port}`, pid: child?.pid ?? null }));
     const file = join(this.#folder, 'cluster.json');
@@ -201,7 +201,7 @@ export class LocalCluster {
   }
 
   /**
-   * A secret that stays the same as long as the folder does.
+   * A secret that stays the same as long as the folder exists.
    * @param {string} name
    * @param {() => string} make
    */

@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// `quiver <role>`: becomes one role of the service in this very process. `quiver check-config [role]`: says what that role
-// would run with. `quiver etcd-users`: makes etcd ask for users. Expects a checkout or image that is set up.
-// CommonJS on purpose: loading an ES module already uses libuv's thread pool, whose size is read once, at its first use.
+// `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
+// this role would use. `quiver etcd-users`: switches etcd's authentication on. Needs a checkout or image that is set
+// up. This file is CommonJS, because loading an ES module already uses libuv's thread pool, whose size is fixed at its
+// first use.
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 
 const DIST = join(__dirname, '..', 'dist');
-/** For RocksDB's calls: a waiting fsync must not keep a search from its core. libuv's own default, too. */
+/** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
 /** @type {Record<string, { main: string, searchThreads: number }>} */
@@ -17,7 +18,7 @@ const ROLES = {
 };
 
 /**
- * Sizes libuv's thread pool for a role where UV_THREADPOOL_SIZE is unset; has no effect once the pool was used.
+ * Sets the size of libuv's thread pool for a role, unless UV_THREADPOOL_SIZE is set. No effect once the pool was used.
  * @param {string} role
  */
 function sizeThreadPool(role) {

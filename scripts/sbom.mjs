@@ -1,9 +1,8 @@
-// The software bill of materials of an image, CycloneDX 1.5 as `npm sbom` writes it: the npm packages that are installed
-// for production, and the Debian packages beside them. Nothing is fetched.
+// The software bill of materials of an image, CycloneDX 1.5 as `npm sbom` writes it: the npm packages installed for
+// production, and the Debian packages of the system. Nothing is downloaded.
 //
 //   node scripts/sbom.mjs npm FILE               writes the npm packages of this checkout (needs npm)
-//   node scripts/sbom.mjs debian FILE [STATUS]   adds the packages of this system, as dpkg's status file has them
-//
+//   node scripts/sbom.mjs debian FILE [STATUS]   adds the packages of this system, from dpkg's status file
 // With SOURCE_DATE_EPOCH set, the same packages give the same bytes.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -14,12 +13,12 @@ import { fileURLToPath } from 'node:url';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const DPKG_STATUS = '/var/lib/dpkg/status';
 const OS_RELEASE = '/etc/os-release';
-/** Megabytes of JSON at most: npm's answer has a few kilobytes a package. */
+/** Bound on the size of npm's JSON output, which takes a few kilobytes per package. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * The bill of what is installed in this checkout without development packages. The lock file says which those are: npm's
- * own --omit leaves out packages that development and production share.
+ * The bill of the packages installed in this checkout, without development packages. Those are determined by the lock
+ * file, because npm's own --omit also leaves out packages that development and production share.
  */
 export function npmBill() {
   const text = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only', '--offline'], {
@@ -37,12 +36,15 @@ export function npmBill() {
   bill.dependencies = bill.dependencies.filter(({ ref }) => refs.has(ref)).map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => refs.has(other)) }));
   const missing = Object.keys(dependencies).filter((wanted) => !bill.components.some((component) => component.name === wanted));
   if (missing.length > 0) throw new Error(`the bill of materials lacks ${missing.join(', ')}`);
-  // npm takes the name of the folder.
+  // npm uses the name of the folder.
   bill.metadata.component.name = name;
   return sealed(bill);
 }
 
-/** `name@version` of every production package of the lock file that is in node_modules: those for other platforms are not. */
+/**
+ * `name@version` of every production package of the lock file that is in node_modules; packages for other platforms are
+ * not.
+ */
 function installedPackages() {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const there = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev && existsSync(join(ROOT, path, 'package.json')));
@@ -50,7 +52,7 @@ function installedPackages() {
 }
 
 /**
- * The installed packages of a dpkg status file, as components; `system` is `ID` and `VERSION_ID` of os-release.
+ * The installed packages in a dpkg status file, as components; `system` has `ID` and `VERSION_ID` of os-release.
  * @param {string} status
  * @param {Record<string, string>} system
  */
@@ -70,7 +72,7 @@ export function debianComponents(status, system) {
 }
 
 /**
- * `bill` with the packages of a system; those it has from an earlier time are replaced.
+ * `bill` with the packages of a system, which replace those of an earlier run.
  * @param {any} bill
  * @param {object[]} components
  * @param {Record<string, string>} system
@@ -82,7 +84,7 @@ export function withDebian(bill, components, system) {
 }
 
 /**
- * `KEY=value` lines, quoted or not.
+ * Parses `KEY=value` lines, quoted or not.
  * @param {string} text
  */
 export function parseOsRelease(text) {
@@ -98,7 +100,7 @@ function fieldsOf(paragraph) {
 }
 
 /**
- * Gives the bill the time that was set, and a serial number by its content then.
+ * Sets the bill's time, and a serial number derived from its content.
  * @param {any} bill
  */
 function sealed(bill) {
@@ -106,7 +108,7 @@ function sealed(bill) {
   if (epoch === undefined) return bill;
   const dated = { ...bill, metadata: { ...bill.metadata, timestamp: new Date(Number(epoch) * 1000).toISOString() } };
   const hash = createHash('sha256').update(JSON.stringify({ ...dated, serialNumber: '' })).digest('hex');
-  // Version 8: a UUID by a rule of one's own (RFC 9562).
+  // Version 8: a UUID with a custom rule (RFC 9562).
   const uuid = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
   return { ...dated, serialNumber: `urn:uuid:${uuid}` };
 }

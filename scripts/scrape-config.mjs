@@ -1,6 +1,6 @@
 /**
- * A configuration for a Prometheus beside a cluster on this machine: one scrape job over all operations ports, and the
- * alert rules. JSON, which is YAML, too.
+ * The configuration of a Prometheus for a cluster on this machine: one scrape job over all operations ports, and the alert
+ * rules. It is JSON, which is also YAML.
  * @param {{ targets: string[], rulesFile: string }} parts
  */
 export function scrapeConfig({ targets, rulesFile }) {

@@ -1,11 +1,11 @@
-// One set-up at a time in a checkout: two would install over each other.
+// One set-up at a time per checkout: two would overwrite each other's files.
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const WAIT_MS = 200;
 
 /**
- * Runs `work` while holding the lock file; waits for a holder that is alive, takes over from one that is gone.
+ * Runs `work` while holding the lock file. Waits for a holder that is alive; takes the lock over if the holder is gone.
  * @template Result
  * @param {string} file
  * @param {() => Promise<Result>} work
@@ -27,7 +27,7 @@ export async function withSetupLock(file, work, { log }) {
 }
 
 /**
- * The lock appears with its holder's id already in it (a link to a file that is complete), so it is never half a lock.
+ * The lock appears with its holder's id already in it, because it is a link to a complete file. So it is never incomplete.
  * @param {string} file
  */
 function take(file) {
@@ -46,7 +46,8 @@ function take(file) {
 }
 
 /**
- * A lock whose holder is gone is moved aside first: of several that wait, one gets it, and no one a new holder's.
+ * Moves a lock whose holder is gone aside before removing it. So only one of several waiting processes gets it, and none
+ * removes the lock of a new holder.
  * @param {string} file
  * @param {string} aside
  */

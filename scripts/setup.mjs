@@ -1,6 +1,6 @@
 // Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, native addons.
-// Each step is skipped when its inputs are those of its last run, so a second run takes a fraction of a second.
-// Uses nothing but Node's own modules until the packages are there.
+// Each step is skipped if its inputs have not changed since its last run, so a second run takes a fraction of a second.
+// Uses only Node's own modules until the packages are installed.
 //
 //   node scripts/setup.mjs             everything
 //   node scripts/setup.mjs packages    the system and npm packages only
@@ -22,7 +22,7 @@ const SOURCE_FOLDERS = ['coordinator', 'embedded', 'node', 'shared'];
 /** @typedef {(line: string) => void} Log */
 
 /**
- * Rejects with an Error whose message is fit to be shown as it is. `packagesOnly` builds nothing.
+ * Rejects with an Error whose message can be shown to the user. `packagesOnly` builds nothing.
  * @param {{ log?: Log, packagesOnly?: boolean }} [options]
  */
 export async function setUp({ log = (line) => console.log(`setup: ${line}`), packagesOnly = false } = {}) {
@@ -35,10 +35,10 @@ export async function setUp({ log = (line) => console.log(`setup: ${line}`), pac
  * @param {boolean} packagesOnly
  */
 async function runSteps(log, packagesOnly) {
-  // Beside each other: both wait for the network, and TypeScript needs nothing of the system.
+  // In parallel: both wait for the network, and TypeScript does not need the system packages.
   const stop = new AbortController();
   const ours = installAndCompile(log, packagesOnly, stop.signal);
-  // Heard when it is waited for.
+  // Its failure is handled where it is awaited.
   ours.catch(() => {});
   try {
     await ensureSystemPackages({ log });
@@ -72,7 +72,7 @@ async function installAndCompile(log, packagesOnly, stop) {
 }
 
 /**
- * Compiles beside the old files and changes places with them at the end: what runs from `dist` never sees half of it.
+ * Compiles into another folder, which replaces `dist` at the end: a process that runs from `dist` never sees a half of it.
  * @param {string} sourceHash
  * @param {AbortSignal} stop
  */
@@ -105,7 +105,7 @@ export function runNpm(words, folder = ROOT) {
 }
 
 /**
- * Inside `npm start` npm names itself; its own file is run by this Node, whatever PATH says.
+ * npm's command line. Inside `npm start`, npm names its own file; this Node runs it, whatever is in PATH.
  * @param {string[]} words
  * @returns {[command: string, words: string[]]}
  */
@@ -115,7 +115,7 @@ function npmWords(words) {
 }
 
 /**
- * Runs a command in the checkout while others run; rejects with an Error fit to be shown as it is.
+ * Runs a command in the checkout while others run. Rejects with an Error whose message can be shown to the user.
  * @param {string} command
  * @param {string[]} words
  * @param {AbortSignal} stop
@@ -151,7 +151,7 @@ function failureOf(command, words, output) {
   return new Error(`${[command, ...words].join(' ')} failed:\n${output.trim().split('\n').slice(-40).join('\n')}`);
 }
 
-/** NODE_ENV=production or npm's omit settings would leave out the compiler. */
+/** With NODE_ENV=production or npm's omit settings, the compiler would not be installed. */
 function cleanEnvironment() {
   const environment = { ...process.env };
   for (const name of Object.keys(environment)) if (/^(NODE_ENV|npm_config_(omit|production|only|dry_run))$/i.test(name)) delete environment[name];
@@ -188,7 +188,7 @@ export function hashOf(files, facts) {
 }
 
 /**
- * For the commands: one clear message instead of a stack.
+ * For the commands: prints one clear message instead of a stack.
  * @param {Parameters<typeof setUp>[0]} [options]
  */
 export async function setUpOrExit(options) {

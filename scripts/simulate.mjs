@@ -1,5 +1,6 @@
-// `npm run simulate -- --seeds N --from S --min-in-sync 1|2 --mutant Mx`: the replication protocol's core through N random
-// schedules of faults. Prints a line for each that breaks a promise, with the command that repeats it, and the sums at the end.
+// `npm run simulate -- --seeds N --from S --min-in-sync 1|2 --mutant Mx`: runs the core of the replication protocol
+// through N random schedules of faults. Prints a line for each schedule that breaks a promise, with the command that
+// repeats it, and the totals at the end.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 

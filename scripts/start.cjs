@@ -1,5 +1,6 @@
-// `npm start`: sets up what is missing, then becomes the service in this very process, so that signals reach it and its
-// exit code is npm's. CommonJS on purpose, as quiver.cjs is: the pool is sized before the set-up uses it.
+// `npm start`: sets up what is missing, then runs the service in this process, so that signals reach it and its exit
+// code becomes npm's. This file is CommonJS for the same reason as quiver.cjs: the pool must get its size before the
+// set-up uses it.
 const { become, sizeThreadPool } = require('./quiver.cjs');
 
 sizeThreadPool('embedded');

@@ -1,4 +1,4 @@
-// The compiler and libraries that the native addons need, as packages of the systems they come from.
+// The compiler and libraries that the native addons need, as packages of Debian, Fedora and macOS.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -7,7 +7,7 @@ const LIBRARY_FOLDERS = ['/usr/lib', '/usr/lib64', '/usr/local/lib', '/opt/homeb
 const INCLUDE_FOLDERS = ['/usr/include', '/usr/local/include', '/opt/homebrew/include'];
 
 /**
- * What has to be there, and the packages that bring it.
+ * A requirement, and the packages that provide it.
  * @typedef {{ isThere: () => boolean, debian: string, fedora: string, macos: string }} Requirement
  */
 
@@ -20,11 +20,11 @@ const REQUIREMENTS = [
   { isThere: () => process.platform === 'darwin' || hasLibrary('lapack'), debian: 'liblapack-dev', fedora: 'lapack-devel', macos: 'lapack' },
 ];
 
-/** What only a cluster on this machine needs. */
+/** Needed only for a cluster on this machine. */
 const ETCD = { isThere: () => hasCommand('etcd'), debian: 'etcd-server', fedora: 'etcd', macos: 'etcd' };
 
 /**
- * Makes sure that etcd is there, as `ensureSystemPackages` does for the rest.
+ * Ensures that etcd is installed, as `ensureSystemPackages` does for the rest.
  * @param {{ log: (line: string) => void }} options
  */
 export function ensureEtcd({ log }) {
@@ -32,8 +32,8 @@ export function ensureEtcd({ log }) {
 }
 
 /**
- * Makes sure that everything is there: installs what is missing with apt where this process may (root, or sudo without
- * a password), else throws an Error whose message names the packages.
+ * Ensures that everything is installed. Missing packages are installed with apt if this process may do that (as root, or
+ * by sudo without a password). Errors: a plain Error otherwise, whose message names the packages.
  * @param {{ log: (line: string) => void }} options
  */
 export function ensureSystemPackages({ log }) {
@@ -65,7 +65,7 @@ async function ensure(requirements, log) {
   );
 }
 
-/** The words before a command that make it run as root; null where that can't be had without asking a person. */
+/** The words that make a command run as root; null if that is impossible without asking for a password. */
 function rootPrefix() {
   if (process.getuid?.() === 0) return [];
   if (hasCommand('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0) return ['sudo', '-n', 'DEBIAN_FRONTEND=noninteractive'];
@@ -109,7 +109,7 @@ function hasHeader(name) {
 }
 
 /**
- * Looks in the folders above and, as Debian lays them out, one level below /usr/lib.
+ * Looks in the folders above and, for Debian's layout, one level below /usr/lib.
  * @param {string} name
  */
 function hasLibrary(name) {

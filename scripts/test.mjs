@@ -1,6 +1,6 @@
-// `npm test`: sets up what is missing, checks rules and types, runs every test. Words after `--` go to Jest.
+// `npm test`: sets up what is missing, checks rules and types, runs every test. Arguments after `--` go to Jest.
 //
-//   npm run check        rules, types and the fast tests (jest.fast.config.js): what to run before a commit
+//   npm run check        rules, types and the fast tests (jest.fast.config.js): run it before a commit
 //   npm run test:fast    the fast tests alone
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { ROOT, setUpOrExit } from './setup.mjs';
 import { ensureEtcd } from './system-packages.mjs';
 
 const words = process.argv.slice(2);
-/** Of package.json, before the words for Jest. */
+/** The mode comes from package.json, before the arguments for Jest. */
 const mode = words[0] === '--check' || words[0] === '--fast' ? words.shift() : '--all';
 
 await setUpOrExit();

@@ -17,12 +17,12 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
 
-/** A watch that lost an event is put right by reading everything again this often. */
+/** How often everything is read again, in case a watch lost an event. */
 const REFRESH_MS = 5_000;
 
 /**
- * A coordinator's view of the cluster: members, what operators want of them, collections and who holds their shards.
- * Kept up to date by watches; while the store is away it stays as it was, and searches and writes go on by it.
+ * A coordinator's view of the cluster: members, what operators want of them, collections, and who holds their shards.
+ * Watches keep it up to date. While the store is away, it stays as it was, and searches and writes go on with it.
  */
 export class ClusterMap {
   readonly nodes: WatchedEntries<NodeMember>;
@@ -30,16 +30,16 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
-  /** Nodes that coordinators can't reach; the value is the coordinator's id. */
+  /** Nodes that coordinators can't reach; the value is the id of the coordinator. */
   readonly suspicions: WatchedEntries<string>;
-  /** The paths of shards whose replica failed, by node. */
+  /** By node, the paths of shards whose replica on it failed. */
   readonly failures: WatchedEntries<string[]>;
   readonly tombstones: WatchedEntries<string>;
-  /** The controller's election entry: its value is the coordinator's id. */
+  /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
   private readonly log: Logger;
   private readonly everything: readonly WatchedEntries<unknown>[];
-  /** Nodes as they were when last seen; one whose session was lost by mistake still runs. */
+  /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
   private refreshing: NodeJS.Timeout | null = null;
 
@@ -62,7 +62,7 @@ export class ClusterMap {
     this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.tombstones, this.controller];
   }
 
-  /** Reads the cluster's state and follows it. Errors: unavailable. */
+  /** Reads the cluster's state and follows its changes. Errors: unavailable. */
   async follow(): Promise<void> {
     await Promise.all(this.everything.map((entries) => entries.follow()));
     this.refreshing ??= setInterval(() => {
@@ -72,23 +72,23 @@ export class ClusterMap {
     }, REFRESH_MS);
   }
 
-  /** The node as it registered last, whether it is there or not; null for one never seen. */
+  /** The node as it last registered, whether it is present or not; null if it was never seen. */
   lastSeenNode(id: string): NodeMember | null {
     return this.lastSeen.get(id) ?? null;
   }
 
-  /** Nodes as they were when last seen, but those that are to give their shards away. */
+  /** Nodes as they were when last seen, without those that drain. */
   usableNodes(): NodeMember[] {
     const draining = this.draining();
     return [...this.lastSeen.values()].filter(({ id }) => !draining.has(id));
   }
 
-  /** The ids of nodes that are to give their shards away. */
+  /** Ids of the nodes that drain. */
   draining(): Set<string> {
     return new Set(this.intents.all().filter(({ value }) => value.draining).map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)));
   }
 
-  /** The ids of nodes that more than half of the coordinators can't reach. */
+  /** Ids of the nodes that more than half of the coordinators can't reach. */
   unreachable(): Set<string> {
     const living = new Set(this.coordinators.all().map(({ value }) => value.id));
     const counts = new Map<string, number>();

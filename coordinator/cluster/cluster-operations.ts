@@ -12,7 +12,7 @@ export type AskNode = (address: string) => Promise<NodeReport | null>;
 
 type ReplicaKey = string;
 
-/** Health and state of a cluster: the map says who should hold what, the nodes' own reports how far they are. */
+/** Health and state of a cluster. The map says who should hold what; the reports of the nodes say how far they are. */
 export class ClusterOperations implements OperationsService {
   private readonly store: ClusterStore;
   private readonly map: ClusterMap;
@@ -36,7 +36,7 @@ export class ClusterOperations implements OperationsService {
     const assignments = this.map.assignments
       .all()
       .map(({ value }) => ({ assignment: value, collection: names.get(value.spec.collectionUid) }))
-      // One whose collection is being dropped is nothing that can be looked up any more.
+      // Leave out shards of collections that are being dropped: they can no longer be looked up.
       .filter((found): found is { assignment: ShardAssignment; collection: string } => found.collection !== undefined)
       .sort((a, b) => (a.collection < b.collection ? -1 : a.collection > b.collection ? 1 : a.assignment.spec.shard - b.assignment.spec.shard));
     return {
@@ -75,7 +75,7 @@ export class ClusterOperations implements OperationsService {
     return this.map.nodes.get(NODES_PREFIX + nodeId) !== null || this.holders().has(nodeId);
   }
 
-  /** Nodes that hold a shard by the map, whether they are there or not. */
+  /** Nodes that hold a shard according to the map, whether they are present or not. */
   private holders(): Set<string> {
     return new Set(this.map.assignments.all().flatMap(({ value }) => value.replicas));
   }

@@ -6,12 +6,15 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { ShardRoutes } from './shard-routes';
 
-/** Longest that a shard may take until it is led: an election of a controller, a session's time-out and some reserve. */
+/** Longest time until a shard has a primary: the election of a controller, the time-out of a session and some reserve. */
 const OPENING_MS = 20_000;
-/** A drop that lost a race with a change of the assignment is tried again this often. */
+/** How often a drop is tried again when a change of the assignment came first. */
 const DROP_ATTEMPTS = 20;
 
-/** How shards come to be and go in a cluster: the controller assigns those of every collection; a drop leaves a tombstone. */
+/**
+ * How shards are made and dropped in a cluster: the controller assigns the shards of every collection; a drop leaves a
+ * tombstone.
+ */
 export class ClusterPlacement {
   private readonly store: ClusterStore;
   private readonly routes: ShardRoutes;
@@ -23,7 +26,10 @@ export class ClusterPlacement {
     this.clock = options.clock;
   }
 
-  /** Resolves once a node leads the shard. Errors: unavailable when none does in time, not_found when its collection is gone. */
+  /**
+   * Resolves once a node leads the shard. Errors: unavailable when none does in time, not_found when its collection is
+   * gone.
+   */
   async open(spec: ShardSpec): Promise<void> {
     const deadlineMs = this.clock.monotonicMs() + OPENING_MS;
     if (this.routes.route(spec) === null) await this.routes.changed(spec, null, deadlineMs);

@@ -9,23 +9,27 @@ import type { ClusterMap } from './cluster-map';
 import { planChanges } from './plan';
 import type { ChangeReason, ClusterPicture, PlannedChange } from './planned-change';
 
-/** Between two looks when nothing tells of a change: what passes with time alone (a node away for long) needs no more. */
+/**
+ * How often to look when no event arrives: often enough for changes that only need time to pass (a node that is away
+ * for long).
+ */
 const LOOK_EVERY_MS = 500;
 /**
- * More nodes than this share that vanish at once are taken for a fault of the cluster store, which has lost sessions of
- * living members before: they get a little longer to register again. A wrong promotion costs availability, never data.
+ * If more than this share of the nodes vanish at once, the cluster store is suspected: it has lost sessions of living
+ * members before. The nodes get a little longer to register again. A wrong promotion costs availability, never data.
  */
 const SUSPICIOUS_SHARE = 1 / 3;
 const SUSPICIOUS_GRACE_MS = 1_500;
 
-/** Whether this coordinator is the controller, and the guard by which a deposed one's changes fail. */
+/** Whether this coordinator is the controller, with the guard that makes the changes of a deposed controller fail. */
 export interface ControllerOffice {
   readonly guard: Guard | null;
 }
 
 /**
- * Carries out the plan for the cluster while this coordinator is the elected controller: one transaction per change,
- * guarded by the entry it was decided on and by the office. Every coordinator runs one; all but the elected rest.
+ * Carries out the plan for the cluster while this coordinator is the elected controller. Each change is one
+ * transaction, guarded by the entry on which it was decided and by the office. Every coordinator runs one; only the
+ * elected one acts.
  */
 export class Controller {
   private readonly store: ClusterStore;
@@ -41,7 +45,7 @@ export class Controller {
   private again = false;
   private closed = false;
 
-  /** `onChanged` hears of every change that was made. */
+  /** `onChanged` is called after every change that was made. */
   constructor(options: { store: ClusterStore; map: ClusterMap; office: ControllerOffice; clock: Clock; log: Logger; onChanged?: (reason: ChangeReason) => void }) {
     this.store = options.store;
     this.map = options.map;
@@ -93,7 +97,7 @@ export class Controller {
     const value = assignmentToValue(assignment);
     const guards = [{ key: change.path, revision: change.expectedRevision }, office];
     const { collectionUid, shard } = assignment.spec;
-    // A shard is assigned only while its collection is there: one deleted meanwhile must not come back.
+    // Assign a shard only while its collection exists: a collection that was deleted meanwhile must not come back.
     if (change.expectedRevision === 0) {
       const collection = this.map.collections.all().find((entry) => entry.value.uid === collectionUid);
       if (collection === undefined) return;
@@ -104,7 +108,7 @@ export class Controller {
       if (!result.applied) return;
       this.map.assignments.put({ key: change.path, value, revision: result.revision });
     } catch (error) {
-      // Whatever became of it, the next round decides on what is there then.
+      // Whatever its outcome, the next round decides by the state that it finds then.
       if (!isQuiverError(error)) throw error;
       this.log.debug({ error, shard: change.path }, 'a change of the shard map was not confirmed');
       return;
@@ -129,14 +133,14 @@ export class Controller {
     };
   }
 
-  /** Nodes that count as there for a little longer, because too many vanished at the same time. */
+  /** Nodes that count as present for a little longer, because too many vanished at the same time. */
   private reprieved(presentCount: number, awayMs: ReadonlyMap<string, number>): ClusterPicture['members'] {
     const justGone = [...awayMs].filter(([, ms]) => ms < SUSPICIOUS_GRACE_MS).map(([id]) => id);
     if (justGone.length < 2 || justGone.length <= (presentCount + justGone.length) * SUSPICIOUS_SHARE) return [];
     return justGone.flatMap((id) => this.map.lastSeenNode(id) ?? []);
   }
 
-  /** Since when nodes that hold shards are away, by this process's clock. */
+  /** Records since when nodes that hold shards are away, by this process's clock. */
   private noteAway(): void {
     const nowMs = this.clock.monotonicMs();
     const present = new Set(this.map.nodes.all().map(({ value }) => value.id));

@@ -5,14 +5,14 @@ import { RetryBackoff } from '../../shared/time/retry-backoff';
 import type { SessionStore, StoreSession } from '../../shared/cluster-store/session-store';
 
 /**
- * Campaigns for a path of the cluster store, of which at most one candidate is the leader: the one whose entry is there.
- * The entry is bound to the leader's session, so that another takes over within the TTL and half a second after the
- * leader died, and at once when it resigns.
+ * Campaigns for a path of the cluster store. At most one candidate leads: the one whose entry is there. The entry is bound
+ * to the leader's session, so another candidate takes over within the TTL and half a second after the leader died, and at
+ * once when it resigns.
  *
  *     waiting ──► leader ──► deposed ──► waiting
  *
- * A leader learns late that it was deposed (its process was frozen, the store out of reach): what it changes in the
- * store must name `guard` among its guards, and then fails from the moment another may be elected.
+ * A leader may learn late that it was deposed (its process was frozen, the store out of reach). So every change that it
+ * makes in the store must have `guard` among its guards; it then fails from the moment another may be elected.
  */
 export class Election {
   private readonly store: ClusterStore & SessionStore;
@@ -29,8 +29,8 @@ export class Election {
   private held: Guard | null = null;
 
   /**
-   * Begins at once. `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and
-   * `onDeposed` are called in turn; after `onDeposed` the candidate campaigns again.
+   * Starts at once. `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and
+   * `onDeposed` are called alternately; after `onDeposed` the candidate campaigns again.
    */
   constructor(options: {
     store: ClusterStore & SessionStore;
@@ -55,12 +55,12 @@ export class Election {
     return this.held !== null;
   }
 
-  /** What every transaction of the leader names among its guards; null when this is not the leader. */
+  /** The guard that every transaction of the leader must include; null when this candidate is not the leader. */
   get guard(): Guard | null {
     return this.held;
   }
 
-  /** Resigns, so that another is elected at once. Never rejects. */
+  /** Resigns, so that another candidate is elected at once. Never rejects. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.running;
@@ -74,7 +74,7 @@ export class Election {
       } catch (error) {
         if (!isQuiverError(error)) throw error;
         this.logger.debug({ error }, 'the campaign failed');
-        /* The entry may be there without an answer to say so: it goes with its session, and the next one begins anew. */
+        // The entry may exist although no answer said so. It is deleted with its session; the next session starts afresh.
         if (error.kind === 'commit_unknown') await this.leaveSession();
         await this.backoff.pause(this.closing.signal);
       }
@@ -94,13 +94,13 @@ export class Election {
     await session?.close();
   }
 
-  /** One attempt: leads for as long as that lasts, or waits for the present leader's end. */
+  /** One attempt: leads until that ends, or waits for the end of the present leader. */
   private async campaign(session: StoreSession): Promise<void> {
     if (this.closing.signal.aborted) return;
     const change = { type: 'put' as const, key: this.path, value: this.value, session: session.id };
     const result = await this.store.transact([{ key: this.path, revision: 0 }], [change]);
     if (result.applied) return this.lead(session, result.revision);
-    /* Listed, so that the watch knows the entry even if its end is no longer in the store's memory when it asks. */
+    // Listing first lets the watch know the entry, even if the store no longer has the event of its end.
     const { entries, revision } = await this.store.list(this.path);
     if (entries.some((entry) => entry.key === this.path)) await this.pathChanges(session, revision);
   }
@@ -119,7 +119,7 @@ export class Election {
     }
   }
 
-  /** Resolves when the entry is changed or deleted after `revision`, the session is lost, or the election closed. */
+  /** Resolves when the entry is changed or deleted after `revision`, the session is lost, or the election is closed. */
   private async pathChanges(session: StoreSession, revision: number): Promise<void> {
     let stop: (() => void) | null = null;
     let wake: () => void = () => undefined;

@@ -11,21 +11,21 @@ import { OpenWrites } from './open-writes';
 import { RoutedCalls, type Verdict, isLost, kindOf, notInTime } from './routed-calls';
 import type { ShardRoutes } from './shard-routes';
 
-/** Where shards are made and removed: what the client leaves to the cluster's controller. As ShardClient's calls. */
+/** Makes and removes shards: the client leaves that to the cluster's controller. Calls as in ShardClient. */
 export interface ShardPlacement {
   open(spec: ShardSpec): Promise<void>;
   drop(id: ShardId): Promise<void>;
 }
 
-/** How long a read is sent again while its node cannot be reached: a change of primaries, with room. */
+/** How long a read is sent again while its node can't be reached: enough for a change of primaries. */
 const READ_RETRY_MS = 7_000;
 
-/** What a write may hold, so that its outcomes fit one message. */
+/** Most operations of a write, so that its outcomes fit into one message. */
 const WRITE_OPERATIONS_MAX = 3_000_000;
 
 /**
- * The ShardClient for shards on other nodes, each at its primary. Reads are repeated while the primary cannot be reached
- * or has changed; so are writes, each under one name so that it is applied once.
+ * The ShardClient for shards on other nodes; it calls each shard's primary. Reads are repeated while the primary can't
+ * be reached or has changed. So are writes, each under one name, so that it is applied once.
  */
 export class GrpcShardClient implements ShardClient {
   private readonly placement: ShardPlacement;
@@ -37,7 +37,10 @@ export class GrpcShardClient implements ShardClient {
   private readonly routed: RoutedCalls;
   private readonly ledger = new OpenWrites();
 
-  /** `session` must never have been used before: nodes remember its writes. `linkEnded` is told of lost connections. */
+  /**
+   * `session` must never have been used before: nodes remember its writes. `linkEnded` is called for each connection
+   * that ends.
+   */
   constructor(parts: {
     routes: ShardRoutes;
     placement: ShardPlacement;
@@ -91,7 +94,7 @@ export class GrpcShardClient implements ShardClient {
     return this.calls.run(call.deadlineMs, (open) => this.readUntilDone(id, kind, request, open), () => notInTime(id));
   }
 
-  /** What waits in the client: calls without an answer, and bytes of them that are not sent yet. */
+  /** What waits in the client: calls without an answer, and bytes of calls that are not sent yet. */
   get load(): { calls: number; queuedBytes: number } {
     return { calls: this.calls.count, queuedBytes: this.links.queuedBytes };
   }
@@ -122,7 +125,8 @@ export class GrpcShardClient implements ShardClient {
         isInDoubt ||= !isLost(error) || error.wasSent;
         return 'again';
       }
-      // A node that cannot take this copy says nothing of the earlier one.
+      // An earlier copy of the write may have been applied, and a node that can't accept this copy says nothing about
+      // that. So ask again.
       return isInDoubt && (kind === 'unavailable' || kind === 'overloaded') ? 'again' : 'final';
     };
     return this.routed.run(id, open, (link, to) => link.write(to, write), judge);

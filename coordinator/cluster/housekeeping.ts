@@ -3,14 +3,14 @@ import type { RunningService } from '../service-factory';
 import type { ClusterMap } from './cluster-map';
 import type { ControllerOffice } from './controller';
 
-/** What crashes of coordinators left half done is looked for this often. */
+/** How often to look for what crashed coordinators left half done. */
 const EVERY_MS = 15_000;
-/** Longest that a living coordinator may be at creating a collection. */
+/** Longest time that a living coordinator takes to create a collection. */
 const CREATION_MS = 120_000;
-/** Added to the time that a write may take: nodes count it from when the write reached them. */
+/** Added to the time that a write may take: nodes count that time from the arrival of the write. */
 const WRITE_ROOM_MS = 30_000;
 
-/** The controller's chore: finishes collections and uploads that a coordinator which is gone has left half done. */
+/** A task of the controller: finishes collections and uploads that a crashed coordinator left half done. */
 export class Housekeeping {
   private readonly service: RunningService;
   private readonly office: ControllerOffice;
@@ -19,7 +19,7 @@ export class Housekeeping {
   private readonly writesMs: number;
   private readonly timer: NodeJS.Timeout;
   private running: Promise<void> | null = null;
-  /** Where nodes are away, each batch of collections takes as long as a call may: a stop does not wait for all of them. */
+  /** While nodes are away, each batch of collections takes as long as a call may. This ends the wait when the process stops. */
   private readonly closing = new AbortController();
 
   /** `requestTimeoutMs`: the longest that a call may take, here and on the other coordinators. */

@@ -8,10 +8,10 @@ import { Waiters } from '../../shared/time/waiters';
 import type { ClusterMap } from './cluster-map';
 import type { ShardRoute, ShardRoutes } from './shard-routes';
 
-/** Routes by the coordinator's map of the cluster. */
+/** Routes from the coordinator's map of the cluster. */
 export class MapShardRoutes implements ShardRoutes {
   private readonly map: ClusterMap;
-  /** Routes are asked for by every call and change rarely. */
+  /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
   private readonly waiters: Waiters;
   private readonly stop: () => void;
@@ -53,7 +53,7 @@ export class MapShardRoutes implements ShardRoutes {
   private find(path: string): ShardRoute | null {
     const assignment = this.map.assignments.get(path)?.value;
     if (assignment === undefined || assignment.primary === null) return null;
-    // One whose session was lost by mistake still serves; whether it may, it decides itself.
+    // A node that lost its session by mistake still serves. It decides itself whether it may.
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     return { node: member.id, address: member.address, epoch: assignment.epoch };

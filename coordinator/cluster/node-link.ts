@@ -15,54 +15,63 @@ import type { Clock } from '../../shared/time/clock';
 import { TIMER_MAX_MS } from '../../shared/time/deadline';
 import { RequestStream } from './request-stream';
 
-/** A request under way. `answer` fails with what the node reported, or ConnectionLost; it never settles once cancelled. */
+/**
+ * A request under way. `answer` rejects with what the node reported, or with ConnectionLost. It never settles once
+ * cancelled.
+ */
 export interface Attempt<Result> {
   answer: Promise<Result>;
   cancel(): void;
 }
 
-/** Where and until when a request is to be answered. */
+/** The shard that a request is for, and its deadline. */
 export interface Addressed {
   id: ShardId;
   epoch: number;
   deadlineMs: number;
 }
 
-/** A write as the wire carries it. */
+/** A write in the form in which it is sent. */
 export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
-  /** Asked when the write is sent. */
+  /** Read when the write is sent. */
   settledBelow: () => number;
   payload: Buffer;
-  /** Called when all of the write is on its way: from then on it may be stored. */
+  /** Called when the whole write has been passed to the connection: from then on it may be stored. */
   sent: () => void;
 }
 
-/** A node that does not take a stream within this time is not there: a round trip or four, with TLS and the handshake, and much patience. */
+/**
+ * A node that does not accept a stream within this time counts as down. It needs at most four round trips, with TLS and
+ * the handshake, so this is generous.
+ */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** What may wait to be sent to one node, reads and writes apart: some of the largest writes, not all of memory. */
+/**
+ * Most bytes that may wait to be sent to one node, for reads and writes each: room for some of the largest writes, but
+ * not all of memory.
+ */
 const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** The fields of a write besides its payload. */
 const WRITE_HEAD_BYTES = 1_024;
 
 /**
- * The connection to one node: over a channel, which stays its maker's, one stream for reads and one for writes. It
- * connects when made and lives until either stream ends; then it is over and `ended` is called, once: `isSilent` when
- * the node said nothing at all, so that the channel is of no use either.
+ * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. It connects
+ * when it is made and lives until either stream ends. Then `ended` is called, once. `isSilent` means that the node has
+ * not answered at all, so that the channel is useless, too.
  */
 export class NodeLink {
   private readonly reads: RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
-  private readonly told: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
+  private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
   constructor(parts: { channel: RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
     this.clock = parts.clock;
-    this.told = parts;
+    this.callbacks = parts;
     this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
     const life = { channel: parts.channel, ready: () => this.noteReady(), ended: (end: StreamEnd) => this.close(end) };
     this.reads = new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
@@ -110,7 +119,7 @@ export class NodeLink {
     return this.reads.queuedBytes + this.writes.queuedBytes;
   }
 
-  /** Whoever waits for an answer hears that the connection is lost. */
+  /** Ends the link. Requests that wait for an answer fail with ConnectionLost. */
   close(end: StreamEnd): void {
     this.end(end, false);
   }
@@ -121,7 +130,7 @@ export class NodeLink {
     clearTimeout(this.connectTimer);
     this.reads.close(end);
     this.writes.close(end);
-    this.told.ended(end, isSilent);
+    this.callbacks.ended(end, isSilent);
   }
 
   private writeEntries(id: number, to: Addressed, write: NamedWrite): FrameEntry<WriteFrame>[] {
@@ -158,7 +167,7 @@ export class NodeLink {
     this.streamsToCome -= 1;
     if (this.streamsToCome > 0 || this.isOver) return;
     clearTimeout(this.connectTimer);
-    this.told.ready();
+    this.callbacks.ready();
   }
 }
 

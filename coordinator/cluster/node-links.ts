@@ -4,22 +4,25 @@ import { type BackoffPauses, RetryBackoff } from '../../shared/time/retry-backof
 import { NodeLink } from './node-link';
 import { ConnectionLost } from './request-stream';
 
-/** After a failed connection the next is made no sooner. */
+/** The pause after a failed connection. */
 const PAUSES: BackoffPauses = { firstMs: 20, longestMs: 500 };
 
-/** An address that is not asked for and not connected for this time is forgotten: nodes come back under other ones. */
+/**
+ * An address is dropped when it is neither asked for nor connected for this long: nodes may come back under other
+ * addresses.
+ */
 const FORGET_MS = 60_000;
 
 const CLOSED: StreamEnd = { isRefused: false, reason: 'closed' };
 
 /**
- * The way to one address. Its channel outlives its links: grpc-js goes on connecting once more after a channel is closed
- * that could not connect, and what it then connects belongs to nobody, so such a channel is used again instead.
+ * The way to one address. Its channel outlives its links. After a channel that could not connect is closed, grpc-js
+ * tries to connect once more, and nobody owns that connection. So such a channel is not closed but used again.
  */
 interface Destination {
   channel: RpcChannel;
   link: NodeLink | null;
-  /** Between connections that never become ready, and why the last did not. */
+  /** Pauses between connections that never become ready, and why the last one did not. */
   backoff: RetryBackoff;
   lastEnd: StreamEnd;
   /** Monotonic. */
@@ -34,7 +37,10 @@ export class NodeLinks {
 
   constructor(private readonly parts: { credentials: ClusterCredentials; clock: Clock; ended?: (address: string, end: StreamEnd) => void }) {}
 
-  /** The connection to a node, perhaps still being made. Errors: ConnectionLost while a failed one is not to be tried again yet. */
+  /**
+   * The connection to a node, which may still be connecting. Errors: ConnectionLost while a failed connection must not
+   * be tried again yet.
+   */
   to(address: string): NodeLink {
     const destination = this.destinations.get(address);
     if (destination?.link) return destination.link;

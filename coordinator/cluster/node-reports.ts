@@ -3,7 +3,7 @@ import type { NodeReport } from '../../shared/cluster/node-report';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import { QuestionStream } from './question-stream';
 
-/** A node that takes longer is shown without what only it knows. */
+/** A node that takes longer is shown without the facts that only it knows. */
 const TIMEOUT_MS = 2_000;
 
 /** Asks nodes for their reports. */
@@ -22,7 +22,7 @@ export class NodeReports {
     return { shards: answer.report.shards.map(({ leads, ...rest }) => ({ ...rest, role: leads ? 'primary' : 'follower' })) };
   }
 
-  /** Whether the node answers at all, at next to no cost. */
+  /** Whether the node answers at all; costs almost nothing. */
   async probe(address: string): Promise<boolean> {
     return (await this.streamTo(address).ask({ probe: true, digestOf: null }, TIMEOUT_MS)) !== null;
   }

@@ -6,11 +6,11 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ClusterMap } from './cluster-map';
 import type { NodeReports } from './node-reports';
 
-/** Between two probes of a node. */
+/** The interval between two probes of a node. */
 const PROBE_EVERY_MS = 500;
 /**
- * A node that has not answered for this long is told of: longer than a stall of its event loop, and with the time that a
- * promotion takes still within what clients are promised.
+ * A node that has not answered for this long is reported as unreachable. This is longer than a stall of its event loop.
+ * Together with the time of a promotion, it stays within what clients are promised.
  */
 const SUSPECT_AFTER_MS = 2_500;
 
@@ -20,7 +20,7 @@ interface Watched {
   suspicion: RegisteredEntry | null;
 }
 
-/** Probes every node, and says in the cluster store which of them this coordinator can't reach. */
+/** Probes every node, and writes into the cluster store which of them this coordinator can't reach. */
 export class NodeWatch {
   private readonly store: ClusterStore & SessionStore;
   private readonly map: ClusterMap;
@@ -51,7 +51,7 @@ export class NodeWatch {
     const members = new Map(this.map.nodes.all().map(({ value }) => [value.id, value.address]));
     for (const [id, watched] of this.nodes) {
       if (members.has(id)) continue;
-      // Its session is over, which says more.
+      // The session of the node has ended, so the suspicion is no longer needed.
       void watched.suspicion?.close();
       this.nodes.delete(id);
     }

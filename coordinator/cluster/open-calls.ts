@@ -6,13 +6,13 @@ import { deadlineTimer } from '../../shared/time/deadline';
 /** A call whose caller still waits. */
 export interface OpenCall {
   readonly deadlineMs: number;
-  /** No longer waited for: whatever its work does next is for nothing. */
+  /** Nobody waits for it any more, so further work is useless. */
   isOver: boolean;
-  /** What is to be done when the caller stops waiting; the work sets it anew for each of its steps. */
+  /** Called when the caller stops waiting. The work sets it for each of its steps. */
   cancel: () => void;
 }
 
-/** The calls of a client that are waited for: each until its answer, its deadline or the end of the client. */
+/** The calls of a client that are under way: each ends with its answer, at its deadline or when the client closes. */
 export class OpenCalls {
   private readonly endings = new NumberTable<() => void>();
   private readonly clock: Clock;
@@ -23,8 +23,8 @@ export class OpenCalls {
   }
 
   /**
-   * Answers what `work` answers. When the deadline passes or the client closes, the caller gets `late()` and the work,
-   * if it goes on, is not listened to; when the deadline has passed already, it never begins.
+   * Settles like `work`. When the deadline passes or the client closes, it rejects with `late()`; the work may go on,
+   * but its result is ignored. If the deadline has passed already, the work does not start.
    */
   run<Result>(deadlineMs: number, work: (call: OpenCall) => Promise<Result>, late: () => QuiverError): Promise<Result> {
     const leftMs = deadlineMs - this.clock.monotonicMs();

@@ -5,14 +5,14 @@ export interface OpenWrite {
   readonly requestNumber: number;
   /** Every write to the shard with a lower number is finished or given up. */
   settledBelow(): number;
-  /** The write is finished or given up: it is never sent again. */
+  /** Marks the write as finished or given up: it is never sent again. */
   settle(): void;
 }
 
-/** Numbers the writes of one session and knows, for each shard, from where on they may still be sent. */
+/** Numbers the writes of one session. For each shard it knows the lowest number that may still be sent. */
 export class OpenWrites {
   private lastNumber = 0;
-  /** Numbers of open writes by shard; a set keeps them in the order they were added, which is rising. */
+  /** Numbers of open writes by shard. A Set iterates in the order of insertion, so they rise. */
   private readonly open = new Map<string, Set<number>>();
 
   begin(id: ShardId): OpenWrite {

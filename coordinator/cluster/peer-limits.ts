@@ -10,7 +10,7 @@ import type { SharedLimiter } from '../limits/shared-limiter';
 import type { ClusterMap } from './cluster-map';
 import { QuestionStream } from './question-stream';
 
-/** A request must not wait long for its limit to be counted elsewhere. */
+/** A request must not wait long for another coordinator to count it. */
 const TIMEOUT_MS = 250;
 
 const definition = loadService<PeersDefinition>('quiver/v1/peers.proto', 'quiver.v1.Peers');
@@ -54,7 +54,7 @@ export class PeerLimits {
   }
 }
 
-/** The service by which other coordinators ask this one to count. */
+/** The service through which other coordinators ask this one to count. */
 export function peersService(parts: { limiter: SharedLimiter; log: Logger }): RpcService {
   return new QuestionService<Question, Answer>({
     definition,

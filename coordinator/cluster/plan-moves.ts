@@ -2,14 +2,14 @@ import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard
 import { chooseNode, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
-/** Shards that are copied at once in the whole cluster: copying takes disk and network from serving. */
+/** Shards copied at once in the whole cluster: copying takes disk and network bandwidth from serving. */
 const MOVES_AT_ONCE = 2;
 /**
- * How long a node may be away before its replicas are made anew elsewhere: longer than a restart or a reboot, which bring
- * the data back for less than a copy of everything.
+ * How long a node may be away before its replicas are made anew elsewhere. Longer than a restart or a reboot, which
+ * bring the data back at a lower cost than copying everything.
  */
 const REPLACE_AFTER_MS = 300_000;
-/** A difference in replicas that one move makes smaller. */
+/** The least difference in replicas that a move makes smaller. */
 const UNEVEN_REPLICAS = 2;
 
 interface Found {
@@ -17,7 +17,7 @@ interface Found {
   revision: number;
 }
 
-/** Finishes, aborts and begins moves of replicas between nodes. */
+/** Finishes, aborts and starts moves of replicas between nodes. */
 export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const present = new Set(picture.members.map(({ id }) => id));
   const nodes = loadOf(
@@ -52,13 +52,13 @@ export function isMoving({ adding, removing }: ShardAssignment): boolean {
   return adding.length > 0 || removing.length > 0;
 }
 
-/** Takes the old replicas away once the new ones are in sync; gives up on new ones that are gone. */
+/** Takes the old replicas away once the new ones are in sync. Gives up on new ones whose node is gone. */
 function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | null {
   const { assignment } = found;
   const { adding, removing, replicas, inSync, eligible, primary } = assignment;
   const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
   if (adding.every(isInSync)) {
-    // The primary hands over to another one first, without a pause in its writes.
+    // The primary first hands over to another replica; its writes do not pause.
     if (primary !== null && removing.includes(primary.node)) return null;
     const stays = (id: string): boolean => !removing.includes(id);
     return changeOf(
@@ -76,7 +76,7 @@ function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | nu
   }
   const gone = adding.filter((id) => !present.has(id));
   if (gone.length === 0) return null;
-  // Back to where it was: the next round finds another place.
+  // Back to the old nodes: the next round finds another place.
   return changeOf(
     found,
     {
@@ -88,7 +88,7 @@ function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | nu
   );
 }
 
-/** One more replica where there are too few, or in the place of one whose node drains or is lost. */
+/** Adds one replica if there are too few, or to replace one whose node drains or is lost. */
 function repair(
   found: Found,
   surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean },
@@ -108,17 +108,20 @@ function repair(
   return changeOf(found, { replicas: [...replicas, ...added], adding: added, removing: leaving === undefined ? [] : [leaving] }, 'move');
 }
 
-/** After a move that was given up, or a collection that wants fewer: the last one that is not the primary goes. */
+/** Removes the last replica that is not the primary: after a move that was given up, or when the collection wants fewer. */
 function dropSurplus(found: Found, wanted: number): PlannedChange | null {
   const { replicas, primary, inSync } = found.assignment;
   const spare = [...replicas].reverse().find((id) => id !== primary?.node);
-  // Only one that the rest can do without.
+  // Only a replica that the rest can do without.
   const restInSync = inSync.filter(({ node }) => node !== spare).length;
   if (spare === undefined || restInSync < wanted) return null;
   return changeOf(found, { removing: [spare] }, 'move');
 }
 
-/** Moves one replica from the fullest node to the emptiest that has room on its disk when that makes them more even, and only of a healthy shard. */
+/**
+ * Moves one replica of a healthy shard from the fullest node to the emptiest one with room on its disk, if that makes
+ * the two more even.
+ */
 function rebalance(assignments: readonly Found[], nodes: PlacementNode[], picture: ClusterPicture): PlannedChange[] {
   const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
   const emptiest = byLoad.find((node) => roomOf(node.member) === 'enough' && !isFull(node));
@@ -132,7 +135,7 @@ function rebalance(assignments: readonly Found[], nodes: PlacementNode[], pictur
       const { zone } = emptiest.member;
       return zone === '' || assignment.replicas.every((id) => id === fullest.member.id || zoneOf.get(id) !== zone);
     })
-    // A replica is cheaper to move than a primary.
+    // Moving a follower costs less than moving a primary.
     .sort((a, b) => Number(leads(a, fullest)) - Number(leads(b, fullest)) || (assignmentPath(a.assignment.spec) < assignmentPath(b.assignment.spec) ? -1 : 1))[0];
   if (found === undefined) return [];
   const { replicas } = found.assignment;

@@ -7,9 +7,9 @@ import { changeOf, type ClusterPicture, type PlannedChange } from './planned-cha
 import { decidePromotion } from './promotion';
 
 /**
- * The next changes that bring the cluster towards what it should be: every shard assigned, led, with as many replicas as
- * its collection asks for, off the nodes that drain or are lost, and evenly spread. At most one change per shard; each
- * holds by itself, so that any of them may fail.
+ * The next changes towards the desired state of the cluster: every shard is assigned and led, has as many replicas as
+ * its collection asks for, is not on nodes that drain or are lost, and all are evenly spread. At most one change per
+ * shard. Changes are independent, so any of them may fail.
  */
 export function planChanges(picture: ClusterPicture): PlannedChange[] {
   const changes = [...planNewShards(picture), ...planFailovers(picture)];
@@ -17,14 +17,17 @@ export function planChanges(picture: ClusterPicture): PlannedChange[] {
   return [...changes, ...planMoves(picture).filter(({ path }) => !touched.has(path))];
 }
 
-/** Promotes a replica of every shard whose primary failed or is on a node that is gone or out of reach, where one may lead; the nodes that lead least first. */
+/**
+ * Promotes a replica of every shard whose primary failed, or whose primary's node is gone or out of reach, if another
+ * may lead. Prefers nodes that lead the fewest shards.
+ */
 function planFailovers(picture: ClusterPicture): PlannedChange[] {
   const load = loadOf(
     picture.members.filter(({ id }) => !picture.unreachable.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
   const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));
-  // Nearly always none: most shards are decided on the same candidates.
+  // Nearly always empty. Then most shards are decided on the same candidates.
   const otherStores = load.flatMap(({ member }) => (member.stores === undefined ? [] : [member]));
   const changes: PlannedChange[] = [];
   for (const found of picture.assignments) {
@@ -38,7 +41,7 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
     }
     const promotion = decidePromotion(found.assignment, able);
     if (promotion === null) continue;
-    // The next one of many shards of a dead node goes elsewhere.
+    // So that the next of many shards of a dead node goes to another node.
     const leader = candidates.get(promotion.assignment.primary?.node ?? '');
     if (leader !== undefined) leader.leads += 1;
     changes.push(changeOf(found, promotion.assignment, 'promote'));
@@ -46,7 +49,10 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
   return changes;
 }
 
-/** Assigns the shards of new collections, evenly over the nodes that are there; fewer nodes than replicas must do for now. */
+/**
+ * Assigns the shards of new collections, evenly over the present nodes. With fewer nodes than replicas, it assigns
+ * fewer replicas for now.
+ */
 function planNewShards(picture: ClusterPicture): PlannedChange[] {
   const assigned = new Set(picture.assignments.map(({ assignment }) => assignmentPath(assignment.spec)));
   const nodes = loadOf(

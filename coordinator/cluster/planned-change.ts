@@ -2,36 +2,36 @@ import type { NodeMember } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { CollectionRecord } from '../collections/collection-record';
 
-/** What the controller decides on: its view of the cluster at one moment. */
+/** The input of the controller's decisions: its view of the cluster at one moment. */
 export interface ClusterPicture {
-  /** Every collection, being created or ready. */
+  /** Every collection, whether it is being created or ready. */
   collections: { record: CollectionRecord; revision: number }[];
   assignments: { assignment: ShardAssignment; revision: number }[];
   /** Nodes that hold a session now. */
   members: NodeMember[];
-  /** Of these, those that most coordinators can't reach. */
+  /** Those `members` that most coordinators can't reach. */
   unreachable: ReadonlySet<string>;
   /** By a shard's path, the nodes whose replica of it failed. */
   failing: ReadonlyMap<string, ReadonlySet<string>>;
   draining: ReadonlySet<string>;
-  /** How long each node that holds shards has been away, in milliseconds; nodes that are there are not in it. */
+  /** For each node that holds shards and is away, since how many milliseconds. Nodes that are present are not in it. */
   awayMs: ReadonlyMap<string, number>;
 }
 
 export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move'] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
-/** One change of the shard map, to be made only if the entry is still at `expectedRevision` (0: there is none). */
+/** One change of the shard map, valid only while the entry is still at `expectedRevision` (0: there is none). */
 export interface PlannedChange {
   path: string;
   expectedRevision: number;
-  /** Without `changeId`, which the controller gives. */
+  /** Without `changeId`: the controller sets it. */
   assignment: ShardAssignment;
-  /** What for, for operators. */
+  /** The reason, for operators. */
   reason: ChangeReason;
 }
 
-/** The change of an existing assignment. */
+/** A change of an existing assignment. */
 export function changeOf(
   found: { assignment: ShardAssignment; revision: number },
   change: Partial<ShardAssignment>,

@@ -3,9 +3,9 @@ import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assi
 /** A registered node, as far as a promotion needs to know it. */
 export interface PromotionCandidate {
   store: string;
-  /** Where its log ends, if it was asked; a hint for choosing among equals only. */
+  /** The end of its log, if it was asked; a hint for choosing among equals only. */
   last?: { epoch: number; sequence: number };
-  /** Shards that it leads: among equals the one with fewer is chosen. */
+  /** Shards that it leads. Among equals, the node with fewer is chosen. */
   leads?: number;
 }
 
@@ -13,15 +13,16 @@ export interface PromotionCandidate {
 export interface Promotion {
   assignment: ShardAssignment;
   requires: ReplicaId[];
-  /** Whom the new primary was chosen from. */
+  /** The set from which the new primary was chosen. */
   from: 'new' | 'inSync' | 'eligible';
 }
 
 /**
- * The assignment that gives a shard a primary when its own is not among the living; null when it has one or nobody may lead.
- * A wrong idea of who lives costs availability and never data: only replicas that are complete by the assignment are chosen,
- * and the caller makes the change by compare-and-swap on the revision that the assignment was read at. A replica outside the
- * in-sync set is never chosen, except for an eligible one when no in-sync replica lives: nothing was committed without it.
+ * The assignment that gives a shard a primary when its own is not among the living; null if it has one or nobody may
+ * lead. A wrong idea of who lives costs availability but never data: only replicas that are complete according to the
+ * assignment are chosen, and the caller makes the change by compare-and-swap on the revision at which it read the
+ * assignment. A replica outside the in-sync set is chosen only if no in-sync replica lives and it is eligible: nothing
+ * was committed without it.
  *
  * @param members the living nodes, by id
  */
@@ -52,7 +53,7 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
   };
 }
 
-/** A shard that nobody has led is empty everywhere: it starts with all of its replicas in sync. */
+/** A shard that nobody has led is empty everywhere, so all of its replicas start in sync. */
 function first(assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): Promotion | null {
   const inSync: ReplicaId[] = [];
   for (const node of assignment.replicas) {
@@ -64,7 +65,10 @@ function first(assignment: ShardAssignment, members: ReadonlyMap<string, Promoti
   return { assignment: { ...assignment, epoch: 1, primary: inSync[0], inSync, eligible: [] }, requires: inSync, from: 'new' };
 }
 
-/** The longest log loses the fewest unanswered writes; one that is about to leave the shard is second choice. */
+/**
+ * The candidate with the longest log, which loses the fewest unanswered writes. A replica that is about to leave the
+ * shard is second choice.
+ */
 function longest(candidates: ReplicaId[], assignment: ShardAssignment, members: ReadonlyMap<string, PromotionCandidate>): ReplicaId {
   const rank = (replica: ReplicaId): number[] => {
     const { last, leads } = members.get(replica.node) ?? {};

@@ -5,7 +5,7 @@ import { NumberTable } from '../../shared/tables/number-table';
 /** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
 const RETRY_MS = 250;
 
-/** A message that names the question it is, or answers. */
+/** A message with the number of its question. */
 interface Numbered {
   id: number;
 }
@@ -16,8 +16,8 @@ interface Open<Answer> {
 }
 
 /**
- * Questions to another member over one long-lived stream, each with an answer of its own, in any order. Whoever can't
- * be reached in time gives no answer: null. For small messages that may be lost.
+ * Questions to another member over one long-lived stream; answers come in any order. The answer is null if the member
+ * can't be reached in time. For small messages that may be lost.
  */
 export class QuestionStream<Question extends Numbered, Answer extends Numbered> {
   private readonly address: string;
@@ -42,7 +42,7 @@ export class QuestionStream<Question extends Numbered, Answer extends Numbered> 
       const timer = setTimeout(() => {
         this.open.remove(id);
         settle(null);
-        // The other side took the connection and says nothing.
+        // The other side accepted the connection and stays silent.
         if (this.connection === connection && !connection.isReady) {
           this.disconnect();
           this.channels.replace(this.address);

@@ -2,10 +2,10 @@ import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
 import type { RpcChannel, RpcStream, StreamEnd, StreamMethod } from '../../shared/rpc/rpc-channel';
 import { NumberTable } from '../../shared/tables/number-table';
 
-/** A request that a connection took along when it broke: nobody here knows what became of it. */
+/** The connection broke before the request was answered, so its outcome is unknown here. */
 export class ConnectionLost extends Error {
   constructor(
-    /** Whether the other side may have all of the request. */
+    /** Whether the other side may have received the whole request. */
     readonly wasSent: boolean,
     readonly end: StreamEnd,
   ) {
@@ -14,7 +14,10 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** How a request's sender hears of it: `sent` when all of it is on its way; `answer` until it says that it has all, or `lost` once. */
+/**
+ * Callbacks for one request. `sent`: all of it has been passed to the connection. `answer`: a message of the answer has
+ * come; it returns whether the answer is complete. `lost`: the connection broke; called once, and nothing follows.
+ */
 export interface RequestListener<Answer> {
   sent?(): void;
   answer(answer: Answer): 'complete' | 'more';
@@ -26,17 +29,17 @@ interface Pending<Answer> {
   wasSent: boolean;
 }
 
-/** When the other end takes no frame for so long it has stopped reading, though it still answers pings. */
+/** If the other side takes no frame for this long, it has stopped reading, even if it still answers pings. */
 const STALL_MS = 15_000;
 
-/** Requests and answers over one stream of frames; each request is named by a number. */
+/** Requests and answers over one stream of frames. Each request is identified by a number. */
 export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   private readonly sender: FrameSender<Frame>;
   private readonly stream: RpcStream<Frame>;
   private readonly pending = new NumberTable<Pending<Answer>>();
   private end: StreamEnd | null = null;
 
-  /** `ready` is called when the other side has taken the stream, `ended` once when it is over, whatever the reason. */
+  /** `ready` is called when the other side has accepted the stream, `ended` once when it has ended, for any reason. */
   constructor(
     private readonly parts: {
       channel: RpcChannel;
@@ -74,8 +77,9 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   }
 
   /**
-   * Sends a request, answers its number (0 when it was lost at once). `entries` are its pieces in order; it counts as
-   * sent when the last is on its way, and a piece is left out when the request was cancelled before.
+   * Sends a request and answers its number (0 if it was lost at once). `entriesOf` makes its pieces, in order. The
+   * request counts as sent when the last piece is passed to the connection. Pieces that are still waiting when the
+   * request is cancelled are left out.
    */
   send(entriesOf: (id: number) => FrameEntry<Frame>[], listener: RequestListener<Answer>): number {
     if (this.end !== null) {
@@ -101,13 +105,13 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
     return id;
   }
 
-  /** Nobody waits for the answer any more; the listener hears nothing more. */
+  /** The caller no longer waits for the answer; its listener is not called any more. */
   cancel(id: number): void {
     if (this.pending.remove(id) === undefined) return;
     this.sender.push({ bytes: CANCEL_BYTES, addTo: (frame) => this.parts.addCancelled(frame, id) });
   }
 
-  /** Ends the stream; whoever waits hears that the connection is lost. */
+  /** Ends the stream. The listeners of all open requests are told that the connection is lost. */
   close(end: StreamEnd): void {
     if (this.end !== null) return;
     this.end = end;
@@ -125,5 +129,5 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
 
 const CANCEL_BYTES = 6;
 
-/** The number of a request that was lost at once: none. */
+/** The number of a request that was lost at once: it has none. */
 const NO_REQUEST = 0;

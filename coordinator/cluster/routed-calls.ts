@@ -8,22 +8,28 @@ import type { OpenCall } from './open-calls';
 import { ConnectionLost } from './request-stream';
 import type { ShardRoute, ShardRoutes } from './shard-routes';
 
-/** What a failed attempt means: sent again after a pause, sent again when the route has changed, or the call's end. */
+/**
+ * What follows from a failed attempt: send it again after a pause, send it again when the route has changed, or end the
+ * call.
+ */
 export type Verdict = 'again' | 'rerouted' | 'final';
 
-/** Between the attempts of one call, ended early by a change of its route. */
+/** The pauses between the attempts of one call. A change of its route ends them early. */
 const PAUSES: BackoffPauses = { firstMs: 20, longestMs: 500 };
 
-/** A node that sends a call away knows more than the routes here, which a watch brings up to date; if not, ask again. */
+/**
+ * A node that rejects a call as misrouted knows of a newer assignment. The watch usually brings it here within this
+ * time; if not, ask again.
+ */
 const REROUTE_PAUSE_MS = 1_000;
 
-/** Sends calls to the primaries of their shards, again and again where that makes sense. */
+/** Sends calls to the primaries of their shards, repeatedly if that can succeed. */
 export class RoutedCalls {
   constructor(private readonly parts: { routes: ShardRoutes; links: NodeLinks; clock: Clock }) {}
 
   /**
-   * Answers what the first attempt answers that does not fail, or fails with what `judge` finds final; one that finds a
-   * lost connection final fails `unavailable`. Runs on until then or until `open` is over.
+   * Resolves to the answer of the first attempt that succeeds. Rejects with the first error that `judge` declares
+   * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over.
    */
   async run<Result>(
     id: ShardId,
@@ -44,7 +50,7 @@ export class RoutedCalls {
         if (isLost(error) && error.end.isRefused) throw new QuiverError('internal', 'a node refused the credentials of the cluster', { cause: error });
         const verdict = judge(error);
         if (verdict === 'final') throw isLost(error) ? unreachable(id, error) : error;
-        // Most calls need no second attempt, and nothing for one.
+        // Made only now, because most calls need no second attempt.
         const pauseMs = (backoff ??= new RetryBackoff(PAUSES)).nextMs();
         const waitMs = verdict === 'again' ? pauseMs : REROUTE_PAUSE_MS;
         await routes.changed(id, route, Math.min(open.deadlineMs, clock.monotonicMs() + waitMs));
@@ -68,7 +74,7 @@ export function isLost(error: unknown): error is ConnectionLost {
   return error instanceof ConnectionLost;
 }
 
-/** undefined for what is no operating error. */
+/** The kind of an operating error; undefined for any other error. */
 export function kindOf(error: unknown): ErrorKind | undefined {
   return isQuiverError(error) ? error.kind : undefined;
 }

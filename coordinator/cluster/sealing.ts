@@ -3,13 +3,13 @@ import type { SealedClusterStore } from '../../shared/cluster-store/sealed-clust
 import type { Logger } from '../../shared/logs/logger';
 import type { ControllerOffice } from './controller';
 
-/** Between two looks: an operator who changes the secret waits for some of them. */
+/** The interval between two looks: an operator who changes the secret waits for some of them. */
 const LOOK_EVERY_MS = 5_000;
 
 /**
- * Seals the entries of an earlier version, or of the secret that is being given up, for as long as members may write such
- * ones. The controller alone does it: while members go from one secret to the other, two that disagree on which is the
- * present one would seal each other's entries anew without end.
+ * Seals the entries of an earlier version, or of the old secret, as long as members may still write them. Only the
+ * controller does this. While members change from one secret to the other, two members that disagree on the present one
+ * would reseal each other's entries for ever.
  */
 export class Sealing {
   private readonly store: SealedClusterStore;

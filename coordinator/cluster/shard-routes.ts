@@ -1,6 +1,6 @@
 import type { ShardId } from '../../shared/shard/shard-client';
 
-/** Where a shard's primary is, by the coordinator's view of the cluster. */
+/** Where a shard's primary is, according to the coordinator's map. */
 export interface ShardRoute {
   node: string;
   /** host:port of its gRPC services. */
@@ -10,11 +10,11 @@ export interface ShardRoute {
 
 /** The coordinator's map of the shards, kept up to date by a watch. */
 export interface ShardRoutes {
-  /** The route known now, null while the shard has no primary that is a member. */
+  /** The route known now; null while the shard has no primary that is a member. */
   route(id: ShardId): ShardRoute | null;
   /**
-   * Resolves when the shard's route differs from `stale` (another epoch or address), at once if it does already, or at
-   * the deadline. Errors: not_found when the shard has been dropped.
+   * Resolves when the shard's route differs from `stale` (another epoch or address), at once if it does already, and at
+   * the deadline in any case. Errors: not_found when the shard has been dropped.
    */
   changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void>;
 }

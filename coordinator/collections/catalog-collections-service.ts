@@ -11,15 +11,15 @@ import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
 import type { ShardReading } from './shard-reading';
 
-/** 128 bits: two collections never share a uid by chance. */
+/** 128 random bits, so that two collections never get the same uid. */
 const UID_BYTES = 16;
 /** Collections opened or counted at once: enough to keep disks and nodes busy, few enough to bound memory and sockets. */
 const COLLECTIONS_AT_ONCE = 16;
 
 /**
- * Creates, shows and deletes collections: the catalog decides, the shards follow. A collection is visible once its
- * shards serve, and invisible before the first of them is dropped. What a crash leaves half done is finished by
- * {@link recover}.
+ * Creates, shows and deletes collections: first the catalog changes, then the shards. A collection becomes visible once
+ * its shards serve, and invisible before the first of them is dropped. {@link recover} finishes what a crash leaves
+ * half done.
  */
 export class CatalogCollectionsService implements CollectionsService {
   private readonly catalog: CollectionCatalog;
@@ -51,7 +51,10 @@ export class CatalogCollectionsService implements CollectionsService {
     this.quota = options.quota;
   }
 
-  /** Errors: already_exists; limit_exceeded where the quota has no room; invalid_parameter when more replicas are to be in sync than there are. */
+  /**
+   * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
+   * sync than there are.
+   */
   async create(input: NewCollection): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
@@ -75,7 +78,7 @@ export class CatalogCollectionsService implements CollectionsService {
       await this.openShards(reserved);
       return viewOf(await this.catalog.publish(reserved), 0);
     } catch (error) {
-      // What could not be opened is taken back; if that fails too, the next start does it.
+      // Take back what could not be opened. If that fails too, the next start does it.
       await this.catalog
         .abandon(reserved)
         .then((intent) => this.dropShards(intent))
@@ -89,7 +92,7 @@ export class CatalogCollectionsService implements CollectionsService {
       try {
         return await this.counted(record);
       } catch (error) {
-        // Deleted since it was listed.
+        // The collection was deleted after it was listed.
         if (isQuiverError(error) && error.kind === 'not_found') return null;
         throw error;
       }
@@ -105,18 +108,18 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
   }
 
-  /** Resolves when the shards are gone, too; one that can't be reached is dropped by a later recovery. */
+  /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
   async delete(name: string): Promise<void> {
     const intent = await this.catalog.remove(name);
     await this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error));
   }
 
   /**
-   * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones; then
+   * Finishes what a crash interrupted: takes half-made collections back and drops the shards of deleted ones. Then
    * opens the shards of all collections and learns their stamps. What can't be reached is logged and left: its
-   * collection answers `unavailable`, the others serve. May be called again. Collections that another process may still
-   * be creating, those reserved within the last `creationMs`, are left alone. Once `stop` is raised no more are opened.
-   * Errors: unavailable when the cluster store can't be reached.
+   * collection answers `unavailable`, the others serve. May be called again. Collections reserved within the last
+   * `creationMs` are left alone, because another process may still be creating them. Once `stop` is aborted, no more
+   * are opened. Errors: unavailable when the cluster store can't be reached.
    */
   async recover(creationMs = 0, stop?: AbortSignal): Promise<void> {
     await this.catalog.follow();
@@ -134,8 +137,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /**
-   * Every shard of every collection; one that does not answer within the time, which is for all of them, is among them.
-   * Errors: unavailable, of the cluster store.
+   * Every shard of every collection, including those that do not answer within the time, which is for all of them
+   * together. Errors: unavailable, of the cluster store.
    */
   async readShards(timeoutMs?: number): Promise<ShardReading[]> {
     const call = this.scatter.begin(timeoutMs);

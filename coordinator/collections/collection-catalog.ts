@@ -17,22 +17,25 @@ import {
   type DropIntent,
 } from './collection-record';
 
-/** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
+/** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
-/** Creations that wait for one another: some seconds of them; beyond, a caller had better hear "busy" than wait. */
+/** Creations that may wait for one another: some seconds' worth. A caller beyond that gets "busy" instead of waiting. */
 const CREATIONS_WAITING_MAX = 64;
 
 /**
- * The collections in the cluster store: every change is one transaction guarded by what it was decided on. Look-ups on
- * the way of searches and writes answer from memory, which follows the store; a name that is not known there is asked
- * of the store, so a collection made through another coordinator is found at once.
- * Shards are not its business: it keeps the intents by which whoever opens and drops them can finish after a crash.
+ * The collections in the cluster store. Every change is one transaction, guarded by the entries on which it was
+ * decided. Look-ups for searches and writes are answered from memory, which follows the store. If memory does not know
+ * a name, the store is asked, so a collection that was made through another coordinator is found at once. The catalog
+ * does not open or drop shards itself. It keeps the intents with which others can finish that after a crash.
  */
 export class CollectionCatalog {
   private readonly store: ClusterStore;
   private readonly directory = new CollectionDirectory();
   private stopWatching: (() => void) | null = null;
-  /** The last creation of this process: they go one after the other, so that only other processes can get in between. */
+  /**
+   * The last creation of this process. Creations run one after the other, so that only those of other processes can
+   * conflict.
+   */
   private reserving: Promise<unknown> = Promise.resolve();
   private reservingCount = 0;
 
@@ -40,7 +43,7 @@ export class CollectionCatalog {
     this.store = options.store;
   }
 
-  /** Starts following the store; does nothing when it does. Errors: unavailable. */
+  /** Starts to follow the store; does nothing if it does already. Errors: unavailable. */
   async follow(): Promise<void> {
     if (this.stopWatching !== null) return;
     const { entries, revision } = await this.store.list(COLLECTIONS_PREFIX);
@@ -58,17 +61,17 @@ export class CollectionCatalog {
     return this.directory.get(name);
   }
 
-  /** The collection, from the store when memory doesn't know it. Errors: not_found. */
+  /** The collection, read from the store if memory does not know it. Errors: not_found. */
   async find(name: string): Promise<CollectionRecord> {
     return this.directory.get(name) ?? this.read(name);
   }
 
-  /** The collection as the store has it now. Errors: not_found. */
+  /** The collection as it is in the store now. Errors: not_found. */
   async read(name: string): Promise<CollectionRecord> {
     return (await this.readEntry(name)).record;
   }
 
-  /** Whether the store still has the collection of this uid. */
+  /** Whether the store still has the collection with this uid. */
   async has(collection: { name: string; uid: string }): Promise<boolean> {
     const entry = await this.store.get(collectionPath(collection.name));
     if (entry === null) return false;
@@ -76,15 +79,15 @@ export class CollectionCatalog {
     return record.uid === collection.uid && record.state === 'ready';
   }
 
-  /** All collections as the store has them now, by name. */
+  /** All collections as they are in the store now, by name. */
   async list(): Promise<CollectionRecord[]> {
     return (await this.listAll()).map(({ record }) => record).filter((record) => record.state === 'ready');
   }
 
   /**
-   * Takes the name for a collection whose shards are still to be opened, if the quota has room for it. Exact among all
-   * coordinators: collections are counted, and the transaction fails if another one was created since.
-   * Errors: already_exists, limit_exceeded, overloaded.
+   * Reserves the name for a collection whose shards are still to be opened, if the quota has room. Exact among all
+   * coordinators: it counts the collections, and the transaction fails if another one was created since. Errors:
+   * already_exists, limit_exceeded, overloaded.
    */
   async reserve(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
     if (this.reservingCount >= CREATIONS_WAITING_MAX) throw new QuiverError('overloaded', 'server busy: many collections are being created; try again in a moment');
@@ -97,7 +100,8 @@ export class CollectionCatalog {
   private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
     const key = collectionPath(record.name);
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-      // In this order: what is created after the first read fails the transaction, what is deleted is counted at least once.
+      // The order matters: a collection created after the first read fails the transaction, and one that is deleted
+      // meanwhile is counted at least once.
       const creations = await this.store.get(CREATIONS_PATH);
       const collections = (await this.listAll()).map((found) => found.record);
       if (collections.some(({ name }) => name === record.name)) throw alreadyExists(record.name);
@@ -112,7 +116,7 @@ export class CollectionCatalog {
     throw tooBusy(record.name);
   }
 
-  /** Lets clients see a reserved collection. Errors: unavailable when the reservation was taken away meanwhile. */
+  /** Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile. */
   async publish(reserved: CollectionRecord): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
     const key = collectionPath(record.name);
@@ -127,7 +131,7 @@ export class CollectionCatalog {
     throw new QuiverError('unavailable', `the creation of collection "${record.name}" was interrupted; the call may be retried`);
   }
 
-  /** Changes a collection by its name. Errors: not_found. */
+  /** Changes a collection, found by its name. Errors: not_found. */
   async update(name: string, decide: (current: CollectionRecord) => CollectionRecord): Promise<CollectionRecord> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const { entry, record: current } = await this.readEntry(name);
@@ -146,8 +150,8 @@ export class CollectionCatalog {
   }
 
   /**
-   * Takes a visible collection away, its name free at once, and leaves the intent to drop its shards.
-   * Errors: not_found.
+   * Removes a visible collection, so that its name is free at once, and leaves the intent to drop its shards. Errors:
+   * not_found.
    */
   async remove(name: string): Promise<DropIntent> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -157,14 +161,14 @@ export class CollectionCatalog {
     throw tooBusy(name);
   }
 
-  /** Gives a reservation up, if it is still there, and leaves the intent to drop what was opened for it. */
+  /** Gives up a reservation, if it still exists, and leaves the intent to drop the shards opened for it. */
   async abandon(reserved: CollectionRecord): Promise<DropIntent> {
     const entry = await this.store.get(collectionPath(reserved.name));
     if (entry !== null && collectionFromEntry(entry).uid === reserved.uid) await this.turnIntoDrop({ entry, record: reserved });
     return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
   }
 
-  /** Turns reservations that nobody is behind any more into drops. One whose maker lives fails to publish. */
+  /** Turns abandoned reservations into drops. A process that is still creating one of them then fails to publish it. */
   async abandonReservations(isAbandoned: (record: CollectionRecord) => boolean): Promise<void> {
     for (const found of await this.listAll()) {
       if (found.record.state === 'creating' && isAbandoned(found.record)) await this.turnIntoDrop(found);
@@ -176,7 +180,7 @@ export class CollectionCatalog {
     return (await this.store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
   }
 
-  /** Forgets a drop whose shards are gone. */
+  /** Deletes the intent of a drop whose shards are gone. */
   async dropped(intent: DropIntent): Promise<void> {
     await this.store.transact([], [{ type: 'delete', key: dropPath(intent.uid) }]);
   }

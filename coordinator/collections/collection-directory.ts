@@ -2,14 +2,15 @@ import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from './collection-record';
 
 interface Known {
-  /** null: removed by this process, and the watch has not said so yet. */
+  /** null: removed by this process, and not yet reported by the watch. */
   record: CollectionRecord | null;
   revision: number;
 }
 
 /**
- * The collections in memory, fed by the store's watch and, ahead of it, by what this process itself changed or read:
- * per name the higher revision wins. The watch arrives in order, so what it has passed needs no memory.
+ * The collections in memory. They come from the store's watch and, ahead of it, from what this process itself changed
+ * or read; for each name the higher revision wins. The watch delivers in order, so nothing has to be remembered of what
+ * it has passed.
  */
 export class CollectionDirectory {
   private readonly byName = new Map<string, Known>();
@@ -21,23 +22,23 @@ export class CollectionDirectory {
     return record !== null && record.state === 'ready' ? record : null;
   }
 
-  /** Starts from a listing at `revision`; the watch goes on from there. */
+  /** Starts from a listing at `revision`; the watch continues from there. */
   load(entries: StoreEntry[], revision: number): void {
     for (const entry of entries) this.keep(collectionFromEntry(entry), entry.revision);
     this.watchedRevision = revision;
   }
 
-  /** Takes over what this process changed or read at `revision`. */
+  /** Takes a record that this process changed or read at `revision`. */
   put(record: CollectionRecord, revision: number): void {
     if (revision > this.watchedRevision) this.keep(record, revision);
   }
 
-  /** Takes over a removal by this process. */
+  /** Takes a removal by this process. */
   remove(name: string, revision: number): void {
     if (revision > this.watchedRevision) this.byName.set(name, { record: null, revision });
   }
 
-  /** Takes over changes that the store reports, in its order. */
+  /** Applies changes that the store reports, in its order. */
   apply(events: StoreEvent[]): void {
     for (const event of events) {
       this.watchedRevision = event.revision;

@@ -6,9 +6,9 @@ import type { CollectionCatalog } from './collection-catalog';
 import type { CollectionRecord } from './collection-record';
 
 /**
- * Turns texts into vectors of a collection, all of them with one model: that of the collection's first stored text.
- * Before there is one, a query is embedded with the default model, and nothing is recorded.
- * Errors: dimension_mismatch (naming both dimensions and the model), embedding_unavailable.
+ * Turns texts into vectors of a collection, always with the same model: that of the collection's first stored text.
+ * Before there is one, a query is embedded with the default model, and nothing is recorded. Errors: dimension_mismatch
+ * (naming both dimensions and the model), embedding_unavailable.
  */
 export class CollectionEmbedder {
   private readonly catalog: CollectionCatalog;
@@ -25,7 +25,7 @@ export class CollectionEmbedder {
   }
 
   /**
-   * Vectors to store. The first to do so decides the collection's model: of several at once one wins, and the others
+   * Vectors to store. The first call decides the collection's model. Of several calls at once one wins; the others
    * embed again with its model.
    */
   async embedPassages(collection: CollectionRecord, texts: string[]): Promise<Float32Array[]> {
@@ -41,7 +41,7 @@ export class CollectionEmbedder {
     return collection.embeddingModel === null ? this.provider.defaultModel() : this.provider.model(collection.embeddingModel);
   }
 
-  /** Records the model unless there is one; answers the one in force. */
+  /** Records the model if the collection has none; answers the one in force. */
   private async record(collection: CollectionRecord, model: string): Promise<string> {
     const record = await this.catalog.update(collection.name, (current) => {
       if (current.uid !== collection.uid) throw collectionNotFound(collection.name);

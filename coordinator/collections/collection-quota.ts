@@ -2,24 +2,25 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Capacity } from '../../shared/process/capacity';
 import type { CollectionRecord, DropIntent } from './collection-record';
 
-/** How many collections and shards there may be in all; asked at each creation. */
+/** How many collections and shards there may be in all; checked at each creation. */
 export interface CollectionQuota {
   readonly collectionsMax: number;
-  /** What a collection takes up of the room for shards: in a cluster, its replicas count each. */
+  /** How much of the room for shards a collection takes; in a cluster each replica counts. */
   shardsOf(collection: Pick<CollectionRecord, 'shards' | 'replicas'>): number;
-  /** The room for shards, and what it comes from, in words for clients. */
+  /** The room for shards, and where it comes from, in words for clients. */
   room(): { shardsMax: number; source: string };
 }
 
 /**
- * Refuses one more collection where it does not fit beside those there are; collections being created count, and shards
- * that are still to be dropped, because they hold what they hold. Errors: limit_exceeded that names the limit.
+ * Refuses a collection that does not fit beside the present ones. Collections that are being created count, and so do
+ * shards that are still to be dropped, because they still use their resources. Errors: limit_exceeded that names the
+ * limit.
  */
 export function checkQuota(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[] }, wanted: CollectionRecord): void {
   if (present.collections.length >= quota.collectionsMax) {
     throw new QuiverError('limit_exceeded', `there are ${present.collections.length} collections: at most ${quota.collectionsMax} are allowed (MAX_COLLECTIONS)`);
   }
-  // One that becomes a drop between the two listings is in both.
+  // A collection that is deleted between the two listings is in both.
   const takenByUid = new Map<string, number>();
   for (const one of [...present.collections, ...present.drops]) takenByUid.set(one.uid, quota.shardsOf(one));
   const taken = [...takenByUid.values()].reduce((sum, count) => sum + count, 0);
@@ -30,7 +31,7 @@ export function checkQuota(quota: CollectionQuota, present: { collections: Colle
   throw new QuiverError('limit_exceeded', `the collection needs ${needed} ${what}, and ${taken} of at most ${shardsMax} are taken: the limit comes from ${source}`);
 }
 
-/** The quota of one process that holds everything. `isShort` says whether it is running out of open files now. */
+/** The quota of one process that holds everything. `isShort` says whether it is about to run out of open files. */
 export function processQuota(capacity: Pick<Capacity, 'collectionsMax' | 'shardsMax' | 'shardsMaxSource'>, isShort: () => boolean): CollectionQuota {
   return {
     collectionsMax: capacity.collectionsMax,

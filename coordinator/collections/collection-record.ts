@@ -4,11 +4,11 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import type { Metric } from '../../shared/vector/metric';
 
-/** Every collection is one entry under this prefix, named as clients name it. */
+/** Every collection is one entry under this prefix, with the name that clients use. */
 export const COLLECTIONS_PREFIX = '/q/collections/';
-/** Collections whose shards are still to be dropped, by uid: their names are free already. */
+/** Collections whose shards are still to be dropped, by uid. Their names are free already. */
 export const DROPS_PREFIX = '/q/collection-drops/';
-/** Changed by every creation, so that of two that counted the same collections only one goes through. */
+/** Changed by every creation, so that of two that counted the same collections only one succeeds. */
 export const CREATIONS_PATH = '/q/collection-creations';
 
 /**
@@ -18,27 +18,30 @@ export const CREATIONS_PATH = '/q/collection-creations';
  *                          └──failed or found at a start──────────▶ (none), and a drop intent
  */
 export interface CollectionRecord {
-  /** Random, never reused: what shards know a collection by. */
+  /** Random, never reused. Shards know their collection by it. */
   uid: string;
   name: string;
   dim: number;
   metric: Metric;
   description: string | null;
-  /** Of its keyword text, for good: what is stored is analysed by it. */
+  /** The language of its keyword text. It never changes, because stored text is analysed with it. */
   language: Language | null;
   shards: number;
   replicas: number;
-  /** Replicas of a shard that must have a write before it is acknowledged, and be there for the shard to serve; 1 to `replicas`. */
+  /**
+   * Replicas of a shard that must have a write before it is acknowledged, and that must be present for the shard to
+   * serve; 1 to `replicas`.
+   */
   minInSync: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;
-  /** The model of its first text, from then on that of all its texts; null before. */
+  /** The model of its first text and from then on of all its texts; null before. */
   embeddingModel: string | null;
-  /** Clients see only what is `ready`; `creating` keeps the name while shards open. */
+  /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
   state: 'creating' | 'ready';
 }
 
-/** Shards that must go. */
+/** Shards that must be dropped. */
 export interface DropIntent {
   uid: string;
   name: string;
@@ -47,8 +50,8 @@ export interface DropIntent {
 }
 
 /**
- * One for one or two replicas, so that a pair goes on with one of them; two from three on, so that a write is on two
- * stores before it is acknowledged.
+ * One for one or two replicas, so that a pair goes on when one of them fails. Two for three or more, so that a write is
+ * on two stores before it is acknowledged.
  */
 export function defaultMinInSync(replicas: number): number {
   return replicas >= 3 ? 2 : 1;
@@ -58,7 +61,7 @@ export function collectionPath(name: string): string {
   return COLLECTIONS_PREFIX + name;
 }
 
-/** What its shards are opened with. */
+/** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
   const { dim, metric, language } = record;
   return language === null ? { dim, metric } : { dim, metric, language };
@@ -85,7 +88,7 @@ export function collectionToValue(record: CollectionRecord): string {
   });
 }
 
-/** Errors: storage_failed when the text is not a collection's. */
+/** Errors: storage_failed when the text is not a collection. */
 export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): CollectionRecord {
   const json = objectOf(entry);
   if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
@@ -95,7 +98,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     dim: json.dim as number,
     metric: json.metric as Metric,
     description: json.description as string | null,
-    // Collections made before there were languages have none.
+    // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
     shards: json.shards as number,
     replicas: json.replicas as number,
@@ -110,11 +113,11 @@ export function dropToValue(intent: DropIntent): string {
   return JSON.stringify({ uid: intent.uid, name: intent.name, shards: intent.shards, replicas: intent.replicas });
 }
 
-/** Errors: storage_failed when the text is not a drop intent's. */
+/** Errors: storage_failed when the text is not a drop intent. */
 export function dropFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): DropIntent {
   const json = objectOf(entry);
   if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
-  // Intents written before there were quotas do not say it.
+  // Intents written by versions without quotas do not have it.
   return { uid: json.uid, name: json.name as string, shards: json.shards as number, replicas: (json.replicas as number | undefined) ?? 1 };
 }
 

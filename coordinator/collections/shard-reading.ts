@@ -1,6 +1,6 @@
 import type { ShardStatus } from '../../shared/shard/shard-read';
 
-/** One shard of a collection as operators see it. */
+/** One shard of a collection, for operators. */
 export interface ShardReading {
   /** The collection's name. */
   collection: string;

@@ -1,4 +1,4 @@
-/** Whether a code unit is white space or a control character: what makes a text blank. False past the end (NaN). */
+/** Whether a code unit is white space or a control character; a text of only these is blank. False past the end (NaN). */
 export function isBlankUnit(unit: number): boolean {
   if (unit <= 0x20) return true;
   if (unit < 0x7f) return false;
@@ -12,14 +12,14 @@ const BLANKS: ReadonlySet<number> = new Set([
   0xfeff,
 ]);
 
-/** The first place from `from` on that is not blank; the text's length if there is none. */
+/** The first position from `from` on that is not blank; the text's length if there is none. */
 export function skipBlank(text: string, from: number): number {
   let at = from;
   while (at < text.length && isBlankUnit(text.charCodeAt(at))) at++;
   return at;
 }
 
-/** The place behind the last unit before `from` that is not blank; 0 if there is none. */
+/** The position after the last unit before `from` that is not blank; 0 if there is none. */
 export function skipBlankBackward(text: string, from: number): number {
   let at = from;
   while (at > 0 && isBlankUnit(text.charCodeAt(at - 1))) at--;

@@ -1,25 +1,25 @@
 import { isBlankUnit, skipBlank, skipBlankBackward } from './blank';
 import { lastCharacterBoundary, lastSentenceEnd, lastWordBoundary, nextWordBoundary } from './text-boundaries';
 
-/** How a text is cut; lengths in UTF-16 code units, so a chunk never has more code points than that either. */
+/** How a text is cut. Lengths are in UTF-16 code units, so a chunk never has more code points than that either. */
 export interface ChunkOptions {
   /** Longest chunk, at least 2. */
   size: number;
-  /** About how much of its end a chunk shares with the next one's beginning; more than half of `size` counts as half. */
+  /** About how much of its end a chunk shares with the start of the next one. More than half of `size` counts as half. */
   overlap: number;
 }
 
-/** A stretch of a text: `text` is the units from `start` up to `end`, without white space around. */
+/** A part of a text: `text` is the units from `start` up to `end`, without white space around. */
 export interface Chunk {
   start: number;
   end: number;
   text: string;
 }
 
-/** What is looked at behind the place where a chunk is full: whether a sentence or a paragraph ends there. */
+/** How many units behind the end of a full chunk are examined, to see whether a sentence or a paragraph ends there. */
 const LOOK_AHEAD = 64;
 
-/** The chunks of a whole text: as a {@link TextChunker} cuts it. */
+/** The chunks of a whole text, as {@link TextChunker} cuts it. */
 export function* chunkText(text: string, options: ChunkOptions): Generator<Chunk> {
   const chunker = new TextChunker(options);
   yield* chunker.push(text);
@@ -27,24 +27,24 @@ export function* chunkText(text: string, options: ChunkOptions): Generator<Chunk
 }
 
 /**
- * Cuts a text that arrives in parts into overlapping chunks, in order: at the end of a paragraph, else of a sentence, a
- * line or a word in the second half of a chunk, else where it is full, yet never inside a surrogate pair and hardly ever
- * inside a character. Everything but white space is in some chunk; no chunk is blank or lies inside another one. A blank
- * text has no chunks. The chunks do not depend on how the text is parted; they take time proportional to it, whatever
- * is in it, and what is held is the last part and at most two chunks' worth.
+ * Cuts a text that arrives in parts into overlapping chunks, in order. A chunk ends at the end of a paragraph,
+ * otherwise of a sentence, a line or a word in its second half, otherwise where it is full; never inside a surrogate
+ * pair, and hardly ever inside a character. Every character but white space is in some chunk; no chunk is blank or lies
+ * inside another one. A blank text has no chunks. The chunks do not depend on where the parts of the text begin. The
+ * time is proportional to the text, whatever it contains, and memory holds the last part and at most two chunks.
  */
 export class TextChunker {
   private readonly size: number;
   private readonly overlap: number;
-  /** Chunks that are at least this long make progress of a quarter of the size, which bounds their number. */
+  /** A chunk at least this long advances by a quarter of `size`, which bounds the number of chunks. */
   private readonly least: number;
-  /** The text from `base` on; places below are in it. */
+  /** The text from `base` on; the positions below are relative to it. */
   private text = '';
   private base = 0;
   private hasEnded = false;
-  /** The chunk before the next one, unless there is none or it is too far back to share anything. */
+  /** The chunk before the next one; null if there is none or it is too far back to share anything. */
   private previous: { start: number; end: number } | null = null;
-  /** Where what is in no chunk begins; white space is skipped as it is seen. */
+  /** Where the text begins that is in no chunk yet; white space is skipped. */
   private rest = 0;
 
   constructor(options: ChunkOptions) {
@@ -53,14 +53,14 @@ export class TextChunker {
     this.least = Math.max(Math.ceil(options.size / 2), this.overlap + Math.ceil(options.size / 4));
   }
 
-  /** Takes the next part of the text and answers the chunks that nothing behind it can change. Take them all. */
+  /** Adds the next part of the text and yields the chunks that later text can't change. The caller must take all of them. */
   *push(part: string): Generator<Chunk> {
     this.text += part;
     yield* this.chunks();
     this.forget();
   }
 
-  /** The chunks that are left once the text is over. */
+  /** The remaining chunks once the text is over. */
   *end(): Generator<Chunk> {
     this.hasEnded = true;
     yield* this.chunks();
@@ -74,7 +74,7 @@ export class TextChunker {
       let start = this.startOfNext();
       let end = this.endFrom(start);
       if (previous !== null && end <= previous.end) {
-        // The shared part and a gap, or marks that can't be parted, filled the chunk: it starts with what is new instead.
+        // The shared part and a gap, or marks that can't be separated, filled the chunk. Start with the new text instead.
         start = this.rest;
         end = this.endFrom(start);
       }
@@ -84,9 +84,9 @@ export class TextChunker {
     }
   }
 
-  /** Drops what no later chunk can need. */
+  /** Drops what no later chunk needs. */
   private forget(): void {
-    // Across such a gap nothing is shared.
+    // Nothing is shared across such a gap.
     if (this.previous !== null && this.rest - this.previous.end >= this.size) this.previous = null;
     const { previous } = this;
     const dropped = previous?.start ?? this.rest;
@@ -103,7 +103,7 @@ export class TextChunker {
     return shared > previous.start && shared < previous.end && rest - shared < this.least ? shared : rest;
   }
 
-  /** Where the chunk from `start` ends, white space behind it left out; always after `start`, which is not blank. */
+  /** Where the chunk from `start` ends, without white space behind it. Always after `start`, which is not blank. */
   private endFrom(start: number): number {
     const { text, size } = this;
     if (text.length - start <= size) return skipBlankBackward(text, text.length);
@@ -113,8 +113,8 @@ export class TextChunker {
 }
 
 /**
- * The best place in [from, limit] to end a chunk that begins with the window and goes on behind it: the last one of the
- * best kind; without any about `limit`.
+ * The best position in [from, limit] to end a chunk that begins with the window and continues behind it: the last one
+ * of the best kind; if there is none, about `limit`.
  */
 function findCut(window: string, from: number, limit: number): number {
   let line = 0;
@@ -133,11 +133,11 @@ function findCut(window: string, from: number, limit: number): number {
   return boundary >= from ? boundary : lastCharacterBoundary(window, limit);
 }
 
-/** White space looked at for a paragraph's end: enough for an indented empty line, and a bound on the work. */
+/** How much white space is examined for the end of a paragraph: enough for an indented empty line, and a bound on the work. */
 const GAP_LOOK_AHEAD = 16;
 const LINE_FEED = 10;
 
-/** How many line ends (2 for more) are in the white space that begins at `at`; null where none begins. */
+/** How many line ends (2 means two or more) are in the white space that begins at `at`; null if none begins there. */
 function lineEndsAt(text: string, at: number): number | null {
   if (!isBlankUnit(text.charCodeAt(at)) || isBlankUnit(text.charCodeAt(at - 1))) return null;
   let lines = 0;
@@ -147,7 +147,7 @@ function lineEndsAt(text: string, at: number): number | null {
   return lines;
 }
 
-/** Where in a chunk the next one starts to share about `overlap` units: at a word's start if there is one; 0: nowhere. */
+/** Where in a chunk the next one starts, to share about `overlap` units: at the start of a word if possible; 0: nowhere. */
 function startOfOverlap(chunk: string, overlap: number): number {
   const first = chunk.length - overlap;
   for (let at = Math.max(first, 1); at < chunk.length; at++) {

@@ -19,7 +19,7 @@ export interface DocumentServiceOptions {
   config: Pick<Config, 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'>;
   clock: Clock;
   log: Pick<Logger, 'warn'>;
-  /** Names this process among those that share the store; another one each time it starts. */
+  /** Identifies this process among those that share the store; a new one at each start. */
   instanceId: string;
 }
 
@@ -30,20 +30,23 @@ export interface DocumentServiceOptions {
 const CHUNKS_PER_BATCH = 64;
 /** The same for long chunks: characters per write, if it has more than one chunk. */
 const CHARACTERS_PER_BATCH = 256 * 1024;
-/** Chunk numbers announced in the journal at a time: one write to it for thousands of chunks, few numbers to delete in vain. */
+/**
+ * How many chunk numbers the journal announces at a time. So thousands of chunks need one write to it, and few numbers
+ * are deleted in vain.
+ */
 const CHUNKS_ANNOUNCED = 4096;
-/** Before it writes a batch, an upload makes sure that it is still its own if it has not done so for this long. */
+/** Before it writes a batch, an upload checks that it still owns its entry if it has not done so for this long. */
 const CONFIRM_AFTER_MS = 2_000;
 
 const NO_OTHERS: OtherUploaders = { isAlive: () => false, writesMs: 0 };
 
 /**
- * Text documents as chunks: each an item of its own with id `<document id>-chunk-<n>`, its text, and metadata
- * document_id, chunk_index, source and text. A document is cut, embedded and stored batch by batch as it arrives, so
- * what is held of it is a batch, however long it is.
+ * Text documents as chunks. Each chunk is an item with id `<document id>-chunk-<n>`, its text, and the metadata
+ * document_id, chunk_index, source and text. A document is cut, embedded and stored in batches as it arrives, so memory
+ * holds one batch, however long the document is.
  *
- * All or nothing: an upload that fails, be it by a client that goes away, takes back the chunks it has written. A journal
- * entry in the cluster store stands for the upload while it runs; should its process die, or taking back fail,
+ * All or nothing: an upload that fails takes back the chunks that it has written, also when its client disconnects. A
+ * journal entry in the cluster store represents the upload while it runs. If its process dies, or taking back fails,
  * {@link recoverUploads} finishes it.
  */
 export class DocumentService implements DocumentsService {
@@ -74,14 +77,14 @@ export class DocumentService implements DocumentsService {
   }
 
   /**
-   * Takes back what uploads of dead processes left behind; called at start, and harmless at any time. `others` is about
-   * those that share the store. What can't be taken back now stays in the journal for the next call.
+   * Takes back what uploads of dead processes left behind. Called at the start, and harmless at any time. `others`
+   * describes the processes that share the store. What can't be taken back now stays in the journal for the next call.
    */
   recoverUploads(others: OtherUploaders = NO_OTHERS): Promise<void> {
     return this.recovery.recover(others);
   }
 
-  /** Ends what would be tried again later. */
+  /** Cancels what would be tried again later. */
   close(): void {
     this.recovery.close();
   }
@@ -123,14 +126,14 @@ export class DocumentService implements DocumentsService {
     return { count, timing };
   }
 
-  /** A collection that was deleted and made again meanwhile has only some of the chunks. */
+  /** A collection that was deleted and made again meanwhile would have only some of the chunks. */
   private async checkSameCollection(collection: string, createdAt: string): Promise<void> {
     const now = await this.options.collections.get(collection);
     if (now.createdAt !== createdAt) throw new QuiverError('not_found', `Collection "${collection}" was deleted during the upload`);
   }
 }
 
-/** The chunks of a text as batches to write, each as soon as it is full; none is empty. */
+/** The chunks of a text in batches to write, each as soon as it is full; none is empty. */
 async function* batchesOf(text: AsyncIterable<string>, options: { size: number; overlap: number }): AsyncGenerator<Chunk[]> {
   let batch: Chunk[] = [];
   let characters = 0;
@@ -152,7 +155,7 @@ async function* chunksOf(text: AsyncIterable<string>, options: { size: number; o
   yield* await inSlices(collected(chunker.end()));
 }
 
-/** One chunk a step: of a text that is hard to cut each is up to a millisecond. */
+/** One chunk per step: in a text that is hard to cut, each takes up to a millisecond. */
 function* collected(chunks: Iterable<Chunk>): Generator<undefined, Chunk[]> {
   const all: Chunk[] = [];
   for (const chunk of chunks) {

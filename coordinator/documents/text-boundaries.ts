@@ -1,9 +1,9 @@
 import { skipBlank, skipBlankBackward } from './blank';
 
 /**
- * Boundaries of sentences, words and characters in any script, as Unicode Standard Annex 29 and ICU's dictionaries (for
- * scripts without spaces) have them. The locale is fixed, so that every machine cuts a text alike.
- * Positions are UTF-16 code units; each look-up takes time in proportion to the text given.
+ * Boundaries of sentences, words and characters in any script, by Unicode Standard Annex 29 and ICU's dictionaries (for
+ * scripts without spaces). The locale is fixed, so that every machine cuts a text at the same places. Positions are
+ * UTF-16 code units. Each look-up takes time in proportion to the given text.
  */
 
 const LOCALE = 'en';
@@ -11,31 +11,34 @@ const sentences = new Intl.Segmenter(LOCALE, { granularity: 'sentence' });
 const words = new Intl.Segmenter(LOCALE, { granularity: 'word' });
 const characters = new Intl.Segmenter(LOCALE, { granularity: 'grapheme' });
 
-/** Ends of lines, each of which UAX 29 takes for the end of a sentence; wrapped text has them anywhere. */
+/** Ends of lines. UAX 29 regards each as the end of a sentence, but wrapped text has them anywhere. */
 const LINE_ENDS = /[\r\n\u0085\u2028\u2029]/g;
 
-/** The end of the last sentence that ends at `limit` or before, white space behind it left out; 0 without one. */
+/** The end of the last sentence that ends at or before `limit`, without white space behind it; 0 if there is none. */
 export function lastSentenceEnd(text: string, limit: number): number {
-  // White space belongs to the sentence before it: whether one ends at the limit shows where the next one begins.
+  // White space belongs to the sentence before it. So the start of the next sentence shows whether one ends at the limit.
   const next = Math.min(skipBlank(text, limit), text.length - 1);
   return skipBlankBackward(text, segmentAt(sentences, text.replace(LINE_ENDS, ' '), next).start);
 }
 
-/** The last place at `limit` or before where a word begins or ends, 0 without one. */
+/** The last position at or before `limit` where a word begins or ends; 0 if there is none. */
 export function lastWordBoundary(text: string, limit: number): number {
   return segmentAt(words, text, limit).start;
 }
 
-/** The first place at `from` or after where a word begins or ends; the text's length without one. */
+/** The first position at or after `from` where a word begins or ends; the text's length if there is none. */
 export function nextWordBoundary(text: string, from: number): number {
   const { start, end } = segmentAt(words, text, from);
   return start === from ? start : end;
 }
 
-/** Longest character that a cut goes around; a longer one (a letter under a tower of marks) is cut. */
+/** Longest character that is not cut; a longer one (a letter with many marks) is. */
 const CHARACTER_LENGTH_MAX = 32;
 
-/** The last place at `limit` or before that splits no character, no surrogate pair at least; after 0 if there is one. */
+/**
+ * The last position at or before `limit` that splits no character, or at least no surrogate pair; greater than 0 if
+ * possible.
+ */
 export function lastCharacterBoundary(text: string, limit: number): number {
   const { start } = segmentAt(characters, text, limit);
   if (start > 0 && limit - start <= CHARACTER_LENGTH_MAX) return start;
@@ -46,7 +49,7 @@ function splitsPair(text: string, at: number): boolean {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** The segment that the unit at `at` is in; an empty one behind the text. */
+/** The segment that contains the unit at `at`; an empty one behind the text. */
 function segmentAt(segmenter: Intl.Segmenter, text: string, at: number): { start: number; end: number } {
   const found = segmenter.segment(text).containing(at);
   return found === undefined ? { start: text.length, end: text.length } : { start: found.index, end: found.index + found.segment.length };

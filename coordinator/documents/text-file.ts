@@ -4,7 +4,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 /** Longest stored file name in UTF-16 code units: what file systems allow. */
 const FILE_NAME_LENGTH_MAX = 255;
 
-/** Refuses what is not named `*.txt`, in any case: QuiverError `invalid_parameter`. */
+/** Accepts only names that end in `.txt`, in upper or lower case. Errors: QuiverError `invalid_parameter`. */
 export function checkFileType(name: string): void {
   if (!/\.txt$/i.test(name.trim())) throw new QuiverError('invalid_parameter', 'Only .txt files are supported');
 }
@@ -16,8 +16,8 @@ export function storedFileName(name: string): string {
 }
 
 /**
- * The text of a UTF-8 file as it arrives; a byte order mark is dropped. QuiverErrors: `limit_exceeded` as soon as there
- * are more than `bytesMax` bytes, `invalid_parameter` at the first byte that is not UTF-8.
+ * The text of a UTF-8 file as it arrives, without a byte order mark. Errors: QuiverError `limit_exceeded` as soon as
+ * there are more than `bytesMax` bytes, `invalid_parameter` at the first byte that is not UTF-8.
  */
 export async function* readTextFile(content: AsyncIterable<Buffer>, bytesMax: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

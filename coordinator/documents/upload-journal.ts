@@ -11,7 +11,10 @@ export interface OpenUpload {
   owner: string;
   /** Chunks of this number and above were never sent to be stored. */
   chunksEnd: number;
-  /** Wall-clock time at which another process than its own took it back, whose last writes may have been under way; else null. */
+  /**
+   * Wall-clock time at which another process took it back, while the last writes of its own process may have been under
+   * way; otherwise null.
+   */
   takenBackAtMs: number | null;
 }
 
@@ -22,15 +25,15 @@ export interface JournaledUpload {
 }
 
 /**
- * Remembers open uploads in the cluster store, so that any process can take back the chunks of one that a crash cut
- * short. An entry is there before the first chunk is written and until the last one is, or all are deleted again. Who
- * changes it names what it was: a process that was taken for dead finds its upload gone and cannot complete it.
- * Errors: those of the store; unavailable for an entry that another process has changed.
+ * Remembers open uploads in the cluster store, so that any process can take back the chunks of an upload that a crash
+ * interrupted. The entry exists before the first chunk is written, and until the last one is written or all are deleted
+ * again. Every change is guarded by the state before it. So a process that was wrongly taken for dead finds its upload
+ * gone and can't complete it. Errors: those of the store; unavailable for an entry that another process has changed.
  */
 export class UploadJournal {
   constructor(private readonly store: ClusterStore) {}
 
-  /** Writes the entry whatever there was: for a new upload, and for one that is to be taken back by its own process. */
+  /** Writes the entry, overwriting any other: for a new upload, and for one that its own process takes back. */
   async put(upload: OpenUpload): Promise<JournaledUpload> {
     const result = await this.store.transact([], [{ type: 'put', key: keyOf(upload), value: valueOf(upload) }]);
     return result.applied ? { upload, revision: result.revision } : lost();
@@ -43,7 +46,7 @@ export class UploadJournal {
     return result.applied ? { upload, revision: result.revision } : lost();
   }
 
-  /** Resolves if the entry is still as it was. */
+  /** Resolves if the entry is unchanged. */
   async confirm(entry: JournaledUpload): Promise<void> {
     const found = await this.store.get(keyOf(entry.upload));
     if (found?.revision !== entry.revision) lost();

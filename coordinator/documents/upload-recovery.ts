@@ -7,21 +7,21 @@ import type { JournaledUpload, OpenUpload, UploadJournal } from './upload-journa
 
 /** Ids per delete: one write to each shard, of some tens of kilobytes. */
 const IDS_PER_DELETE = 1000;
-/** What could not be taken back is tried again after this long: a shard without a primary has one by then. */
+/** What could not be taken back is tried again after this long: by then a shard without a primary has one. */
 const RETRY_MS = 15_000;
 
-/** What a recovery knows of the other processes that share the journal. */
+/** What a recovery knows about the other processes that share the journal. */
 export interface OtherUploaders {
-  /** Whether another process still runs, and may be uploading. */
+  /** Whether another process still runs, and so may be uploading. */
   isAlive: (instanceId: string) => boolean;
   /** For how long writes of a process that is gone may still be under way. */
   writesMs: number;
 }
 
 /**
- * Takes uploads back: deletes every chunk that may have been stored, by its id, as the journal has a bound on their
- * number. A delete goes to every shard that a chunk could be on, behind whatever that shard was sent before, so a write
- * of this process whose outcome is unknown is not stored after it.
+ * Takes uploads back: deletes by id every chunk that may have been stored, since the journal bounds their number. A
+ * delete goes to every shard that may hold a chunk, after everything sent to that shard before. So a write of this
+ * process with an unknown outcome is not stored after it.
  */
 export class UploadRecovery {
   private readonly journal: UploadJournal;
@@ -29,7 +29,7 @@ export class UploadRecovery {
   private readonly clock: Clock;
   private readonly log: Pick<Logger, 'warn'>;
   private readonly instanceId: string;
-  /** Documents that this process uploads or takes back at the moment. */
+  /** Documents that this process is uploading or taking back. */
   private readonly busy = new Set<string>();
   private readonly retries = new Map<string, NodeJS.Timeout>();
 
@@ -41,7 +41,7 @@ export class UploadRecovery {
     this.instanceId = options.instanceId;
   }
 
-  /** Runs an upload of this process, which no recovery touches meanwhile. */
+  /** Runs an upload of this process; no recovery touches it meanwhile. */
   async guarded<Result>(documentId: string, run: () => Promise<Result>): Promise<Result> {
     this.busy.add(documentId);
     try {
@@ -52,12 +52,12 @@ export class UploadRecovery {
   }
 
   /**
-   * Takes back an upload of this process that failed. Its caller hears of that failure, not of what may go wrong here:
-   * what can't be done now is tried again until it is, by another process if this one ends.
+   * Takes back an upload of this process that failed. The caller gets the error of the upload, not one from here. What
+   * can't be done now is repeated until it succeeds, by another process if this one ends.
    */
   async takeBackOwn(upload: OpenUpload): Promise<void> {
     try {
-      // Another process may have removed the entry, taking this one for dead.
+      // Another process may have removed the entry, because it took this one for dead.
       const entry = await this.journal.put({ ...upload, owner: this.instanceId, takenBackAtMs: null });
       await this.deleteChunks(upload);
       await this.journal.close(entry);
@@ -87,14 +87,14 @@ export class UploadRecovery {
     this.retries.clear();
   }
 
-  /** One that was taken back is looked at again once no write of its own process can be under way any more. */
+  /** An upload that was taken back is examined again once no write of its own process can be under way any more. */
   private isDue({ upload }: JournaledUpload, { writesMs }: OtherUploaders): boolean {
     return upload.takenBackAtMs === null || this.clock.wallMs() - upload.takenBackAtMs >= writesMs;
   }
 
   private async takeBackFound(found: JournaledUpload, others: OtherUploaders): Promise<void> {
     const { documentId, collection, takenBackAtMs } = found.upload;
-    // From here on its own process, should it still run after all, cannot complete it.
+    // From here on, its own process can't complete it, should it still run.
     const entry = await this.journal.change(found, { owner: this.instanceId });
     await this.deleteChunks(entry.upload);
     if (takenBackAtMs === null) this.log.warn({ documentId, collection }, 'took back an upload that was cut short');
@@ -108,7 +108,7 @@ export class UploadRecovery {
       try {
         await this.vectors.delete(collection, ids);
       } catch (error) {
-        // With the collection its chunks are gone.
+        // The chunks are gone with their collection.
         if (isQuiverError(error) && error.kind === 'not_found') return;
         throw error;
       }

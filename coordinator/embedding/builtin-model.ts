@@ -8,19 +8,19 @@ import { visitFeatures } from './lexical-features';
 export const BUILTIN_MODEL = 'builtin';
 
 /**
- * Characters of a text that count: some 8,000 words, more than the transformer models read; bounds the time of one
- * text to about ten milliseconds.
+ * How many characters of a text are used: about 8,000 words, more than the transformer models read. It bounds the time
+ * for one text to about ten milliseconds.
  */
 export const EMBEDDED_CHARACTERS_MAX = 49_152;
 
 /**
- * The lexical embedder that needs no download and fits any dimension: the features of a text (see visitFeatures) are
- * hashed with signs into `dim` dimensions (Weinberger et al., "Feature hashing for large scale multitask learning",
- * 2009), each into two places, and the sum is brought to unit length. Texts are near when they share words, parts of
- * words and phrases; it knows no synonyms.
+ * The lexical embedder, which needs no download and fits any dimension. It hashes the features of a text (see
+ * visitFeatures) with signs into `dim` dimensions (Weinberger et al., "Feature hashing for large scale multitask
+ * learning", 2009), each into two places, and scales the sum to unit length. Texts are near when they share words,
+ * parts of words and phrases; it knows no synonyms.
  *
- * Deterministic: integer sums, then one exactly rounded square root and division per element; golden vectors are
- * tested. A blank text has nothing to compare: its vector is zero, the one exception to unit length.
+ * Deterministic: integer sums, then one exactly rounded square root and division per element; tests compare with golden
+ * vectors. A blank text has nothing to compare: its vector is zero, the only one without unit length.
  */
 export class BuiltinModel implements EmbeddingModel {
   readonly name = BUILTIN_MODEL;
@@ -31,7 +31,7 @@ export class BuiltinModel implements EmbeddingModel {
     this.analyser = options.analyser ?? defaultAnalyser;
   }
 
-  /** In slices, a text a step: many texts, or one call beside many others, hold nobody up. */
+  /** In slices, one text per step, so that many texts, or one call beside many others, block nobody. */
   embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]> {
     return inSlices(this.steps(texts, options.dim));
   }
@@ -54,7 +54,7 @@ export class BuiltinModel implements EmbeddingModel {
       addSigned(sums, mixHash(hash ^ SECOND_PLACE), weight);
     });
     const vector = unitVector(sums);
-    // Signs may cancel everything, above all in one or two dimensions: any fixed direction serves then.
+    // Signs may cancel everything, mostly in one or two dimensions. Then any fixed direction will do.
     if (vector === null) return features === 0 ? new Float32Array(dim) : axis(dim, features);
     return vector;
   }
@@ -62,7 +62,7 @@ export class BuiltinModel implements EmbeddingModel {
 
 const SECOND_PLACE = 0x9e3779b9;
 
-/** The high bits of the hash choose the place, its lowest bit the sign. */
+/** The high bits of the hash choose the position, its lowest bit the sign. */
 function addSigned(sums: Float64Array, hash: number, weight: number): void {
   const place = Math.floor((hash * sums.length) / 0x1_0000_0000);
   sums[place] += (hash & 1) === 0 ? weight : -weight;

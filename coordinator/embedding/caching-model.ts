@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { EmbeddingKind, EmbeddingModel } from './embedding-provider';
 
-/** Bytes of query vectors kept per model: some 5,000 queries of 384 dimensions with their texts. */
+/** Bytes of query vectors cached per model: about 5,000 queries of 384 dimensions with their texts. */
 const CACHE_BYTES = 16 * 1024 * 1024;
-/** Longer queries are hardly ever asked twice. */
+/** Longer queries are hardly ever repeated. */
 const CACHED_TEXT_LENGTH_MAX = 4096;
 
 /**
- * Remembers the vectors of recent queries of a model that is slow to ask. Passages pass through: a text is stored once.
+ * Caches the vectors of recent queries of a slow model. Passages are not cached, because a text is stored only once.
  * Vectors are copies, so callers may change theirs.
  */
 export class CachingModel implements EmbeddingModel {

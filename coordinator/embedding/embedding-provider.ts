@@ -8,14 +8,14 @@ export type EmbeddingKind = 'query' | 'passage';
 export interface EmbeddingModel {
   /** The name recorded with a collection: `builtin`, or the model's name or folder. */
   readonly name: string;
-  /** The model's dimension, or null when it fits any. */
+  /** The model's dimension, or null if it fits any. */
   readonly dim: number | null;
   /**
    * One vector of length `dim` per text, in order, of unit length unless a transformers model's own configuration says
-   * otherwise; a text's vector does not depend on its neighbours. Errors: overloaded, unavailable.
+   * otherwise. A text's vector does not depend on the other texts. Errors: overloaded, unavailable.
    */
   embed(texts: string[], options: { dim: number; kind: EmbeddingKind }): Promise<Float32Array[]>;
-  /** Gives back what the model holds; calls under way fail. */
+  /** Releases the model's resources; calls under way fail. */
   close?(): Promise<void>;
 }
 
@@ -23,8 +23,8 @@ export interface EmbeddingModel {
 export interface EmbeddingProvider {
   /** The model that new collections record at their first text. */
   defaultModel(): Promise<EmbeddingModel>;
-  /** The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it still is. */
+  /** The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it is still loading. */
   model(name: string): Promise<EmbeddingModel>;
-  /** For /v1/health: what is configured, what is in force, and why if they differ. */
+  /** For /v1/health: the configured model, the one in use, and the reason if they differ. */
   status(): { configured: string; active: string; fallbackReason: string | null };
 }

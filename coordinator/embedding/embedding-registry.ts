@@ -7,29 +7,30 @@ import { CachingModel } from './caching-model';
 import type { EmbeddingModel, EmbeddingProvider } from './embedding-provider';
 
 /**
- * Opens a model by name: from a local folder, a cache, or the network. Rejects when it can't; a QuiverError's message
- * is shown to clients as the reason, any other error only to the log.
+ * Opens a model by name: from a local folder, a cache, or the network. Rejects if it can't. The message of a
+ * QuiverError is shown to clients as the reason; any other error is only logged.
  */
 export type EmbeddingModelLoader = (name: string) => Promise<EmbeddingModel>;
 
 export interface EmbeddingRegistryOptions {
   /** The configured model, EMBEDDING_MODEL. */
   configured: string;
-  /** Opens every model but `builtin`; null where there is none. */
+  /** Opens every model but `builtin`; null if there is none. */
   loader: EmbeddingModelLoader | null;
   log: Pick<Logger, 'warn'>;
   clock: Clock;
-  /** Longest that a call waits for a model that is being loaded, in milliseconds; loading goes on. */
+  /** Longest time in milliseconds that a call waits for a model that is loading; loading continues. */
   patienceMs: number;
 }
 
-/** A model that could not be loaded is tried again only after this long: each try may mean a download that times out. */
+/** A model that could not be loaded is tried again only after this long: each attempt may mean a download that times out. */
 const RETRY_AFTER_MS = 60_000;
 
 /**
- * The models of a process, each loaded once, at its first use, however many ask at the same time. When the configured
- * one can't be loaded, new collections get `builtin` (one loud line in the log); what a collection has recorded is never
- * replaced. Should a later try succeed, new collections get the configured model again.
+ * The models of a process. Each is loaded once, at its first use, however many calls ask at the same time. When the
+ * configured model can't be loaded, new collections get `builtin` (with one warning in the log); the model that a
+ * collection has recorded is never replaced. If a later attempt succeeds, new collections get the configured model
+ * again.
  */
 export class EmbeddingRegistry implements EmbeddingProvider {
   private readonly builtin = new BuiltinModel();
@@ -40,8 +41,8 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   constructor(private readonly options: EmbeddingRegistryOptions) {}
 
   /**
-   * Waits for the first try, however long it takes while it gets on: a process that starts is not ready before. Later
-   * tries go on beside the calls, which get `builtin` meanwhile.
+   * Waits for the first attempt as long as it makes progress: a process is not ready before. Later attempts run in the
+   * background, and calls get `builtin` meanwhile.
    */
   async defaultModel(): Promise<EmbeddingModel> {
     const { configured } = this.options;

@@ -1,6 +1,6 @@
 /**
- * MurmurHash3 (Austin Appleby, x86 32 bit) over UTF-16 code units, one unit per round, and its finaliser. Written out
- * here so that vectors stored by one version mean the same to the next: it must never change.
+ * MurmurHash3 (Austin Appleby, x86 32 bit) over UTF-16 code units, one unit per round, and its finaliser. It must never
+ * change, because stored vectors depend on it; so it is our own code and not a library's.
  */
 export function hashText(text: string, start: number, end: number, seed: number): number {
   let hash = seed;

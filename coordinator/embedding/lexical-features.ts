@@ -2,9 +2,9 @@ import type { Analyser } from '../../shared/text/analyser';
 import { hashText } from './feature-hash';
 
 /**
- * Frequent words that carry grammar rather than meaning, as the analyser writes them: two texts that share them are not
- * about the same thing. English, with the most frequent ones of German, French and Spanish. Part of the builtin
- * model's definition: a change here changes its vectors.
+ * Frequent words with a grammatical function and little meaning, in the form in which the analyser gives them. Two
+ * texts that share them are not therefore about the same topic. English, with the most frequent ones of German, French
+ * and Spanish. They are part of the builtin model's definition: a change here changes its vectors.
  */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   `a about after again all also am an and any are as at be because been before being between both but by can could did do
@@ -20,10 +20,10 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
     .filter((word) => word !== ''),
 );
 
-/** Takes one feature of a text: a 32-bit hash that names it, and its weight, a positive integer. */
+/** Takes one feature of a text: the 32-bit hash that identifies it, and its weight, a positive integer. */
 export type FeatureVisitor = (hash: number, weight: number) => void;
 
-/** Different kinds of features never share a hash by design. */
+/** One seed per kind of feature, so that different kinds do not share hashes. */
 const WORD_SEED = 0x51ed270b;
 const PAIR_SEED = 0x2f0b4c47;
 const PART_SEED = 0x6a09e667;
@@ -31,19 +31,19 @@ const CHARACTER_SEED = 0x3c6ef372;
 
 /** Weight of a word of four or more letters that occurs once; all other weights are relative to it. */
 const WORD_WEIGHT = 256;
-/** Short words say little in most languages: by length in UTF-16 code units. */
+/** Short words carry little meaning in most languages. Weights by length in UTF-16 code units. */
 const SHORT_WORD_WEIGHTS = [0, 64, 112, 192];
 const FUNCTION_WORD_WEIGHT = 40;
-/** All parts of a word together weigh almost as much as the word: 0.8 of it, as lengths add up, square by square. */
+/** All parts of a word together weigh 0.8 of the word, as vector lengths: the squares of the weights add up. */
 const PARTS_SHARE = 0.8;
 const PAIR_SHARE = 0.5;
 const PART_LENGTH = 3;
 
 /**
  * The features by which the builtin embedder compares texts: words, pairs of neighbouring words, and the overlapping
- * three-letter parts of each word with its ends marked, so that inflections and misspellings stay near.
- * A text without terms has its characters as features; a blank one has none.
- * Everything is integer arithmetic or exactly rounded, hence the same on every machine.
+ * three-letter parts of each word with its ends marked, so that inflections and misspellings stay near. A text without
+ * terms has its characters as features; a blank one has none. Everything is integer arithmetic or exactly rounded, and
+ * therefore the same on every machine.
  */
 export function visitFeatures(text: string, analyser: Analyser, visit: FeatureVisitor): void {
   const terms = analyser.terms(text);
@@ -61,7 +61,7 @@ export function visitFeatures(text: string, analyser: Analyser, visit: FeatureVi
   }
 }
 
-/** `WORD_WEIGHT` · (1 + about ln count), by whole doublings and a straight line between: Math.log differs by engine. */
+/** `WORD_WEIGHT` · (1 + about ln count), by doublings with a straight line between them: Math.log differs between engines. */
 export function repetitionWeight(count: number): number {
   const doublings = 31 - Math.clz32(count);
   const between = count / 2 ** doublings - 1;
@@ -70,7 +70,7 @@ export function repetitionWeight(count: number): number {
 
 function weightOfWord(term: string): number {
   if (FUNCTION_WORDS.has(term)) return FUNCTION_WORD_WEIGHT;
-  // A character of a script without spaces is as good as a syllable, and a pair of them as a word.
+  // In a script without spaces, a character counts like a syllable and a pair of characters like a word.
   if (term.length < SHORT_WORD_WEIGHTS.length && term.charCodeAt(0) >= 0x0e00) return term.length === 1 ? 128 : WORD_WEIGHT;
   return SHORT_WORD_WEIGHTS[term.length] ?? WORD_WEIGHT;
 }
@@ -84,7 +84,7 @@ function visitParts(term: string, weight: number, visit: FeatureVisitor): void {
   for (let i = 0; i < count; i++) visit(hashText(marked, i, i + PART_LENGTH, PART_SEED), partWeight);
 }
 
-/** Neighbours that are not both function words. */
+/** Pairs of neighbours, except where both are function words. */
 function pairsOf(terms: string[]): string[] {
   const pairs: string[] = [];
   for (let i = 1; i < terms.length; i++) {

@@ -2,20 +2,23 @@ import type { FusedPlaces, ScoredHit, SearchTiming, VectorView, WriteTiming } fr
 import type { VectorFormat } from './body/vector-format';
 
 /**
- * Answers as JSON text, built by hand where answers are large or frequent: metadata is JSON text already and goes in as
- * it is.
+ * Answers as JSON text, built by hand where answers are large or frequent. Metadata are JSON text already and are
+ * inserted unchanged.
  */
 
-/** A score as a JSON number. What lies beyond a double (a dot product of huge vectors) is held at its end; no order is 0. */
+/** A score as a JSON number. Infinite scores (dot products of huge vectors) become the largest double; NaN becomes 0. */
 export function scoreJson(score: number): string {
   if (Number.isFinite(score)) return String(score);
   return Number.isNaN(score) ? '0' : String(Math.sign(score) * Number.MAX_VALUE);
 }
 
-/** A piece of a long answer is about as long, in characters: it takes well under a millisecond to make, and small answers are one. */
+/**
+ * About how many characters a piece of a long answer has: making one takes far less than a millisecond. Small answers
+ * are one piece.
+ */
 const PIECE_CHARACTERS = 16 * 1024;
 
-/** A JSON array in pieces, made as they are taken: `head`, the elements by `elementJson` in brackets, `tail`. */
+/** A JSON array in pieces, each made when it is taken: `head`, the elements by `elementJson` in brackets, `tail`. */
 export function* listPieces<Element>(head: string, elements: readonly Element[], elementJson: (element: Element, index: number) => string, tail: string): Generator<string> {
   let piece = `${head}[`;
   for (let i = 0; i < elements.length; i++) {
@@ -27,7 +30,7 @@ export function* listPieces<Element>(head: string, elements: readonly Element[],
   yield `${piece}]${tail}`;
 }
 
-/** Lists of hits in an array, in pieces. */
+/** An array of lists of hits, in pieces. */
 export function* hitListsPieces(head: string, lists: readonly (readonly ScoredHit[])[], tail: string): Generator<string> {
   if (lists.length === 0) yield `${head}[]${tail}`;
   for (let i = 0; i < lists.length; i++) {
@@ -40,30 +43,30 @@ export function hitJson({ externalId, score, metadata, explanation }: ScoredHit)
   return `{"external_id":${JSON.stringify(externalId)},"score":${scoreJson(score)},"metadata":${metadata}${more}}`;
 }
 
-/** A hit's places in the lists that were fused, with a comma before each. */
+/** A hit's ranks in the lists that were fused, with a comma before each member. */
 function explanationMembers({ vectorRank, vectorScore, keywordRank, keywordScore }: FusedPlaces): string {
   const scoreOrNull = (score: number | null): string => (score === null ? 'null' : scoreJson(score));
   return `,"vector_rank":${vectorRank},"vector_score":${scoreOrNull(vectorScore)},"keyword_rank":${keywordRank},"keyword_score":${scoreOrNull(keywordScore)}`;
 }
 
-/** A hit with its text, as the query endpoint gives it. */
+/** A hit with its text, as the query endpoint answers it. */
 export function textHitJson({ externalId, score, metadata, text }: ScoredHit): string {
   return `{"text":${JSON.stringify(text ?? '')},"score":${scoreJson(score)},"metadata":${metadata},"external_id":${JSON.stringify(externalId)}}`;
 }
 
-/** One stored vector; `vector` is in it when the view has it. */
+/** One stored vector; has a member `vector` if the view has it. */
 export function vectorJson(view: VectorView, format: VectorFormat): string {
   const vector = view.vector === undefined ? '' : `"vector":${format(view.vector)},`;
   return `{"external_id":${JSON.stringify(view.externalId)},${vector}"metadata":${view.metadata},"text":${JSON.stringify(view.text)}}`;
 }
 
-/** One exported vector, which has no text. */
+/** One exported vector, without text. */
 export function exportedVectorJson(view: VectorView, format: VectorFormat): string {
   const vector = view.vector === undefined ? '[]' : format(view.vector);
   return `{"external_id":${JSON.stringify(view.externalId)},"vector":${vector},"metadata":${view.metadata}}`;
 }
 
-/** The `timing_ms` member with a comma before it, or nothing when it wasn't asked for. */
+/** The `timing_ms` member with a comma before it; empty if it was not requested. */
 export function timingMember(timing: SearchTiming | WriteTiming, isWanted: boolean): string {
   if (!isWanted) return '';
   const middle = 'searchMs' in timing ? `"search_ms":${timing.searchMs}` : `"storage_ms":${timing.storageMs}`;

@@ -9,20 +9,20 @@ import type { Turns } from './turns';
 /** How many clients may be connected. */
 export interface ConnectionBounds {
   connectionsMax: number;
-  /** Whether open files have become so few that no connection beyond those there are can be afforded. */
+  /** Whether there are so few open files left that no further connection can be accepted. */
   isShort: () => boolean;
 }
 
-/** Connections beyond the bound that are there just to be told so; what comes on top is closed without a word. */
-const TOLD_MAX = 32;
-/** A client that does not ask within this time is not told. */
-const TELL_MS = 2_000;
-/** Between two sweeps of connections on which nothing happens, made when room is short. */
+/** How many connections beyond the bound are kept open to be refused with an answer. Further ones are closed without one. */
+const REFUSED_MAX = 32;
+/** A client that sends no request within this time gets no answer. */
+const REFUSAL_MS = 2_000;
+/** The least interval between two sweeps, which close idle connections when room is short. */
 const SWEEP_MS = 1_000;
 
 /**
- * Bounds the connections of a server, so that the files they take are never those of somebody else. Who comes when all are
- * taken has his first request answered with 429, and the connection closed; connections that idle are closed to make room.
+ * Bounds the connections of a server, so that they never take the files that others need. When all are taken, the first
+ * request of a new connection is answered with 429 and the connection closed. Idle connections are closed to make room.
  */
 export class ConnectionGate {
   private readonly turnedAway = new Set<Socket>();
@@ -30,23 +30,23 @@ export class ConnectionGate {
   private connections = 0;
   private sweptMs = -Infinity;
 
-  /** Watches `server`, and closes what is too much. */
+  /** Watches `server` and closes connections beyond the bounds. */
   constructor(options: { server: Server; bounds: ConnectionBounds }) {
     const { server, bounds } = options;
     this.bounds = bounds;
-    server.maxConnections = bounds.connectionsMax + TOLD_MAX;
+    server.maxConnections = bounds.connectionsMax + REFUSED_MAX;
     server.on('connection', (socket: Socket) => this.arrived(server, socket));
   }
 
-  /** Whether requests of this connection are to be refused. */
+  /** Whether requests of this connection must be refused. */
   isTurnedAway(socket: Socket): boolean {
     return this.turnedAway.size > 0 && this.turnedAway.has(socket);
   }
 
-  /** Answers that there are too many connections and closes this one. */
+  /** Answers that there are too many connections, and closes this one. */
   refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns }): void {
     response.shouldKeepAlive = false;
-    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, stallTimeoutMs: TELL_MS });
+    const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, stallTimeoutMs: REFUSAL_MS });
     exchange.fail(new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.connectionsMax}, by its limit of open files); try again in a moment`));
   }
 
@@ -56,12 +56,12 @@ export class ConnectionGate {
     const admitted = this.connections - this.turnedAway.size;
     if (admitted <= this.bounds.connectionsMax && !this.bounds.isShort()) return;
     this.sweep(server);
-    if (this.turnedAway.size >= TOLD_MAX) {
+    if (this.turnedAway.size >= REFUSED_MAX) {
       socket.destroy();
       return;
     }
     this.turnedAway.add(socket);
-    const patience = setTimeout(() => socket.destroy(), TELL_MS);
+    const patience = setTimeout(() => socket.destroy(), REFUSAL_MS);
     socket.once('close', () => {
       clearTimeout(patience);
       this.turnedAway.delete(socket);

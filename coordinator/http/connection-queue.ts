@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Serves one request; its answer ends whenever it ends. */
+/** Serves one request; it need not wait for the end of the answer. */
 type Serve = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
- * Requests that may wait on one connection. Node reads a connection on whenever a request is over, paused or not, so that
- * pausing alone does not bound them; clients that pipeline in earnest have some tens under way.
+ * Requests that may wait on one connection. Pausing alone does not bound them, because Node resumes reading a
+ * connection whenever a request has ended, paused or not. Real clients that pipeline have some tens of requests under
+ * way.
  */
 const WAITING_MAX = 256;
 
@@ -16,21 +17,21 @@ interface Waiting {
 }
 
 /**
- * Serves the requests of each connection one after the other. A client may send the next before it has the answer to the
- * last (pipelining, RFC 9112, section 9.3.2), and thousands of small ones fit into what is read at once: begun together
- * they would hold up all other connections. While one waits, its connection is read no further as far as Node lets it be, and
- * a connection with more than {@link WAITING_MAX} behind each other is cut.
+ * Serves the requests of each connection one after the other. A client may send the next request before it has the last
+ * answer (pipelining, RFC 9112, section 9.3.2). One read may hold thousands of small requests; started together, they
+ * would block all other connections. While a request waits, its connection is not read further, as far as Node allows
+ * that, and a connection with more than {@link WAITING_MAX} waiting requests is cut.
  */
 export class ConnectionQueue {
-  /** Of each connection with a request under way, those behind it. */
+  /** For each connection with a request under way, the requests behind it. */
   private readonly queues = new WeakMap<Socket, Waiting[]>();
 
   constructor(private readonly serve: Serve) {}
 
-  /** Serves the request at once when it is alone on its connection, else in its turn. */
+  /** Serves the request at once if it is alone on its connection, otherwise in its turn. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    // The rest of what was read before it was cut.
+    // A request from data that was read before the connection was cut.
     if (socket.destroyed) return;
     const queue = this.queues.get(socket);
     if (queue !== undefined) {
@@ -48,7 +49,7 @@ export class ConnectionQueue {
   }
 
   private begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
-    // Comes after the answer is written, and also when the connection ends before.
+    // Emitted after the answer was written, and also when the connection ends before that.
     response.once('close', () => this.next(socket));
     this.serve(request, response);
   }

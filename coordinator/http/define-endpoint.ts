@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
 
-/** Completes an endpoint's definition: what only admins may call is administrative, unless it says otherwise. The pipeline calls the handler with outputs of the very schemas given here. */
+/**
+ * Completes an endpoint's definition. By default an endpoint that only admins may call is administrative. The pipeline
+ * calls the handler with outputs of exactly the schemas given here.
+ */
 export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(
   definition: EndpointDefinition<P, Q, B>,
 ): Endpoint {
@@ -18,7 +21,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
   };
 }
 
-/** An answer whose data is small: one JSON.stringify. */
+/** An answer with small data: one JSON.stringify. */
 export function dataAnswer(data: object): Answer {
   return { type: 'data', json: JSON.stringify(data) };
 }

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import swaggerUi from 'swagger-ui-express';
 
-/** What the page loads comes from this server alone. */
+/** The page loads everything from this server. */
 const OPTIONS: swaggerUi.SwaggerUiOptions = {
   swaggerUrl: '/openapi.json',
-  // `validatorUrl` would have the browser ask a public service for a badge. The usual layout adds a bar that loads other
-  // documents, and whose logo has its styles in it.
+  // With a `validatorUrl`, the browser would ask a public service for a badge. The default layout adds a bar that loads
+  // other documents, and has a logo with inline styles.
   swaggerOptions: { layout: 'BaseLayout', persistAuthorization: true, validatorUrl: null, displayRequestDuration: true },
 };
 
-/** The package's own page has its styles in it, which the policy below forbids; these are the files of swagger-ui-dist. */
+/** The package's own page has inline styles, which the policy below forbids. This page uses the files of swagger-ui-dist. */
 const PAGE = `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -31,8 +31,8 @@ const PAGE = `<!DOCTYPE html>
 `;
 
 /**
- * Headers of all that a browser may show: nothing runs, loads or connects but what this server sent as a file of its own,
- * nobody frames it, and nothing is taken for another type than it is. The explorer draws its icons from data URLs.
+ * Headers for everything that a browser may show: it may run and load only files of this server and connect only to it;
+ * nobody may frame it; and no file is taken for another type. The explorer's icons are data URLs.
  */
 const BROWSER_HEADERS = {
   'content-security-policy':
@@ -42,14 +42,13 @@ const BROWSER_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** Headers that ask for a piece of a file or set conditions, which would be answered with HTTP statuses of their own. */
+/** Headers that ask for a part of a file or set conditions. They would be answered with HTTP statuses of their own. */
 const PARTIAL_HEADERS = ['range', 'if-range', 'if-match', 'if-unmodified-since'];
-/** The explorer's package answers these paths by itself with a bare 404. */
+/** The explorer's package answers these paths itself, with a bare 404. */
 const HIDDEN = /\/package\.json$/;
 
 /**
- * Answers requests under /docs: the explorer's files, and the page itself at /docs/ only. What is none of these goes to
- * `otherwise`.
+ * Answers requests under /docs: the explorer's files, and the page itself, at /docs/ only. Other paths go to `otherwise`.
  */
 export function docsPage(): (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void {
   const app = express();
@@ -57,7 +56,7 @@ export function docsPage(): (request: IncomingMessage, response: ServerResponse,
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  // Makes the script that starts the explorer, which `serve` gives out; the page around it is our own.
+  // Creates the script that starts the explorer; `serve` delivers it. The page around it is our own.
   swaggerUi.generateHTML(undefined, OPTIONS);
   const secure: RequestHandler = (_request, response, next) => {
     response.set(BROWSER_HEADERS);

@@ -2,20 +2,20 @@ import type { Endpoint } from './endpoint';
 
 interface Pattern {
   endpoint: Endpoint;
-  /** A literal segment, or null where a parameter stands. */
+  /** A literal segment, or null for a parameter. */
   literals: (string | null)[];
   parameters: { name: string; index: number }[];
 }
 
-/** An endpoint and where its parameters stand among the path's raw segments. */
+/** An endpoint, and the positions of its parameters among the raw segments of the path. */
 export interface EndpointMatch {
   endpoint: Endpoint;
   parameters: readonly { name: string; index: number }[];
 }
 
-/** Finds the endpoint of a method and raw path segments. Case-sensitive; a trailing slash is another path. */
+/** Finds the endpoint of a method and raw path segments. Case-sensitive; a path with a trailing slash is another path. */
 export class EndpointMatcher {
-  /** By method and number of segments; among these, literals before parameters. */
+  /** By method and number of segments. Within each list, literals come before parameters. */
   private readonly patterns = new Map<string, Pattern[]>();
 
   constructor(endpoints: readonly Endpoint[]) {

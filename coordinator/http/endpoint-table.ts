@@ -13,7 +13,10 @@ import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
 import { openApiDocument } from './openapi/openapi-document';
 
-/** Every endpoint of the public port but /docs, with its handler bound to the services; `metricsText` null: no metrics here. */
+/**
+ * Every endpoint of the public port except /docs, with its handler bound to the services. `metricsText` null: no
+ * metrics on this port.
+ */
 export function endpointTable(parts: {
   service: Service;
   keys: KeysService;

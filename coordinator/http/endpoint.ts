@@ -3,12 +3,12 @@ import type { z } from 'zod';
 import type { Role } from '../keys/keys-service';
 
 /**
- * One row of the endpoint table: everything that is known of an endpoint, from which routing, checks, validation, the
- * OpenAPI document and the docs are made.
+ * One row of the endpoint table: everything that is known about an endpoint. Routing, checks, validation, the OpenAPI
+ * document and the explorer are made from it.
  */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Path with `{name}` for parameters, each one whole segment; the name in metrics, usage and documentation. */
+  /** Path with `{name}` for parameters, each a whole segment. It is the endpoint's name in metrics, usage and documentation. */
   template: string;
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
@@ -19,13 +19,13 @@ export interface Endpoint {
   tag: string;
   summary: string;
   description: string;
-  /** Parameters of the template; null without one. */
+  /** Parameters of the template; null if it has none. */
   path: z.ZodObject | null;
-  /** Parameters of the query string; null when it takes none, and whatever is there is ignored. */
+  /** Parameters of the query string. Null if it takes none; then a query string is ignored. */
   query: z.ZodObject | null;
   body: EndpointBody;
   answer: EndpointAnswer;
-  /** Error codes beside those that every endpoint of its access has. */
+  /** Error codes in addition to those that every endpoint with this access has. */
   errors: readonly number[];
   handle(call: EndpointCall): Promise<Answer>;
 }
@@ -33,34 +33,34 @@ export interface Endpoint {
 export type EndpointBody =
   | { type: 'none' }
   | JsonBody
-  /** The form is read by the handler as it streams in; `schema` documents it. */
+  /** The handler reads the form while it arrives; `schema` documents it. */
   | { type: 'form'; schema: z.ZodType };
 
 export interface JsonBody {
   type: 'json';
   schema: z.ZodType;
   required: boolean;
-  /** A body that works in the documentation's order of steps. */
+  /** A body that works when the documentation's steps are followed in order. */
   example: unknown;
   /**
-   * The member that makes the body a bulk: its elements are built and checked one by one, and the body may have
-   * MAX_BODY_BYTES; without one, MAX_REQUEST_BYTES. The output of `schema` has it under the same name.
+   * The member that makes the body a bulk: its elements are parsed and checked one by one, and the body may have
+   * MAX_BODY_BYTES; otherwise MAX_REQUEST_BYTES. The output of `schema` has it under the same name.
    */
   list?: BodyList;
 }
 
 export interface BodyList {
   name: string;
-  /** More are a limit exceeded, here as in `schema`. */
+  /** More elements than this are refused as limit_exceeded, here and in `schema`. */
   lengthMax: number;
-  /** What configures it. */
+  /** The setting that configures it. */
   setting?: string;
   elements: z.ZodArray<z.ZodType>;
 }
 
 export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };
 
-/** A request that has passed every check: `path`, `query` and `body` are outputs of the endpoint's schemas. */
+/** A request that has passed every check. `path`, `query` and `body` are outputs of the endpoint's schemas. */
 export interface EndpointCall {
   path: unknown;
   query: unknown;
@@ -69,21 +69,21 @@ export interface EndpointCall {
   request: IncomingMessage;
 }
 
-/** Of a handler's time, what the use case took in milliseconds: the rest went into writing the answer. */
+/** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
 export type WorkedTime = { totalMs: number };
 
 export type Answer =
-  /** JSON text of the envelope's `data`, which is small; `worked` where the steps of the endpoint are measured. */
+  /** JSON text of the envelope's `data`, which is small; `worked` if the steps of the endpoint are measured. */
   | { type: 'data'; json: string; worked?: WorkedTime }
   /**
-   * The same in pieces, which are made as the client takes them. It fails before the first piece or breaks the connection;
-   * it is never cut short silently.
+   * The same in pieces, each made when the client takes it. An error comes before the first piece or breaks the
+   * connection; an answer is never cut short silently.
    */
   | { type: 'pieces'; pieces: Iterable<string> | AsyncIterable<string>; worked?: WorkedTime }
   /** Outside the envelope. */
   | { type: 'text'; contentType: string; text: string | Buffer };
 
-/** An endpoint as its author writes it: the handler sees its schemas' types, what is left out is the usual. */
+/** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'description' | 'errors'>,
     Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'description' | 'errors'>> {

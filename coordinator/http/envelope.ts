@@ -5,9 +5,9 @@ import { isQuiverError, type QuiverError } from '../../shared/errors/quiver-erro
 export const SUCCESS_HEAD = '{"status":"success","data":';
 export const SUCCESS_TAIL = ',"error":null}';
 
-/** The code of what failed inside. */
+/** The code for internal failures. */
 const INTERNAL_CODE = 500;
-/** What a client is told about an error that isn't meant for it. */
+/** The message that a client gets for an internal error. */
 const INTERNAL_MESSAGE = 'internal server error';
 
 export function successEnvelope(dataJson: string): string {
@@ -18,7 +18,7 @@ export function errorEnvelope(code: number, message: string): string {
   return `{"status":"error","data":null,"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
 }
 
-/** The code and message of an error for its client; anything but an operating error is a bare 500. */
+/** The code and message of an error for its client; any error but an operating error becomes a bare 500. */
 export function publicError(error: unknown): { code: number; message: string } {
   if (!isQuiverError(error)) return { code: INTERNAL_CODE, message: INTERNAL_MESSAGE };
   const { code, kind, message }: QuiverError = error;
@@ -26,10 +26,13 @@ export function publicError(error: unknown): { code: number; message: string } {
   return { code, message: code === INTERNAL_CODE ? withoutPaths(message) : message };
 }
 
-/** A path of the machine: at least one slash and a name, not within a word or an address such as `http://host:1/x`. */
+/** A path of the machine: at least one slash and a name, not inside a word or an address such as `http://host:1/x`. */
 const MACHINE_PATH = /(?<![\w./-])(?!\/\/)(?:\/[^\s/'"`,;:()]+)+\/?/g;
 
-/** What failed inside may name files, which are for the log and not for clients: the system's own words often do. */
+/**
+ * Removes paths: messages of internal failures, above all those of the system, may name files, which are for the log
+ * and not for clients.
+ */
 function withoutPaths(message: string): string {
   return message.replace(MACHINE_PATH, '(a file)');
 }

@@ -1,7 +1,10 @@
 import type { Clock } from '../../shared/time/clock';
 
 const SAMPLE_MS = 200;
-/** Weight of the newest sample: a single pause (a large body, a collection of garbage) does not count as overload, a lasting one does within a second or two. */
+/**
+ * Weight of the newest sample. A single pause (a large body, a garbage collection) does not count as overload; a
+ * lasting delay does within a second or two.
+ */
 const NEWEST_WEIGHT = 0.25;
 
 /** How late the event loop runs its timers, in milliseconds, smoothed. */

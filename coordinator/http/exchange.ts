@@ -14,17 +14,20 @@ import { TURN_MS, type Turns } from './turns';
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** A caller's own request id that is safe in a header and in a log line. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
-/** Rest of a refused body that is cheaper to read away than a new connection is to make. */
+/** If at most this much of a refused body is left, reading it costs less than a new connection. */
 const KEEP_ALIVE_REST_MAX = 1024 * 1024;
-/** Seconds after which a client that was told "server busy" may try again. */
+/** Seconds after which a client that got "server busy" may try again. */
 const BUSY_RETRY_SECONDS = 1;
-/** Pieces are gathered up to this many characters: fewer, larger writes. An answer that ends before has its length announced. */
+/**
+ * Pieces are collected up to this many characters, for fewer and larger writes. An answer that ends before that has its
+ * length in the head.
+ */
 const WRITE_CHARACTERS = 64 * 1024;
 
-/** One request and its answer: writes exactly one answer, in every case, and tells the observer about it once. */
+/** One request and its answer: writes exactly one answer in every case, and reports it to the observer once. */
 export class Exchange {
   readonly requestId: string;
-  /** Facts that the pipeline fills in as it learns them. */
+  /** Facts that the pipeline sets when it learns them. */
   endpoint = 'unmatched';
   isAdministrative = false;
   keyId: number | null = null;
@@ -35,7 +38,10 @@ export class Exchange {
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
-  /** The connection ends with this answer; known once its head is written. Node's `shouldKeepAlive` does not tell. */
+  /**
+   * Whether the connection ends with this answer; known once its head is written. Node's `shouldKeepAlive` does not
+   * show it.
+   */
   private isLast = false;
   private readonly request: IncomingMessage;
   private readonly response: ServerResponse;
@@ -58,7 +64,7 @@ export class Exchange {
     /** Whether the server is closing, so that connections end with their answer. */
     isDraining: () => boolean;
     turns: Turns;
-    /** Longest that the client may take nothing of its answer. */
+    /** Longest time without the client taking any of its answer. */
     stallTimeoutMs: number;
   }) {
     this.request = options.request;
@@ -72,7 +78,7 @@ export class Exchange {
     this.startedMs = this.clock.monotonicMs();
     const given = this.request.headers['x-request-id'];
     this.requestId = typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
-    // A client that hangs up makes late writes fail with an event, which would end the process if nobody listened.
+    // If a client disconnects, late writes emit an error event, which would end the process if nobody listened.
     this.response.on('error', () => undefined);
   }
 
@@ -98,7 +104,7 @@ export class Exchange {
     }
   }
 
-  /** Whether nobody is there to take the answer. */
+  /** Whether the client has disconnected. */
   get isGone(): boolean {
     return this.response.destroyed;
   }
@@ -132,22 +138,22 @@ export class Exchange {
     this.end(text);
   }
 
-  /** Writes the head. A connection with much of a body still to come ends with this answer, and the head says so. */
+  /** Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so. */
   private begin(headers: OutgoingHttpHeaders): void {
     if (!this.request.complete && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
     this.isLast = headers.connection === 'close' || !this.response.shouldKeepAlive;
     this.response.writeHead(200, headers);
   }
 
-  /** Bytes of the body that may still come; infinite when not known. */
+  /** Bytes of the body that may still come; Infinity if unknown. */
   private unreadBytes(): number {
-    // A client that was not invited may send its body or the next request: they could not be told apart.
+    // A client that was not invited may send either its body or its next request, and the two can't be distinguished.
     if (this.awaitsContinue && !this.continued) return Infinity;
     const announced = announcedLength(this.request);
     return announced === 'chunked' ? Infinity : announced;
   }
 
-  /** Writes the last of the answer. What is left of the body is read away, or the next request would not be heard. */
+  /** Writes the last part of the answer. Reads and drops the rest of the body, which stands before the next request. */
   private end(text: string | Buffer): void {
     const { request, response } = this;
     if (request.complete || (this.awaitsContinue && !this.continued)) {
@@ -155,14 +161,14 @@ export class Exchange {
     } else if (!this.isLast) {
       response.end(text);
       void discardBody(request).then(() => {
-        // A rest that does not come must not be taken for the next request.
+        // If the rest does not arrive, later bytes must not be taken for the next request.
         if (!request.complete) request.socket.destroy();
       });
     } else {
       response.write(text);
       void discardBody(request).then(() => response.end());
     }
-    // The system mostly takes a small answer at once.
+    // Usually the system takes a small answer at once, and there is nothing to wait for.
     if (response.writableEnded && response.writableLength > 0) void this.progress('finish');
   }
 
@@ -172,13 +178,13 @@ export class Exchange {
     let text = SUCCESS_HEAD;
     let isBegun = false;
     for (;;) {
-      // Awaiting what is no promise would cost small answers.
+      // Only await a real promise: awaiting plain values would slow small answers down.
       const step = iterator.next();
       const { done, value } = step instanceof Promise ? await step : step;
       if (done) break;
       text += value;
       if (text.length < WRITE_CHARACTERS) continue;
-      // Errors up to here still get their envelope.
+      // An error before this point still gets its envelope.
       if (!isBegun) this.begin(this.headers(JSON_TYPE));
       isBegun = true;
       if (!(await this.write(text))) {
@@ -197,15 +203,16 @@ export class Exchange {
     this.observe(200, null);
   }
 
-  /** Writes, and waits until the client has taken enough of it; answers whether it is still there. */
+  /** Writes, and waits until the client has taken enough of it. Answers whether the client is still connected. */
   private async write(text: string): Promise<boolean> {
     if (!this.response.destroyed && !this.response.write(text)) await this.progress('drain');
     return !this.response.destroyed;
   }
 
   /**
-   * Waits for the client to take what was written (as far as the system says: its buffers hold some more), or to go away.
-   * One that takes nothing for too long is cut off, so that it can't hold what its answer holds.
+   * Waits until the client has taken what was written (as far as the system shows: its buffers hold some more) or has
+   * disconnected. A client that takes nothing for too long is cut off, so that it can't keep the memory of its answer
+   * occupied.
    */
   private progress(event: 'drain' | 'finish'): Promise<void> {
     const { response } = this;
@@ -217,7 +224,7 @@ export class Exchange {
         resolve();
       };
       const stall = setTimeout(() => {
-        // Without a socket it waits for an earlier answer of the same connection, which is watched itself.
+        // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself.
         if (response.socket === null) stall.refresh();
         else response.destroy();
       }, this.stallTimeoutMs);
@@ -228,7 +235,7 @@ export class Exchange {
 
   private headers(contentType: string): OutgoingHttpHeaders {
     const headers: OutgoingHttpHeaders = { 'content-type': contentType, 'x-request-id': this.requestId, 'x-content-type-options': 'nosniff' };
-    // Without a limit there is no quota to speak of.
+    // No headers if there is no limit.
     if (this.rate !== null && this.rate.limit > 0) {
       headers['ratelimit-limit'] = this.rate.limit;
       headers['ratelimit-remaining'] = this.rate.remaining;

@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/config/config';
 import type { FilterBounds } from '../../shared/filter/parse-filter';
 
-/** What of the configuration bounds requests. */
+/** The settings that bound requests. */
 export type HttpLimits = Pick<
   Config,
   | 'batchItemsMax'
@@ -26,7 +26,7 @@ export type HttpLimits = Pick<
 export const REQUEST_BOUNDS = {
   externalIdCharactersMax: 512,
   nameCharactersMax: 255,
-  /** A description is a note to people, not a document. */
+  /** A description is a short note for people, not a document. */
   descriptionCharactersMax: 10_000,
   shardsMax: 256,
   replicasMax: 5,
@@ -39,6 +39,6 @@ export const REQUEST_BOUNDS = {
   bulkQueriesMax: 20,
   /** About a hundred years. */
   expiryDaysMax: 36_500,
-  /** Objects and arrays inside one another in a metadata object: everything that walks one is recursive. */
+  /** Nesting of objects and arrays in a metadata object: all code that walks one is recursive. */
   metadataDepthMax: 32,
 } as const;

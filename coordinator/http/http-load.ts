@@ -1,4 +1,4 @@
-/** What the API has taken on at the moment and what it has turned away: the gate counts, metrics look. */
+/** The present load of the API, and how much it has refused: the gate counts, metrics read. */
 export class HttpLoad {
   /** Requests being worked on. */
   requests = 0;

@@ -25,7 +25,7 @@ import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
 
-/** How often connections that have become idle are looked for while closing. */
+/** How often idle connections are looked for while the server closes. */
 const SWEEP_MS = 50;
 
 export interface HttpServerParts {
@@ -39,30 +39,30 @@ export interface HttpServerParts {
   observer: RequestObserver;
   /** null: no metrics on this port. */
   metricsText: MetricsText | null;
-  /** Whether there are /docs and /openapi.json. */
+  /** Whether /docs and /openapi.json are served. */
   hasDocs: boolean;
   limits: HttpLimits;
   clock: Clock;
-  /** Default: the native codec when it is built. */
+  /** Default: the native codec if it is built. */
   codec?: VectorCodec;
-  /** Where the requests at work are counted. */
+  /** Counts the requests under way. */
   load?: HttpLoad;
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
   connections?: ConnectionBounds;
 }
 
-/** Time for a request's headers, and for all of it: a slow upload over a thin line still fits. */
+/** Time for a request's headers, and for the whole request: enough for a slow upload over a slow line. */
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 300_000;
-/** Longer than the idle time of the usual load balancers (60 s), so that they and not the server end a connection. */
+/** Longer than the idle time of common load balancers (60 s), so that they, and not the server, end a connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Room for ids of 512 characters percent-encoded, twice, beside the usual headers. */
+/** Room for two ids of 512 characters, percent-encoded, beside the usual headers. */
 const HEADER_BYTES_MAX = 32 * 1024;
-/** Where the process does not say how many its open files allow. */
+/** Used if the process does not say how many connections its open files allow. */
 const CONNECTIONS_MAX = 10_000;
 
-/** A search's body, by far; as many as there may be requests take 256 MiB. */
+/** Far more than a search's body. As many as there may be requests take 256 MiB. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
 /** Bodies of four requests of the largest size at once; parsing takes a few times that. */
@@ -70,7 +70,7 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
   return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
-/** The server of the public port, not yet listening. Closed by {@link closeHttpServer}. */
+/** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
   const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, limits, clock } = parts;
   const turns = new Turns();
@@ -80,7 +80,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
-  // Nothing here depends on the host, and Node's own refusal of a request without one is a bare HTTP 400.
+  // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
   const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
@@ -111,12 +111,12 @@ export function createHttpServer(parts: HttpServerParts): Server {
     else queue.take(request, response);
   };
   server.on('request', accept);
-  // A client that asks first is told about a wrong key or an oversized body before it sends it.
+  // A client that asks first learns about a wrong key or an oversized body before it sends the body.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request);
     accept(request, response);
   });
-  // Expectations that nobody knows are not met, and no reason to refuse (the default is a bare 417).
+  // An unknown expectation is ignored; by default, Node answers a bare 417.
   server.on('checkExpectation', accept);
   server.on('connect', (_request, socket) => refuseTunnel(socket));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
@@ -128,7 +128,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   return server;
 }
 
-/** What Node's parser says of bytes that are no request. */
+/** The message for an error of Node's parser. */
 function messageFor(code: string | undefined): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'request headers are too large';
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'the request did not arrive in time';
@@ -136,8 +136,8 @@ function messageFor(code: string | undefined): string {
 }
 
 /**
- * Answers a connection whose bytes are no HTTP request, or came too slowly, in the envelope, and closes it. Where an
- * answer has begun or the client is gone the connection is only closed.
+ * Answers a connection whose bytes are not an HTTP request, or came too slowly, with the envelope, and closes it. If an
+ * answer has begun or the client is gone, it only closes the connection.
  */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   const { _httpMessage: begun } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
@@ -148,9 +148,9 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   endWithError(socket, 400, messageFor(error.code));
 }
 
-/** Answers CONNECT, for which Node hands out the bare connection: no request under any path is a tunnel here. */
+/** Answers CONNECT, for which Node passes the bare connection: this server offers no tunnels. */
 function refuseTunnel(socket: Duplex): void {
-  // A reset while the answer is on its way is the caller's business.
+  // A reset while the answer is on its way concerns only the caller.
   socket.on('error', () => undefined);
   endWithError(socket, 404, 'there is no CONNECT: this is no proxy');
 }
@@ -162,8 +162,9 @@ function endWithError(socket: Duplex, code: number, message: string): void {
 }
 
 /**
- * Opens the public port and answers its number; `onError` hears of connections that could not be taken afterwards (without
- * a listener such an event would end the process). Errors: invalid_parameter when the port or address can't be had.
+ * Opens the public port and answers its number. `onError` gets errors of later connections that could not be accepted
+ * (without a listener, such an event would end the process). Errors: invalid_parameter when the port or address can't
+ * be used.
  */
 export function listen(server: Server, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -179,8 +180,8 @@ export function listen(server: Server, port: number, host: string, onError: (err
 }
 
 /**
- * Stops accepting, lets running requests finish, and closes their connections as they do; after `graceMs` what is left
- * is cut off. Resolves when every connection is closed. A server that never listened is closed at once.
+ * Stops accepting, lets running requests finish, and closes their connections as they do. After `graceMs` it cuts the
+ * rest. Resolves when every connection is closed. A server that never listened is closed at once.
  */
 export async function closeHttpServer(server: Server, graceMs: number): Promise<void> {
   if (!server.listening) {

@@ -1,11 +1,14 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { HttpLoad } from './http-load';
 
-/** Bounds past which requests are refused instead of taken on. */
+/** Bounds beyond which requests are refused. */
 export interface OverloadBounds {
   /** Bytes of request bodies being read or worked on. */
   bodyBytesMax: number;
-  /** A body of this size passes whatever the others hold: large ones that are announced and never sent must keep no search out. */
+  /**
+   * A body up to this size is always accepted, whatever the others hold: large bodies that are announced but never sent
+   * must not block searches.
+   */
   smallBodyBytes: number;
   /** Requests being worked on. */
   requestsMax: number;
@@ -13,27 +16,30 @@ export interface OverloadBounds {
   delayMsMax: number;
 }
 
-/** What one admitted request holds; given back exactly once by `release`. */
+/** What one admitted request holds; `release` gives it back exactly once. */
 export interface Admission {
-  /** Accounts for bytes beyond those announced. Errors: overloaded. */
+  /** Counts bytes beyond those announced. Errors: overloaded. */
   grow(bytes: number): void;
   release(): void;
 }
 
-/** Refuses work before it costs memory that isn't there: a client that is told "busy" can come back, a dead process can't. */
+/**
+ * Refuses work before it takes memory that isn't there: a client that gets "busy" can come back, but a crashed process
+ * serves nobody.
+ */
 export class OverloadGate {
   private readonly bounds: OverloadBounds;
   private readonly delayMs: () => number;
   private readonly load: HttpLoad;
 
-  /** `load` is where it counts; its own unless somebody else wants to see it. */
+  /** `load` is where it counts; by default, an object of its own. */
   constructor(options: { bounds: OverloadBounds; delayMs: () => number; load?: HttpLoad }) {
     this.bounds = options.bounds;
     this.delayMs = options.delayMs;
     this.load = options.load ?? new HttpLoad();
   }
 
-  /** Takes on a request with `announcedBytes` of body (0 when not known). Errors: overloaded. */
+  /** Admits a request with `announcedBytes` of body (0 if unknown). Errors: overloaded. */
   enter(announcedBytes: number): Admission {
     if (this.load.requests >= this.bounds.requestsMax || this.delayMs() > this.bounds.delayMsMax) throw this.busy();
     this.take(announcedBytes, announcedBytes);
@@ -59,7 +65,7 @@ export class OverloadGate {
 
   /** Counts `bytes` more of a body that is then `size` bytes long. */
   private take(bytes: number, size: number): void {
-    // A body that is alone always passes, however small the bound: its own size is limited elsewhere.
+    // A single body always passes, however small the bound: its own size is limited elsewhere.
     if (size > this.bounds.smallBodyBytes && this.load.bodyBytes > 0 && this.load.bodyBytes + bytes > this.bounds.bodyBytesMax) throw this.busy();
     this.load.bodyBytes += bytes;
   }

@@ -20,7 +20,7 @@ export interface PipelineParts {
   keys: Pick<KeysService, 'authenticate'>;
   usage: Pick<KeyUsage, 'record'>;
   rateLimiter: RateLimiter;
-  /** For requests with a bad key, by client address: subjects that strangers can invent. */
+  /** For requests with a bad key, by client address: strangers can invent any number of these subjects. */
   addressLimiter: RateLimiter;
   observer: RequestObserver;
   gate: OverloadGate;
@@ -31,7 +31,7 @@ export interface PipelineParts {
   isDraining: () => boolean;
 }
 
-/** A request as the server hands it over: `match` is null for a path or method that isn't there. */
+/** A request from the server; `match` is null for an unknown path or method. */
 export interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;
@@ -41,12 +41,12 @@ export interface Arrival {
 }
 
 const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
-/** Path under which even the absence of something is told to key holders only. */
+/** Below this path, only key holders may learn even that a path does not exist. */
 const GUARDED_PREFIX = 'v1';
 
 /**
- * The way of every request. The checks in order, so that what a caller may not know costs
- * nothing and says nothing:
+ * The way of every request. The order of the checks ensures that what a caller may not know costs nothing and reveals
+ * nothing:
  *
  *   key (401, or 429 for an address with too many bad ones) → rate (429) → endpoint exists (404) → role (403)
  *   → path and query parameters (400) → load (429) → body size and encoding (400) → JSON and schema (422, limits 400)
@@ -119,11 +119,11 @@ export class Pipeline {
     throw new QuiverError('forbidden', `this needs a key with the role ${endpoint.access}${endpoint.access === 'readwrite' ? ' or admin' : ''}; this key's role is ${key.role}`);
   }
 
-  /** Bytes to reserve for a body before it is read; one that is too large is refused instead. */
+  /** Bytes to reserve for a body before it is read. Errors: limit_exceeded for a body that is too large. */
   private announcedBytes(request: IncomingMessage, endpoint: Endpoint): number {
     if (endpoint.body.type === 'none') return 0;
     const announced = announcedLength(request);
-    // Forms are not counted as they arrive: whatever their size, they hold no more than this.
+    // Forms are not counted as they arrive: whatever their size, they hold no more than this in memory.
     if (endpoint.body.type === 'form') return announced === 'chunked' ? UPLOAD_HELD_BYTES : Math.min(announced, UPLOAD_HELD_BYTES);
     if (announced === 'chunked') return 0;
     const bound = this.bodyBound(endpoint.body);
@@ -131,7 +131,7 @@ export class Pipeline {
     return announced;
   }
 
-  /** Only a bulk may be large: whatever else is, is no honest request. */
+  /** Only a bulk may be large: no other valid request is. */
   private bodyBound(body: JsonBody): BodyBound {
     const { bodyBytesMax, requestBytesMax } = this.parts.limits;
     if (body.list !== undefined || bodyBytesMax <= requestBytesMax) return { bytesMax: bodyBytesMax, setting: 'MAX_BODY_BYTES' };

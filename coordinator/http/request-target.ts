@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** A request target (RFC 9112, 3.2) taken apart but not decoded or normalised: `..` and `%2F` are data here. */
+/** A request target (RFC 9112, 3.2), split but neither decoded nor normalised: `..` and `%2F` are data here. */
 export interface RequestTarget {
   /** Raw segments between the slashes of the path. */
   segments: string[];

@@ -4,30 +4,30 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** Bytes that wait in memory for their reader; what comes beyond waits in a file. Small documents never touch the disk. */
+/** How many bytes may wait in memory for the reader; further bytes wait in a file. Small documents never touch the disk. */
 export const SPOOL_MEMORY_BYTES = 1024 * 1024;
-/** Read from the file at once. */
+/** Bytes read from the file at once. */
 const READ_BYTES = 64 * 1024;
 
 /**
- * A file between a client that sends it at its own pace and a reader that takes longer: what the reader has not taken
- * yet waits in memory up to {@link SPOOL_MEMORY_BYTES}, and in a temporary file (of the system's folder for them) beyond.
- * One writer and one reader, which may run at once.
+ * A buffer between a client that sends a file at its own pace and a slower reader. What the reader has not taken yet
+ * waits in memory up to {@link SPOOL_MEMORY_BYTES}, and beyond that in a temporary file (in the system's folder for
+ * them). One writer and one reader, which may run at the same time.
  */
 export class SpooledFile {
   private readonly waiting: Buffer[] = [];
   private waitingBytes = 0;
   private file: FileHandle | null = null;
-  /** Bytes of the file that were written, and read; while they differ, what arrives goes behind them. */
+  /** Bytes written to the file, and read from it. While they differ, further bytes are appended to the file. */
   private written = 0;
   private read = 0;
   private isComplete = false;
   private failure: { error: unknown } | null = null;
   private wake: () => void = () => undefined;
-  /** Of the file; reading and closing wait for it. */
+  /** The last write to the file; reading and closing wait for it. */
   private writing: Promise<unknown> = Promise.resolve();
 
-  /** Adds a piece; one call at a time. Errors: storage_failed when the disk does not take it. */
+  /** Adds a piece; one call at a time. Errors: storage_failed when the disk fails. */
   async append(piece: Buffer): Promise<void> {
     if (this.failure !== null) return;
     if (this.read === this.written && this.waitingBytes + piece.length <= SPOOL_MEMORY_BYTES) {
@@ -40,19 +40,19 @@ export class SpooledFile {
     this.wake();
   }
 
-  /** Nothing more comes. */
+  /** No more data will come. */
   complete(): void {
     this.isComplete = true;
     this.wake();
   }
 
-  /** The reader fails with this error at its next step, whatever is still waiting. */
+  /** Makes the reader fail with this error at its next step, even if data is still waiting. */
   fail(error: unknown): void {
     this.failure ??= { error };
     this.wake();
   }
 
-  /** The pieces in order, as they come; to be read once. */
+  /** The pieces in order, as they arrive; may be read once. */
   async *content(): AsyncGenerator<Buffer> {
     for (;;) {
       if (this.failure !== null) throw this.failure.error;
@@ -70,7 +70,7 @@ export class SpooledFile {
     }
   }
 
-  /** Gives up what is held; idempotent. */
+  /** Releases memory and file; idempotent. */
   async close(): Promise<void> {
     this.fail(new Error('the spool is closed'));
     this.waiting.length = 0;
@@ -99,7 +99,7 @@ export class SpooledFile {
   }
 }
 
-/** A file that has no name any more, so that it is gone with the process whatever happens. */
+/** Opens a file and removes its name, so that it vanishes with the process in any case. */
 async function openNameless(): Promise<FileHandle> {
   const path = join(tmpdir(), `quiver-upload-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);

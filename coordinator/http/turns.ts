@@ -1,10 +1,13 @@
-/** Longest that long work holds the thread at once, in milliseconds: a small search that arrives meanwhile waits that long. */
+/**
+ * Longest time that long work occupies the thread at once, in milliseconds: a small search that arrives meanwhile waits
+ * that long.
+ */
 export const TURN_MS = 8;
 
 /**
- * Shares the JavaScript thread between pieces of long work. Whoever works for longer than {@link TURN_MS} waits for its
- * next turn; turns are given in order, one in each round of the event loop, so that everything small is served between
- * any two of them, however many long works there are.
+ * Shares the JavaScript thread between pieces of long work. Work that takes longer than {@link TURN_MS} waits for its
+ * next turn. Turns are given in order, one in each round of the event loop. So all small requests are served between
+ * any two of them, however much long work there is.
  */
 export class Turns {
   private readonly waiting: (() => void)[] = [];

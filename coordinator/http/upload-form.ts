@@ -9,42 +9,42 @@ import { uploadFields } from './schema/document-schemas';
 import { validate } from './schema/issue';
 import { SpooledFile } from './spooled-file';
 
-/** A form here has three fields; the rest is room for what clients add, and bounds what they may cost. */
+/** A form has three fields. The rest is room for what clients add, and bounds what that may cost. */
 const FORM_BOUNDS = { fields: 32, fieldSize: 4096, fieldNameSize: 256, parts: 40, headerPairs: 32 };
 
-/** What of a form's length may be something else than its file: its fields, their headers and boundaries. */
+/** How much of a form's length may be other than its file: fields, headers and boundaries. */
 const FORM_FRAME_BYTES = 1024 * 1024;
 
 /**
- * Once all of a form is here, its file moves on within this time, or its end is missing. busboy does not tell where a part
- * stands behind the end of the form and is not ended itself: it waits for ever.
+ * Once the whole form has arrived, its file must make progress within this time; otherwise its end is missing. busboy
+ * does not report a part that follows the end of the form and is not terminated: it waits for ever.
  */
 const ENDED_WITHIN_MS = 5_000;
 
-/** What an upload may hold in memory while it runs: what waits for its turn, and a batch of chunks with their vectors. */
+/** What an upload may hold in memory while it runs: data that waits, and a batch of chunks with their vectors. */
 export const UPLOAD_HELD_BYTES = 4 * 1024 * 1024;
 
-/** A form whose file may still be on its way. To be closed, whatever happens. */
+/** A form whose file may still be arriving. It must be closed in any case. */
 export interface UploadForm {
   file: {
     /** The last part of the name that the client gave; "" without one. */
     name: string;
     /**
-     * Ends when the whole form has arrived and nothing in it is wrong. Errors: limit_exceeded, schema_violation,
-     * ClientGone, also for a client that goes away when it has sent everything.
+     * Ends when the whole form has arrived without a violation. Errors: limit_exceeded, schema_violation, ClientGone,
+     * also for a client that disconnects after it has sent everything.
      */
     content: AsyncIterable<Buffer>;
   };
-  /** The fields; until the content is over, those that came before the file, which collection_name is among. */
+  /** The fields. Until the content is over: those before the file, including collection_name. */
   fields(): z.output<typeof uploadFields>;
-  /** Lets go of the request, the rest of which is unread, and of what is held. */
+  /** Releases the request, whose rest stays unread, and what is held. */
   close(): Promise<void>;
 }
 
 /**
- * Opens an upload form: resolves as soon as the file begins and its collection is known. Where collection_name comes
- * behind the file, that is when the form is over. What arrives faster than the content is read waits in memory and
- * beyond {@link SpooledFile}'s bound on disk, so a slow reader holds up neither the client nor the memory.
+ * Opens an upload form. Resolves as soon as the file begins and its collection is known; if collection_name follows the
+ * file, when the form is over. Content that arrives faster than it is read waits in memory, and beyond {@link
+ * SpooledFile}'s bound on disk, so a slow reader neither blocks the client nor fills the memory.
  *
  * Errors: schema_violation for a missing field or another kind of body; limit_exceeded for a larger file;
  * invalid_parameter for a form that stops coming; ClientGone.
@@ -62,7 +62,7 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
   let fail: (error: unknown) => void = () => undefined;
   const clientGone = (): void => fail(new ClientGone());
   const stall = setTimeout(() => fail(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
-  // All of it has come: what is still done with it is not the client's doing.
+  // The whole form has arrived, so a stall from now on is not the client's fault.
   let ending: NodeJS.Timeout | undefined;
   const arrived = (): void => {
     clearTimeout(stall);
@@ -94,14 +94,14 @@ export async function openUploadForm(request: IncomingMessage, limits: { uploadB
         fail(error);
       }
     };
-    // Of two the caller means both, or is not sure which: neither may be dropped in silence.
+    // Given twice, it is unclear which value the client means, so neither may be ignored silently.
     const refuseTwice = (name: string): void => fail(new QuiverError('schema_violation', `${name} is given twice: send one`));
     parser.on('field', (name, value) => {
       if (name in given && name in uploadFields.shape) refuseTwice(name);
       given[name] = value;
     });
     parser.on('file', (name, stream, info) => {
-      // The parser reports the error of a part itself.
+      // The parser itself reports the error of a part.
       stream.on('error', () => undefined);
       if (name !== 'file' || fileName !== null) {
         if (name === 'file') refuseTwice(name);

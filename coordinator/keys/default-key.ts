@@ -4,14 +4,13 @@ import type { Clock } from '../../shared/time/clock';
 import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue } from './key-record';
 import { secretDigest, newSecret } from './secret';
 
-/** Coordinators that start together get into each other's way once each at most; more means that the store misbehaves. */
+/** Coordinators that start together conflict at most once each; more conflicts mean that the store misbehaves. */
 const ATTEMPTS_MAX = 32;
 
 /**
- * Makes key 1 exist, with the secret of `apiKey` where one is set.
- * Answers a secret only when it was made here and now: the caller shows it once, it can't be had again.
- * A set `apiKey` is put in force when it is new to the store, so a key rotated since then stays rotated.
- * Errors: unavailable.
+ * Ensures that key 1 exists, with the secret of `apiKey` if that is set. Answers a secret only if this call generated
+ * it: the caller shows it once, and it can't be read again. A set `apiKey` takes effect only if it is new to the store,
+ * so a key that was rotated since then stays rotated. Errors: unavailable.
  */
 export async function ensureDefaultKey(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<string | null> {
   const { store, clock, apiKey } = options;

@@ -5,14 +5,14 @@ import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
 interface Known {
   record: KeyRecord;
   digest: Buffer;
-  /** Wall time in milliseconds from which the key is void; Infinity for never. */
+  /** Wall time in milliseconds from which the key is invalid; Infinity for never. */
   expiresMs: number;
   revision: number;
 }
 
 /**
- * The keys in memory, fed by the store's entries and by this process's own changes in whatever order they arrive:
- * the higher revision wins, and an id that was deleted stays deleted because ids are never reused.
+ * The keys in memory, from the store's entries and from this process's own changes, in whatever order they arrive: the
+ * higher revision wins. A deleted id stays deleted, because ids are never reused.
  */
 export class KeyDirectory {
   private readonly byId = new Map<number, Known>();
@@ -35,7 +35,7 @@ export class KeyDirectory {
     this.indexDigests();
   }
 
-  /** Takes over changes that the store reports. */
+  /** Applies changes that the store reports. */
   apply(events: StoreEvent[]): void {
     for (const event of events) {
       if (event.type === 'put') {
@@ -52,9 +52,9 @@ export class KeyDirectory {
   }
 
   /**
-   * The key with this digest if it is active and unexpired at `wallMs`.
-   * The lookup by digest may take longer or shorter with the digest's first bytes; nobody can steer a SHA-256 towards
-   * a stored one, so that says nothing about a secret. The comparison that decides takes constant time.
+   * The key with this digest if it is active and not expired at `wallMs`. The time of the look-up may depend on the
+   * first bytes of the digest. That reveals nothing about a secret, because nobody can find secrets whose SHA-256
+   * approaches a stored one. The decisive comparison takes constant time.
    */
   authenticate(digest: Buffer, wallMs: number): KeyRecord | null {
     const known = this.byDigest.get(digest.toString('hex'));
@@ -74,7 +74,7 @@ export class KeyDirectory {
     this.byId.set(record.id, { record, digest: Buffer.from(record.digest, 'hex'), expiresMs, revision });
   }
 
-  /** Anew at every change: changes are rare, and two keys may share a secret (API_KEY may name another key's). */
+  /** Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another key). */
   private indexDigests(): void {
     const byFallingId = [...this.byId.values()].sort((a, b) => b.record.id - a.record.id);
     this.byDigest = new Map(byFallingId.map((known) => [known.record.digest, known]));

@@ -6,7 +6,7 @@ import type { ApiKeyView, Role } from './keys-service';
 export const KEYS_PREFIX = '/q/keys/';
 /** The highest id ever given, so that none is given twice. */
 export const KEY_COUNTER_PATH = '/q/key-counter';
-/** The key that the deployment owns: always there, always an active admin. */
+/** The key that belongs to the deployment: it always exists and is always an active admin. */
 export const DEFAULT_KEY_ID = 1;
 
 /** A key as the cluster store holds it. */
@@ -20,7 +20,7 @@ export interface KeyRecord {
   createdAt: string;
   isActive: boolean;
   expiresAt: string | null;
-  /** Key 1 only: digest of the last API_KEY put in force, so that a restart does not undo a rotation. */
+  /** Key 1 only: digest of the last API_KEY that took effect, so that a restart does not undo a rotation. */
   environmentDigest?: string;
 }
 
@@ -32,7 +32,7 @@ export function keyToValue(record: KeyRecord): string {
   return JSON.stringify(record);
 }
 
-/** Errors: storage_failed when the text is not a key's. */
+/** Errors: storage_failed when the text is not a key. */
 export function keyFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): KeyRecord {
   try {
     const record = JSON.parse(entry.value) as KeyRecord;
@@ -43,7 +43,7 @@ export function keyFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): KeyRecor
   throw new QuiverError('storage_failed', `the stored API key at ${entry.key} is unreadable`);
 }
 
-/** The public part of a key; the digest stays inside. `lastUsedMs` is wall time. */
+/** The public part of a key, without the digest. `lastUsedMs` is wall time. */
 export function keyToView(record: KeyRecord, lastUsedMs: number | null): ApiKeyView {
   return {
     id: record.id,

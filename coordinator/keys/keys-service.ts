@@ -1,4 +1,4 @@
-/** API keys: who may call, as what. */
+/** The roles of API keys. */
 export type Role = 'admin' | 'readwrite' | 'readonly';
 
 /** A key without its secret. Timestamps are ISO 8601, UTC, milliseconds. */
@@ -21,16 +21,16 @@ export interface KeysService {
   list(): Promise<ApiKeyView[]>;
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;
-  /** The answer is the only place where the secret is ever shown. */
+  /** The answer is the only place that ever shows the secret. */
   create(input: { name: string; role: Role; expiresInDays: number | null }): Promise<ApiKeyView & { key: string }>;
   /** Errors: not_found; invalid_parameter when key 1 would lose its role or be switched off. */
   update(id: number, change: { name?: string; role?: Role; isActive?: boolean }): Promise<ApiKeyView>;
   rotate(id: number): Promise<ApiKeyView & { key: string }>;
-  /** Errors: not_found; invalid_parameter for key 1. Answers the key that was deleted. */
+  /** Answers the deleted key. Errors: not_found; invalid_parameter for key 1. */
   delete(id: number): Promise<ApiKeyView>;
 }
 
-/** Request statistics per key, durable at least every few seconds and on shutdown. */
+/** Request statistics per key, stored durably every few seconds and on shutdown. */
 export interface KeyUsage {
   /** Counts one request; cheap and synchronous. `endpoint` is the method and the route's template. */
   record(keyId: number, endpoint: string): void;

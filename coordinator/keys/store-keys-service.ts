@@ -9,18 +9,18 @@ import { secretDigest, newSecret } from './secret';
 import { readLastRequests, removeUsage } from './usage/usage-entries';
 
 const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies Role[];
-/** Every failed attempt means that another change went through, so this many in a row is a store out of order. */
+/** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
 /** As long as a collection's name may be. */
 const NAME_LENGTH_MAX = 255;
-/** A century: beyond it a date would leave the calendar's range rather than mean anything. */
+/** A century: a longer time has no practical meaning and could exceed the range of dates. */
 const EXPIRY_DAYS_MAX = 36_500;
 const DAY_MS = 86_400_000;
 
 /**
- * API keys in the cluster store. Administration reads and writes the store; `authenticate` reads a directory in memory
- * that follows the store's watch, so it goes on working while the store can't be reached.
- * Every change is one transaction guarded by what it was decided on, and decided again when something came in between.
+ * API keys in the cluster store. Administration reads and writes the store. `authenticate` reads a directory in memory
+ * that follows the store's watch, so it keeps working while the store can't be reached. Every change is one
+ * transaction, guarded by the entries on which it was decided, and decided again if they have changed.
  */
 export class StoreKeysService implements KeysService {
   private readonly store: ClusterStore;
@@ -36,9 +36,8 @@ export class StoreKeysService implements KeysService {
   }
 
   /**
-   * Makes key 1 exist (its secret is `apiKey` where set) and starts following the store.
-   * `firstSecret` is key 1's random secret when it was made by this very call, to be shown once; else null.
-   * Errors: unavailable.
+   * Ensures that key 1 exists (its secret is `apiKey` if set) and starts to follow the store. `firstSecret` is key 1's
+   * random secret if this call generated it, to be shown once; otherwise null. Errors: unavailable.
    */
   static async open(options: { store: ClusterStore; clock: Clock; apiKey: string | undefined }): Promise<{ keys: StoreKeysService; firstSecret: string | null }> {
     const firstSecret = await ensureDefaultKey(options);
@@ -49,7 +48,7 @@ export class StoreKeysService implements KeysService {
     return { keys, firstSecret };
   }
 
-  /** Stops following the store; `authenticate` answers from what was known last. */
+  /** Stops following the store; `authenticate` answers from what was last known. */
   close(): void {
     this.stopWatching();
   }
@@ -59,7 +58,7 @@ export class StoreKeysService implements KeysService {
     return this.directory.has(id);
   }
 
-  /** `lastUsedAt` in the answer is this very call. */
+  /** `lastUsedAt` in the answer is the time of this call. */
   authenticate(secret: string): ApiKeyView | null {
     const nowMs = this.clock.wallMs();
     const record = this.directory.authenticate(secretDigest(secret), nowMs);
@@ -133,7 +132,7 @@ export class StoreKeysService implements KeysService {
     return { ...(await this.view(record)), key };
   }
 
-  /** The key's usage goes with it; the summary over all keys keeps its requests. */
+  /** Deletes the key and its usage; the summary over all keys keeps its requests. */
   async delete(id: number): Promise<ApiKeyView> {
     if (id === DEFAULT_KEY_ID) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deleted');
     let entry = await this.entry(id);
@@ -144,7 +143,7 @@ export class StoreKeysService implements KeysService {
       if (result.applied) {
         this.directory.remove(id);
         this.lastUsedMs.delete(id);
-        // The key is gone whatever comes of this; counts left behind belong to an id that is never given again.
+        // The key is gone, whether this succeeds or not. Counts that stay belong to an id that is never given again.
         await removeUsage(this.store, id).catch(() => undefined);
         return deleted;
       }

@@ -1,12 +1,15 @@
-/** First capacity of a window's ring: most subjects are quiet, and a power of two keeps the wrap-around a mask. */
+/**
+ * First capacity of a window's ring: small, because most subjects are quiet, and a power of two, so that a mask wraps
+ * around.
+ */
 const CAPACITY_MIN = 8;
 
 /**
- * The admissions of one subject within the last `windowMs`, oldest first: a ring of (time, count) pairs.
- * Admissions of one millisecond share a pair and leave together with the last of them, so a window holds at most one
- * pair per millisecond (60,001 for a minute, 0.7 MB) however high the limit is. The count is therefore never below the
- * true one, and above it by less than a millisecond's worth: at most the limit is ever admitted, and a place is given
- * back up to 1 ms late, only where admissions fell into the same millisecond.
+ * The admissions of one subject within the last `windowMs`, oldest first: a ring of (time, count) pairs. Admissions of
+ * one millisecond share a pair and expire together with the last of them. So a window holds at most one pair per
+ * millisecond (60,001 for a minute, 0.7 MB), however high the limit is. The count is therefore never below the true
+ * one, and exceeds it by less than a millisecond's admissions: never more than the limit is admitted, and a place
+ * becomes free up to 1 ms late, only if admissions came in the same millisecond.
  */
 export class AdmissionWindow {
   private times = new Float64Array(CAPACITY_MIN);
@@ -17,33 +20,33 @@ export class AdmissionWindow {
 
   constructor(private readonly windowMs: number) {}
 
-  /** Admissions after the last `expire`. */
+  /** Admissions in the window at the time of the last `expire`. */
   get size(): number {
     return this.total;
   }
 
-  /** When the first place is given back; call only while `size` > 0. */
+  /** When the first place becomes free; call only while `size` > 0. */
   get firstFreeMs(): number {
     return this.times[this.head] + this.windowMs;
   }
 
-  /** When the window is empty if nothing more is admitted; -Infinity for an empty one. */
+  /** When the window will be empty if nothing more is admitted; -Infinity if it is empty. */
   get emptyMs(): number {
     return this.pairs === 0 ? -Infinity : this.times[this.tail(1)] + this.windowMs;
   }
 
-  /** Forgets what was admitted `windowMs` ago or earlier. */
+  /** Drops admissions that are `windowMs` old or older. */
   expire(nowMs: number): void {
     while (this.pairs > 0 && this.times[this.head] + this.windowMs <= nowMs) {
       this.total -= this.counts[this.head];
       this.head = (this.head + 1) & (this.times.length - 1);
       this.pairs -= 1;
     }
-    // A burst must not hold its memory for as long as the subject stays busy; an eighth keeps resizing rare.
+    // A burst must not keep its memory as long as the subject stays busy. A factor of eight keeps resizing rare.
     if (this.times.length > CAPACITY_MIN && this.pairs <= this.times.length / 8) this.resize(this.times.length / 2);
   }
 
-  /** Counts one admission; times never fall. */
+  /** Counts one admission; times must not fall. */
   add(nowMs: number): void {
     this.total += 1;
     const last = this.tail(1);

@@ -1,13 +1,13 @@
 import { countOpenFiles } from '../../shared/process/machine-limits';
 
-/** How often open files are counted: between two looks connections and stores open fewer than the reserve. */
+/** How often open files are counted: in this time, connections and stores open fewer files than the reserve. */
 const LOOK_MS = 500;
-/** Files kept free for probes, for telling clients that there is no room, and for what is under way. */
+/** Files kept free for probes, for answering clients that there is no room, and for work under way. */
 const RESERVED_FILES = 48;
 
 /**
- * Looks how many files are open, whoever opened them: the shares that capacity.ts gives out are by what a shard usually
- * takes, and one with very many tables takes more.
+ * Counts all open files, whoever opened them. The shares in capacity.ts assume what a shard usually takes, and a shard
+ * with very many tables takes more.
  */
 export class OpenFilesWatch {
   private open = 0;
@@ -19,7 +19,7 @@ export class OpenFilesWatch {
     this.timer.unref();
   }
 
-  /** Whether so few files are left that nothing should be taken on. */
+  /** Whether so few files are left that nothing more should be accepted. */
   get isShort(): boolean {
     return this.open > this.openFilesMax - RESERVED_FILES;
   }

@@ -1,6 +1,7 @@
 /**
- * A sliding-window limit per subject (a key, or a client address for requests with a bad key): at most `limit`
- * admitted requests in any 60 seconds, exact. Implementations: local (in memory); the cluster's asks the subject's owner.
+ * A sliding-window limit per subject (a key, or a client address for requests with a bad key): at most `limit` admitted
+ * requests in any 60 seconds, exact. Implementations: local (in memory), and shared (in a cluster: asks the subject's
+ * owner).
  */
 export interface RateLimiter {
   admit(subject: string): RateDecision | Promise<RateDecision>;
@@ -8,9 +9,9 @@ export interface RateLimiter {
 
 export interface RateDecision {
   allowed: boolean;
-  /** Requests per window; 0 when there is no limit. */
+  /** Requests per window; 0 if there is no limit. */
   limit: number;
   remaining: number;
-  /** Seconds until a place is free (when refused), else until the window is empty again; rounded up. */
+  /** If refused: seconds until a place is free; otherwise seconds until the window is empty; rounded up. */
   resetSeconds: number;
 }

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { RateDecision, RateLimiter } from './rate-limiter';
 
-/** Owners kept in mind: keys are few, and strangers' addresses are limited elsewhere. */
+/** Owners that are cached. Keys are few, and strangers' addresses are limited elsewhere. */
 const OWNERS_KEPT = 10_000;
 
-/** Asks the coordinator that owns a subject; null when it can't be reached in time. */
+/** Asks the coordinator that owns a subject; null if it can't be reached in time. */
 export type AskOwner = (coordinatorId: string, subject: string) => Promise<RateDecision | null>;
 
 /**
- * The limit over all coordinators together: each subject's admissions are counted by one of them, its owner. When the
- * owner can't be reached this coordinator counts by itself, so that a lost coordinator neither stops the API nor lifts
- * the limit. As coordinators come and go a subject may find a new owner, which begins with an empty window.
+ * The limit over all coordinators together. Each subject's admissions are counted by one of them, its owner. If the
+ * owner can't be reached, this coordinator counts by itself, so that a lost coordinator neither stops the API nor lifts
+ * the limit. When coordinators come and go, a subject may get a new owner, which starts with an empty window.
  */
 export class SharedLimiter implements RateLimiter {
   private readonly ownId: string;
@@ -20,7 +20,7 @@ export class SharedLimiter implements RateLimiter {
   private members: readonly string[];
   private readonly owners = new LRUCache<string, string>({ max: OWNERS_KEPT });
 
-  /** `local` counts what this coordinator owns, and what it has to count for others. */
+  /** `local` counts the subjects that this coordinator owns, and those that it counts for others. */
   constructor(options: { ownId: string; local: RateLimiter; askOwner: AskOwner }) {
     this.ownId = options.ownId;
     this.local = options.local;
@@ -28,7 +28,7 @@ export class SharedLimiter implements RateLimiter {
     this.members = [options.ownId];
   }
 
-  /** The coordinators that live, this one among them. */
+  /** Sets the coordinators that live, including this one. */
   setMembers(ids: readonly string[]): void {
     this.members = ids.includes(this.ownId) ? [...ids] : [...ids, this.ownId];
     this.owners.clear();
@@ -44,16 +44,16 @@ export class SharedLimiter implements RateLimiter {
     return this.askOwner(owner, subject).then((decision) => decision ?? this.local.admit(subject));
   }
 
-  /** Counts for another coordinator that takes this one for the owner. */
+  /** Counts for another coordinator that regards this one as the owner. */
   admitForPeer(subject: string): RateDecision | Promise<RateDecision> {
     return this.local.admit(subject);
   }
 }
 
 /**
- * The owner of a subject among the members: the one with the highest hash of (member, subject), so that every member
- * that knows the same members names the same owner, and a member that comes or goes moves no subject but its own
- * (Thaler & Ravishankar, 1998). null without members. The order of the members does not matter.
+ * The owner of a subject among the members: the member with the highest hash of (member, subject). So all members that
+ * know the same members determine the same owner, and a member that comes or goes moves only its own subjects (Thaler &
+ * Ravishankar, 1998). null without members. The order of the members does not matter.
  */
 export function rendezvousOwner(subject: string, memberIds: readonly string[]): string | null {
   let owner: string | null = null;

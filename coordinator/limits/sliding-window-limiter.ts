@@ -4,16 +4,19 @@ import type { RateDecision, RateLimiter } from './rate-limiter';
 
 /** The limit is given per minute. */
 const WINDOW_MS = 60_000;
-/** A hundred thousand quiet subjects take about 40 MB: room for every key, and a bound on what a flood of client addresses can take. */
+/**
+ * A hundred thousand quiet subjects take about 40 MB: room for every key, and a bound on what a flood of client
+ * addresses can take.
+ */
 const SUBJECTS_MAX = 100_000;
 const UNLIMITED: RateDecision = { allowed: true, limit: 0, remaining: 0, resetSeconds: 0 };
 
 /**
  * The sliding-window limit in the memory of this process. Exact to the millisecond (AdmissionWindow): no 60 seconds
- * ever hold more than `limit` admissions of a subject, and refused requests cost nothing of the limit.
- * A subject that had nothing admitted for a minute is dropped. Past `subjectsMax` subjects within one minute the one
- * that has been quiet longest is forgotten early, so subjects that strangers can invent (client addresses) belong
- * into a limiter of their own, apart from keys.
+ * ever hold more than `limit` admissions of a subject, and refused requests do not count. A subject without an
+ * admission for a minute is dropped. Beyond `subjectsMax` subjects within one minute, the one that has been quiet
+ * longest is dropped early. So subjects that strangers can invent (client addresses) need a limiter of their own, apart
+ * from keys.
  */
 export class SlidingWindowLimiter implements RateLimiter {
   private readonly limit: number;
@@ -22,7 +25,7 @@ export class SlidingWindowLimiter implements RateLimiter {
   /** By time of the last admission, the longest quiet first. */
   private readonly windows = new Map<string, AdmissionWindow>();
 
-  /** `limit`: admissions per subject in any 60 seconds; 0 admits everything and remembers nothing. */
+  /** `limit`: admissions per subject in any 60 seconds; 0 admits everything and stores nothing. */
   constructor(options: { limit: number; clock: Clock; subjectsMax?: number }) {
     this.limit = options.limit;
     this.clock = options.clock;
@@ -41,17 +44,17 @@ export class SlidingWindowLimiter implements RateLimiter {
       this.windows.set(subject, window);
       this.dropQuiet(nowMs);
     }
-    // The bound takes back what the sum and the difference of fractions may have rounded up.
+    // The sum and difference of fractions may have been rounded up; the bound corrects that.
     const resetMs = Math.min((allowed ? window.emptyMs : window.firstFreeMs) - nowMs, WINDOW_MS);
     return { allowed, limit: this.limit, remaining: this.limit - window.size, resetSeconds: Math.ceil(resetMs / 1000) };
   }
 
-  /** Subjects remembered at the moment. */
+  /** Subjects in memory now. */
   get subjectCount(): number {
     return this.windows.size;
   }
 
-  /** At most two a call: each admission adds at most one, so this keeps up without ever stalling a request. */
+  /** Drops at most two per call. Each admission adds at most one, so this keeps up without ever delaying a request. */
   private dropQuiet(nowMs: number): void {
     let looked = 0;
     for (const [subject, window] of this.windows) {

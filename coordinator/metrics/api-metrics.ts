@@ -26,7 +26,7 @@ export class SearchMetrics implements SearchObserver {
   }
 }
 
-/** What the API of one process does: requests, the steps of searches, and what waits in it. */
+/** What the API of one process does: requests, the steps of searches, and what waits. */
 export class ApiMetrics {
   readonly requests: RequestMetrics;
   readonly searches: SearchMetrics;

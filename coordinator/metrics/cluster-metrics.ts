@@ -24,8 +24,8 @@ const SHARD_GAUGES: GaugeColumn<ShardView>[] = [
 type Move = ClusterView['moves'][number];
 
 /**
- * Adds the state of the cluster as this coordinator sees it: members, who holds the shards and how far they are, moves.
- * As with the collections, every coordinator says the same. Of the embedded form: a cluster of one.
+ * Adds the state of the cluster as this coordinator sees it: members, who holds the shards, how far the replicas are,
+ * moves. As with collections, every coordinator reports the same. In the embedded form: a cluster of one.
  */
 export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinatorId: string; read: () => Promise<ClusterView | null> }): void {
   const { registry } = metrics;
@@ -66,7 +66,7 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
   });
 }
 
-/** Every state has its count, also when it is 0: an alert can't be about a series that is not there. */
+/** Every state has a count, even if it is 0: an alert can't refer to a series that does not exist. */
 function countsOf<State extends string>(states: readonly State[], all: readonly { state: State }[]): { labels: { state: string }; entry: number }[] {
   return states.map((state) => ({ labels: { state }, entry: all.filter((one) => one.state === state).length }));
 }

@@ -23,14 +23,14 @@ interface CollectionTotals {
   name: string;
   uid: string;
   shards: ShardReading[];
-  /** null when a shard did not answer: a sum without it would be wrong. */
+  /** null if a shard did not answer: a sum without it would be wrong. */
   vectors: number | null;
 }
 
 /**
- * Adds what all coordinators know alike: collections and their shards, each vector counted once whatever the replicas.
- * The same numbers come from every coordinator, so queries take their maximum, not their sum. Collections beyond the
- * bound on labels share one label and have no shards of their own.
+ * Adds what all coordinators know in the same way: collections and their shards, with each vector counted once, however
+ * many replicas there are. Every coordinator reports the same numbers, so queries must take their maximum, not their
+ * sum. Collections beyond the bound on labels share one label and have no gauges for their shards.
  */
 export function addCollectionMetrics(metrics: ProcessMetrics, readShards: () => Promise<ShardReading[] | null>): void {
   const { registry } = metrics;
@@ -57,7 +57,7 @@ export function addCollectionMetrics(metrics: ProcessMetrics, readShards: () => 
   });
 }
 
-/** Collections in the order of their readings, as many as the bound on shards lets in; the others apart. */
+/** Collections in the order of their readings, as many as the bound on shards allows; the others separately. */
 function byCollection(readings: ShardReading[]): { labelled: CollectionTotals[]; rest: CollectionTotals[]; all: number } {
   const collections = new Map<string, CollectionTotals>();
   for (const reading of readings) {

@@ -8,7 +8,7 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 type Kind = 'query' | 'passage';
 
-/** An EmbeddingProvider that measures another: time and texts of each call, what a cache answers included. */
+/** An EmbeddingProvider that measures another: time and texts of each call, including those that a cache answers. */
 export class MeasuredEmbedding implements EmbeddingProvider {
   private readonly provider: EmbeddingProvider;
   private readonly durations: Histogram<'kind'>;

@@ -1,12 +1,12 @@
 import { Counter, Histogram } from 'prom-client';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 
-/** From half a millisecond (a search that hits memory) to a minute (REQUEST_TIMEOUT_MS by default), in seconds. */
+/** From half a millisecond (a search in memory) to a minute (the default of REQUEST_TIMEOUT_MS), in seconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /**
- * Requests to the API. Labels are bounded: `endpoint` is a route's template or `unmatched`, `status` the envelope's code
- * (`200` for success).
+ * Requests to the API. Labels are bounded: `endpoint` is a route's template or `unmatched`, `status` the envelope's
+ * code (`200` for success).
  */
 export class RequestMetrics {
   private readonly requests: Counter<'endpoint' | 'status'>;

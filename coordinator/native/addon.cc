@@ -1,5 +1,5 @@
-// Node-API binding of the body scanner. Everything but the work of scanAside runs on the calling JavaScript thread, and
-// nothing keeps state between calls, so the addon may be loaded in any number of contexts.
+// Node-API binding of the body scanner. Everything except the work of scanAside runs on the calling JavaScript thread,
+// and nothing keeps state between calls. So the addon may be loaded in any number of contexts.
 #include <node_api.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Bodies are smaller, and every bound fits 32 bits with room.
+// Bodies are smaller than this, and every bound fits easily into 32 bits.
 constexpr double kBoundMax = 2147483648.0;
 
 // Answers undefined with a pending exception.
@@ -38,8 +38,8 @@ bool typed_array(napi_env env, napi_value value, napi_typedarray_type wanted, vo
          napi_get_typedarray_info(env, value, &type, length, data, nullptr, nullptr) == napi_ok && type == wanted;
 }
 
-// An ArrayBuffer of its own memory holding a copy of `bytes` bytes. Views on it are the caller's to make:
-// typed arrays made here would belong to the context that loaded the addon, which need not be the caller's.
+// An ArrayBuffer with a copy of `bytes` bytes. The caller makes the views on it: typed arrays made here would belong to
+// the context that loaded the addon, which may be another than the caller's.
 napi_value copied_buffer(napi_env env, const void* data, size_t bytes) {
   void* memory = nullptr;
   napi_value buffer = nullptr;
@@ -48,11 +48,11 @@ napi_value copied_buffer(napi_env env, const void* data, size_t bytes) {
   return buffer;
 }
 
-// From this size on an answer's memory is handed over instead of copied: a copy of a large body's vectors would hold up
-// the JavaScript thread.
+// From this size on, an answer's memory is handed over instead of copied: copying the vectors of a large body would
+// block the JavaScript thread.
 constexpr size_t kHandedOverBytes = 64 * 1024;
 
-// An ArrayBuffer over the memory of `owner`, which it keeps until it is collected; a copy of a small one.
+// An ArrayBuffer over the memory of `owner`, which lives until the ArrayBuffer is collected. If it is small, a copy.
 template <class Owner>
 napi_value handed_over(napi_env env, Owner& owner) {
   const size_t bytes = owner.size() * sizeof(owner[0]);
@@ -61,13 +61,13 @@ napi_value handed_over(napi_env env, Owner& owner) {
   napi_value buffer = nullptr;
   const auto release = [](napi_env, void*, void* hint) { delete static_cast<Owner*>(hint); };
   if (napi_create_external_arraybuffer(env, kept->data(), bytes, release, kept, &buffer) == napi_ok) return buffer;
-  // A runtime may allow no memory but its own.
+  // A runtime may forbid memory that is not its own.
   buffer = copied_buffer(env, kept->data(), bytes);
   delete kept;
   return buffer;
 }
 
-// What both kinds of scan are asked.
+// The arguments of both kinds of scan.
 struct ScanQuestion {
   const char* text = nullptr;
   size_t size = 0;
@@ -75,7 +75,7 @@ struct ScanQuestion {
   quiver::ScanBounds bounds;
 };
 
-// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array); false with a pending exception.
+// Reads (body: Uint8Array, nonce: string, list: string, bounds: Float64Array). False with a pending exception.
 bool read_question(napi_env env, napi_callback_info info, ScanQuestion& question, napi_value* body) {
   size_t argument_count = 4;
   napi_value arguments[4];
@@ -128,7 +128,7 @@ void set_number(napi_env env, napi_value object, const char* name, double number
   if (napi_create_double(env, number, &value) == napi_ok) napi_set_named_property(env, object, name, value);
 }
 
-// The answer of a scan as body-scanner.ts has it; null with a pending exception.
+// The answer of a scan in the form of body-scanner.ts. Null with a pending exception.
 napi_value scan_answer(napi_env env, quiver::ScannedBody& scanned) {
   napi_value result = nullptr;
   if (napi_create_object(env, &result) != napi_ok) return nullptr;
@@ -170,8 +170,8 @@ napi_value scan(napi_env env, napi_callback_info info) {
   });
 }
 
-// A scan on a thread of libuv's pool. The body's memory is held by a reference until it is over; the JavaScript thread
-// must not write to it meanwhile.
+// A scan on a thread of libuv's pool. A reference keeps the body's memory until the scan has ended; the JavaScript
+// thread must not write to it meanwhile.
 struct ScanTask {
   ScanQuestion question;
   quiver::ScannedBody scanned;
@@ -181,7 +181,7 @@ struct ScanTask {
   napi_async_work work = nullptr;
 };
 
-// On the pool: no Node-API here.
+// On the pool: Node-API must not be used here.
 void run_scan(napi_env, void* data) {
   auto* task = static_cast<ScanTask*>(data);
   try {

@@ -6,18 +6,19 @@
 namespace quiver {
 namespace {
 
-// Elements of a list are handed out in runs: of this many bytes, so that small elements do not cost a call each, and of
-// this many values, so that building one run never holds up the caller's thread. plain-body-scanner.ts has the same.
+// Elements of a list are returned in runs: of this many bytes, so that small elements do not cost a call each, and of
+// this many values, so that parsing one run never blocks the caller's thread for long. http/body/body-scanner.ts has the
+// same numbers.
 constexpr size_t kPartBytes = 64 * 1024;
 constexpr size_t kPartValues = 4096;
-// The stack of a list's elements: the root and the list.
+// The depth of the stack in the list's elements: the root and the list.
 constexpr size_t kElementDepth = 2;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// plain-body-scanner.ts is the same machine: the two must agree to the byte on what they refuse.
+// plain-scan.ts is the same state machine: the two must refuse the same bodies at the same byte.
 class Scanner {
  public:
   Scanner(const char* text, size_t size, const std::string& nonce, const ScanBounds& bounds, ScannedBody& out)
@@ -90,7 +91,7 @@ class Scanner {
 
   bool is_key(const char* name, size_t size) const { return key_size_ == size && std::char_traits<char>::compare(key_, name, size) == 0; }
 
-  // Whether a member of the root, or of an element of the list, is about to have its value.
+  // Whether the next value belongs to a member of the root, or of an element of the list.
   bool in_root() const { return stack_.size() == 1 && stack_[0] == '{'; }
   bool in_element() const { return in_list_ && stack_.size() == kElementDepth + 1 && stack_[kElementDepth] == '{'; }
 
@@ -103,7 +104,7 @@ class Scanner {
       if (skip_number()) scalar();
       return;
     }
-    // Not an array of numbers only: JSON.parse and the validation say what is wrong with it.
+    // Not an array that holds only numbers. JSON.parse and the validation find out what is wrong with it.
     if (in_vector) leave_vector();
     if (out_.flaw != Flaw::kNone) return;
     if (c == '"') {
@@ -223,7 +224,7 @@ class Scanner {
     float value;
     const char* next = parse_json_number(at_, end_, value);
     if (next == nullptr) {
-      // Finds the byte.
+      // This finds the byte.
       skip_number();
       return;
     }
@@ -325,19 +326,20 @@ class Scanner {
   const char* const text_;
   const char* at_;
   const char* const end_;
-  // Everything before this has been copied to the root or the elements, or replaced.
+  // Everything before this was copied to the root or the elements, or replaced.
   const char* copied_;
   const std::string& nonce_;
   const ScanBounds& bounds_;
   ScannedBody& out_;
 
   State state_ = State::kValue;
-  // The objects and arrays that are open, outermost first, by their brackets.
+  // The brackets of the open objects and arrays, outermost first.
   std::string stack_;
-  // The last key that was met; it counts where an object is on top of the stack.
+  // The last key that was found. It counts if an object is on top of the stack.
   const char* key_ = nullptr;
   size_t key_size_ = 0;
-  // Values and keys of the element that is open, else of the root; those of the root while an element is open.
+  // Values and keys of the open element, otherwise of the root; the second pair keeps those of the root while an
+  // element is open.
   size_t values_ = 0;
   size_t root_values_ = 0;
   size_t keys_ = 0;
@@ -347,16 +349,16 @@ class Scanner {
   const char* list_ = nullptr;
   size_t list_bytes_ = 0;
   const char* element_ = nullptr;
-  // The run of elements that is open, by its place in the elements; there is none while its bytes are 0.
+  // The open run of elements: its start in the elements, and its bytes. There is none while the bytes are 0.
   size_t part_ = 0;
   size_t part_bytes_ = 0;
   size_t part_values_ = 0;
 
-  // Only the first vector of an element (and of the root) is taken out: a doubled one stays as it is, so that the text
-  // never grows by more than one placeholder an element.
+  // Only the first vector of an element (and of the root) is extracted. A repeated one stays as it is, so that the text
+  // never grows by more than one placeholder per element.
   bool is_vector_met_ = false;
   bool is_root_vector_met_ = false;
-  // Size of the stack inside the vector that is open; 0 without one.
+  // Size of the stack inside the open vector; 0 if there is none.
   size_t vector_depth_ = 0;
   const char* vector_start_ = nullptr;
   size_t vector_first_ = 0;

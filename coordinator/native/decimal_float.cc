@@ -22,7 +22,8 @@ constexpr int64_t kExponentMax = int64_t{1} << 50;
 constexpr double kPowers[kExactPower + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// strtof is exact but slow and reads the process's locale; this one is bound to "C". Made once, lives as long as the process.
+// strtof is exact, but slow, and depends on the locale of the process; strtof_l uses this one, "C". Made once; lives as
+// long as the process.
 locale_t c_locale() {
   static const locale_t locale = newlocale(LC_ALL_MASK, "C", nullptr);
   return locale;
@@ -34,13 +35,14 @@ float parse_any(const char* begin, const char* end) {
   const auto result = std::from_chars(begin, end, value);
   if (result.ec == std::errc() && result.ptr == end) return value;
 #endif
-  // Past the range of float32, where from_chars says only that, or a library without from_chars for floats.
+  // Beyond the range of float32, where from_chars reports only that, or with a library that has no from_chars for
+  // floats.
   return strtof_l(std::string(begin, end).c_str(), nullptr, c_locale());
 }
 
-// Clinger's fast path ("How to read floating point numbers accurately", 1990) in double, then one rounding to float.
-// A double that was rounded correctly rounds on to the right float unless it is the very middle between two floats
-// (bit 28 set and none below it); then, and outside float's normal range, the answer is no.
+// Clinger's fast path ("How to read floating point numbers accurately", 1990) in double, then one rounding to float. A
+// correctly rounded double gives the correct float, unless it is exactly in the middle between two floats (bit 28 set
+// and none below it). In that case, and outside float's normal range, this answers false.
 bool parse_fast(uint64_t digits, int64_t exponent, float& value) {
   if (digits > (uint64_t{1} << 53) || exponent < -kExactPower || exponent > kExactPower) return false;
   const double wide = exponent < 0 ? static_cast<double>(digits) / kPowers[-exponent] : static_cast<double>(digits) * kPowers[exponent];
@@ -88,13 +90,14 @@ const char* parse_json_number(const char* at, const char* end, float& value) {
     const char* power = at;
     int64_t written = 0;
     for (; at < end && is_digit(*at); ++at) {
-      // Saturates far above any number of digits that a body can hold, so the sum below can't come back into range.
+      // Saturates far above any number of digits that a body can hold, so that the sum below can't come back into
+      // range.
       if (written < kExponentMax) written = written * 10 + (*at - '0');
     }
     if (at == power) return nullptr;
     exponent += down ? -written : written;
   }
-  // 19 digits always fit 64 bits; more may have overflowed.
+  // 19 digits always fit into 64 bits; more may have overflowed.
   if (significant <= 19 && parse_fast(digits, exponent, value)) {
     if (negative) value = -value;
   } else {
@@ -108,10 +111,10 @@ void append_shortest(float value, std::string& out) {
     out += "null";
     return;
   }
-  // The longest is like -1.17549435e-38.
+  // The longest looks like -1.17549435e-38.
   char text[32];
 #if defined(__cpp_lib_to_chars)
-  // Past 2^24 the fixed form would spell out digits that float32 does not hold (1234567040 for 1234567000).
+  // Above 2^24 the fixed form would write digits that float32 does not hold (1234567040 for 1234567000).
   const bool is_large = std::fabs(value) > 16777216.0f;
   const auto result = is_large ? std::to_chars(text, text + sizeof text, value, std::chars_format::scientific)
                                : std::to_chars(text, text + sizeof text, value);

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import type { HealthView } from './operations-service';
 
-/** Reads the health of a coordinator; it counts as started when this is made. */
+/** Reads the health of a coordinator. Its uptime counts from the construction of this object. */
 export class HealthReading {
   private readonly clock: Clock;
   private readonly collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;

@@ -1,8 +1,11 @@
-/** What operators ask of a running service: health and the state of the cluster. Embedded answers as a cluster of one. */
+/**
+ * What operators ask a running service: its health and the state of the cluster. The embedded form answers as a cluster
+ * of one.
+ */
 export interface OperationsService {
   health(): Promise<HealthView>;
   cluster(): Promise<ClusterView>;
-  /** Errors: not_found; invalid_parameter where it can't be done (embedded has nowhere to move shards). */
+  /** Errors: not_found; invalid_parameter where it can't be done (the embedded form has no other node to move shards to). */
   drain(nodeId: string): Promise<NodeView>;
   undrain(nodeId: string): Promise<NodeView>;
 }
@@ -46,6 +49,6 @@ export interface ShardView {
   state: 'ok' | 'degraded' | 'unavailable';
   vectors: number;
   lastOperation: number;
-  /** Operations each replica is behind, by node id. */
+  /** How many operations each replica is behind, by node id. */
   lagOperations: Record<string, number>;
 }

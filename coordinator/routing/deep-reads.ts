@@ -1,19 +1,19 @@
-/** Hits from which on a read is deep: making so many takes the thread some milliseconds at once. */
+/** A read of at least this many hits is deep: building them occupies the thread for some milliseconds at once. */
 const DEEP_HITS = 1000;
-/** A whole item, read from its record with its vector, costs about as much as so many hits. */
+/** A whole item, read from its record with its vector, costs about as much as this many hits. */
 export const HITS_PER_ITEM = 5;
-/** Deep reads at the same time. Their answers tend to come together, and each of 10,000 hits takes some 20 ms to be made. */
+/** Deep reads at the same time. Their answers tend to arrive together, and building 10,000 hits takes about 20 ms. */
 const AT_ONCE_MAX = 2;
 
 /**
- * Holds deep reads back where many are asked for at once, by one bulk search or by many clients: what all that come in
- * the same moment have found is made one after the other, and a small search that comes then waits for all of them.
+ * Limits how many deep reads run at once, from one bulk search or from many clients. The results of reads that arrive
+ * together are built one after the other, and a small search that arrives then waits for all of them.
  */
 export class DeepReads {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  /** What `read` gives; for `hits` that are many it begins when there is a place. */
+  /** The result of `read`. If `hits` are many, it starts when there is a place. */
   run<Result>(hits: number, read: () => Promise<Result>): Promise<Result> {
     return hits < DEEP_HITS ? read() : this.inTurn(read);
   }
@@ -24,7 +24,7 @@ export class DeepReads {
     try {
       return await read();
     } finally {
-      // In a later round of the event loop, so that others come between two of them. The place goes to the next in line.
+      // In a later round of the event loop, so that others run between two of them. The place goes to the next in line.
       setImmediate(() => {
         const next = this.waiting.shift();
         if (next === undefined) this.running--;

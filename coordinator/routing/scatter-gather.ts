@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/time/clock';
 import { deadlineTimer } from '../../shared/time/deadline';
 import { collectionNotFound } from './collection-not-found';
 
-/** What a call needs to know of a collection to reach its shards. */
+/** What a call needs to know about a collection to reach its shards. */
 export interface ShardedCollection {
   uid: string;
   name: string;
@@ -17,34 +17,34 @@ interface ShardFailure {
   error: unknown;
 }
 
-/** Asks one shard; `index` is its place among the shards asked. */
+/** Asks one shard; `index` is its index among the shards asked. */
 export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
 
 /**
  * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
- * one error after the last has settled (so nothing of a failed write is still under way, but past the deadline):
- * - an error that is not about reach (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
- * - `not_found` of the collection when a shard is gone because the collection was dropped meanwhile;
- * - else `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
+ * one error after the last has settled (so that nothing of a failed write is still under way, except past the deadline):
+ * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
+ * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile;
+ * - otherwise `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
  */
 export class ScatterGather {
   private readonly clock: Clock;
   private readonly timeoutMs: number;
   private readonly exists: (collection: ShardedCollection) => Promise<boolean>;
 
-  /** `exists` says whether the collection of this uid is still there; asked only when a shard is not. */
+  /** `exists` says whether the collection with this uid still exists; called only if a shard is missing. */
   constructor(options: { clock: Clock; timeoutMs: number; exists: (collection: ShardedCollection) => Promise<boolean> }) {
     this.clock = options.clock;
     this.timeoutMs = options.timeoutMs;
     this.exists = options.exists;
   }
 
-  /** The deadline of a call that starts now, for all of its rounds; that of a client's unless said otherwise. */
+  /** The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take. */
   begin(timeoutMs = this.timeoutMs): CallOptions {
     return { deadlineMs: this.clock.monotonicMs() + timeoutMs };
   }
 
-  /** Answers of all shards, by shard. */
+  /** Answers of all shards, in the order of the shards. */
   readAll<T>(collection: ShardedCollection, call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
     return this.gather(collection, allShards(collection.shards), call, ask, false);
   }
@@ -54,7 +54,7 @@ export class ScatterGather {
     return this.gather(collection, shards, call, ask, false);
   }
 
-  /** As {@link read}, for calls that change something. */
+  /** Like {@link read}, for calls that change something. */
   write<T>(collection: ShardedCollection, shards: number[], call: CallOptions, ask: ShardCall<T>): Promise<T[]> {
     return this.gather(collection, shards, call, ask, true);
   }
@@ -97,7 +97,7 @@ export class ScatterGather {
   private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): Promise<unknown> {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
-    // That a shard was too busy promises that nothing was written, which the others may have done.
+    // "Overloaded" promises that nothing was written. That holds for this shard, but others may have written.
     const isPromise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded';
     if (decisive !== undefined && !isPromise) return decisive.error;
     if (failures.some(({ error }) => isGone(error)) && !(await this.exists(collection))) return collectionNotFound(collection.name);
@@ -116,7 +116,7 @@ function shardsUnavailable(collection: ShardedCollection, failures: ShardFailure
   });
 }
 
-/** Only if every shard asked refused for sure has nothing been written. */
+/** Nothing was written only if every shard that was asked certainly refused. */
 function mayBeApplied(failures: ShardFailure[], askedCount: number): boolean {
   return failures.length < askedCount || failures.some(({ error }) => error === null || (isQuiverError(error) && error.kind === 'commit_unknown'));
 }
@@ -129,7 +129,7 @@ function isGone(error: unknown): boolean {
   return isQuiverError(error) && error.kind === 'not_found';
 }
 
-/** Lists of shards by count: every read of a collection asks the same ones. */
+/** Lists of shard numbers by count: every read of a collection uses the same list. */
 const shardLists = new Map<number, number[]>();
 
 function allShards(count: number): number[] {

@@ -1,20 +1,23 @@
-/** MurmurHash3's own. */
+/** A constant of MurmurHash3. */
 const BLOCK_FACTOR_1 = 0xcc9e2d51;
 const BLOCK_FACTOR_2 = 0x1b873593;
 
-/** The part of a call that goes to one shard; `positions` are its items' places in the call, rising. */
+/** The part of a call that goes to one shard; `positions` are its items' positions in the call, ascending. */
 export interface ShardGroup<T> {
   shard: number;
   items: T[];
   positions: number[];
 }
 
-/** The shard that holds an item: hash mod shards. Fixed for the life of a collection, whose shard count never changes. */
+/** The shard that holds an item: hash mod shards. Fixed for the life of a collection, because its shard count never changes. */
 export function shardOf(externalId: string, shardCount: number): number {
   return shardCount === 1 ? 0 : hashExternalId(externalId) % shardCount;
 }
 
-/** Splits a call by shard, shards rising, the items of each in the order of the call; shards without items are left out. */
+/**
+ * Splits a call by shard, in ascending order; the items of each shard stay in the order of the call. Omits shards
+ * without items.
+ */
 export function groupByShard<T>(items: T[], shardCount: number, externalIdOf: (item: T) => string): ShardGroup<T>[] {
   const groups = new Map<number, ShardGroup<T>>();
   for (let i = 0; i < items.length; i += 1) {
@@ -30,7 +33,7 @@ export function groupByShard<T>(items: T[], shardCount: number, externalIdOf: (i
   return [...groups.values()].sort((a, b) => a.shard - b.shard);
 }
 
-/** Puts the shards' answers, one per item and in the groups' order, back into the order of the call. */
+/** Puts the shards' answers, one per item and in the order of the groups, back into the order of the call. */
 export function inCallOrder<T, R>(groups: ShardGroup<T>[], answers: R[][]): R[] {
   if (groups.length === 1) return answers[0];
   const ordered: R[] = new Array(groups.reduce((sum, group) => sum + group.items.length, 0));
@@ -39,9 +42,10 @@ export function inCallOrder<T, R>(groups: ShardGroup<T>[], answers: R[][]): R[] 
 }
 
 /**
- * MurmurHash3_x86_32 (Appleby) with seed 0 over the UTF-16LE bytes of a text, as an unsigned 32-bit number.
- * UTF-16 because that is what a string is: no copy is made, and two ids that differ, if only by a lone surrogate, are
- * two inputs. It decides where stored items live, so it never changes; a golden test holds it.
+ * MurmurHash3_x86_32 (Appleby) with seed 0 over the UTF-16LE bytes of a text, as an unsigned 32-bit number. UTF-16
+ * because a string consists of it: no copy is needed, and two different ids, even if they differ only by a lone
+ * surrogate, are different inputs. The hash decides where stored items are, so it must never change; a golden test
+ * checks it.
  */
 export function hashExternalId(externalId: string): number {
   const units = externalId.length;

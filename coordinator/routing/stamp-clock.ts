@@ -1,30 +1,30 @@
 import assert from 'node:assert';
 import type { Clock } from '../../shared/time/clock';
 
-/** 2020-01-01T00:00:00Z: 2^53 / 4096 milliseconds from here last until 2089. */
+/** 2020-01-01T00:00:00Z. From here, 2^53 / 4096 milliseconds last until 2089. */
 const EPOCH_MS = 1_577_836_800_000;
-/** Stamps per millisecond. A batch that needs more borrows from the milliseconds to come. */
+/** Stamps per millisecond. A batch that needs more takes them from the following milliseconds. */
 const STAMPS_PER_MS = 4096;
-/** From here, in 2087, stamps only count up: two years' worth of them are left below 2^53. */
+/** From here on, in 2087, stamps only count up: two years' worth of them are left below 2^53. */
 const PHYSICAL_MS_MAX = EPOCH_MS + 2 ** 41 - 2 ** 36;
 /**
- * How fast the clock may follow wall time that is ahead of it, in wall milliseconds per elapsed millisecond. A wall
- * clock that is set a year ahead and then back moves the stamps by no more than the time it was wrong; one that was
- * corrected for good is caught up with.
+ * How fast the clock follows wall time that is ahead of it, in wall milliseconds per elapsed millisecond. If a wall
+ * clock is set a year ahead and then back, stamps move by no more than the time it was wrong. If the change is
+ * permanent, the clock catches up.
  */
 const CATCH_UP_RATE = 2;
 
 /**
- * Gives insertion stamps: a hybrid logical clock (Kulkarni et al., 2014) as one safe integer,
- * (milliseconds since 2020-01-01) × 4096 + counter. Every stamp is greater than any given or observed before,
- * whatever the wall clock does.
+ * Issues insertion stamps: a hybrid logical clock (Kulkarni et al., 2014) as one safe integer, (milliseconds since
+ * 2020-01-01) × 4096 + counter. Every stamp is greater than any issued or observed before, whatever the wall clock
+ * does.
  */
 export class StampClock {
   private readonly clock: Clock;
   private last = 0;
-  /** The wall time believed, never falling; with a fraction. */
+  /** The wall time that this clock assumes; it never falls, and has a fraction. */
   private physicalMs: number;
-  /** When it was read, monotonic. */
+  /** When the wall time was last read, monotonic. */
   private readAtMs: number;
 
   constructor(options: { clock: Clock }) {
@@ -44,7 +44,7 @@ export class StampClock {
     return first;
   }
 
-  /** Takes note of a stamp that a shard holds: none at or below it is given from here on. */
+  /** Records a stamp that a shard holds: later stamps are greater. */
   observe(stamp: number): void {
     assert(Number.isSafeInteger(stamp) && stamp >= 0, 'a stamp is a safe integer');
     if (stamp > this.last) this.last = stamp;

@@ -2,15 +2,15 @@ import { compareHits, type Hit } from '../../shared/shard/shard-read';
 import { resultOf } from '../../shared/time/work-slices';
 import type { FusedPlaces, ScoredHit } from '../service';
 
-/** The constant of Reciprocal Rank Fusion as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
+/** The constant of Reciprocal Rank Fusion, as its authors chose it (Cormack, Clarke and Büttcher, SIGIR 2009). */
 const RANK_CONSTANT = 60;
-/** Least depth of each list: enough that an item which is middling in both lists beats one that leads a single one. */
+/** Least depth of each list: enough for an item in the middle of both lists to beat one that leads a single list. */
 const DEPTH_MIN = 200;
-/** Depth of each list per place asked for. */
+/** Depth of each list per requested place. */
 const DEPTH_FACTOR = 5;
 /**
- * Most hits of each list beyond the places asked for. After a thousand places the terms of two neighbours differ by a
- * millionth, so that more depth changes little but what the search costs.
+ * Most hits of each list beyond the requested places. After a thousand places, the terms of two neighbours differ by a
+ * millionth, so more depth changes little except the cost of the search.
  */
 const DEPTH_BEYOND_MAX = 4_000;
 /** Hits fused before others may be served. */
@@ -29,17 +29,17 @@ export interface FusedPage {
 }
 
 /**
- * Reciprocal Rank Fusion of two lists over the whole collection, each in the order of answers without repeats:
- * score = alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank), ranks from 1, no term for a list that the
- * item is not in. A list of weight 0 counts as empty: what is only in it would score 0, and so alpha 1 is exactly the
- * order of the vector list and alpha 0 that of the keyword list.
- * Answers places `offset` to `offset + k` in the order of answers, each with its places in the two lists if `explain` is set.
+ * Reciprocal Rank Fusion of two lists over the whole collection, each in the order of answers and without repetitions:
+ * score = alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank). Ranks start at 1; there is no term for a list
+ * that does not contain the item. A list of weight 0 counts as empty, because items only in it would score 0. So alpha
+ * 1 gives exactly the order of the vector list, and alpha 0 that of the keyword list. Answers places `offset` to
+ * `offset + k` in the order of answers, each with its places in the two lists if `explain` is set.
  */
 export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, page: FusedPage): ScoredHit[] {
   return resultOf(fusionSteps(lists, page));
 }
 
-/** The same in steps: some thousand hits take milliseconds. */
+/** The same in steps: fusing some thousand hits takes milliseconds. */
 export function* fusionSteps(
   lists: { vector: Hit[]; keyword: Hit[] },
   page: FusedPage,

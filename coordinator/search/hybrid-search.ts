@@ -11,11 +11,11 @@ import { fuse, fusionDepth, fusionSteps } from './fusion';
 import { mergeHits, sumStatistics } from './merge';
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
-/** Lists of this length are fused in slices: it takes milliseconds. */
+/** Lists of this length are fused in slices, because that takes milliseconds. */
 const SLICED_DEPTH = 1_000;
 
 export interface SearchedCollection extends ShardedCollection {
-  /** Of its keyword text. */
+  /** The language of its keyword text. */
   language: Language | null;
 }
 
@@ -28,13 +28,13 @@ export interface HybridRequest {
   /** Weight of the vector list, 0 to 1. */
   alpha: number;
   filter: Filter | null;
-  /** Whether hits tell their places in the two lists. */
+  /** Whether hits carry their places in the two lists. */
   explain?: boolean | undefined;
 }
 
 /**
  * Vector and keyword search over the whole collection, fused by rank. Both lists are merged over the shards before they
- * are ranked, and BM25 uses the statistics of the whole collection, gathered in a round of their own.
+ * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
  */
 export class HybridSearch {
   private readonly shards: ShardClient;
@@ -45,10 +45,10 @@ export class HybridSearch {
     this.scatter = options.scatter;
   }
 
-  /** Places `offset` to `offset + k`; what is in neither list is not among them. */
+  /** Places `offset` to `offset + k`, of items that are in at least one of the lists. */
   async search(collection: SearchedCollection, request: HybridRequest, call: CallOptions): Promise<ScoredHit[]> {
     const last = request.offset + request.k;
-    // One list alone is its own order: what is beyond the last place asked for changes nothing.
+    // A single list keeps its order, so hits beyond the last requested place change nothing.
     const depth = request.alpha === 0 || request.alpha === 1 ? last : fusionDepth(last);
     const [vector, keyword] = await Promise.all([
       request.vector === null || request.alpha === 0 ? [] : this.vectorList(collection, request.vector, request.filter, depth, call),

@@ -6,9 +6,9 @@ interface Ranked {
 }
 
 /**
- * Places `offset` to `offset + k` of several lists merged into one, each of them in the order of answers. With lists of
- * at least `offset + k` hits (or all there are) from each shard, this is the answer of one shard that holds everything.
- * A binary heap of the lists' heads: O((offset + k) log lists). A single list is answered as it is where nothing is cut.
+ * Places `offset` to `offset + k` of several lists merged into one, each of them in the order of answers. If each shard
+ * gives at least `offset + k` hits (or all it has), this equals the answer of one shard that holds everything. Uses a
+ * binary heap of the lists' heads: O((offset + k) log lists). A single list is returned as it is if nothing is cut.
  */
 export function mergeHits<H extends Ranked>(lists: H[][], offset: number, k: number): H[] {
   if (lists.length === 1) return offset === 0 && lists[0].length <= k ? lists[0] : lists[0].slice(offset, offset + k);
@@ -22,7 +22,7 @@ export function mergeHits<H extends Ranked>(lists: H[][], offset: number, k: num
   return merged;
 }
 
-/** Lists with something left, the one with the best head on top. */
+/** Lists that are not exhausted, the one with the best head on top. */
 class HeadHeap<H extends Ranked> {
   private readonly lists: H[][];
   /** Next place in each list. */
@@ -68,7 +68,7 @@ class HeadHeap<H extends Ranked> {
   }
 }
 
-/** The statistics of a collection from those of its shards, all over the same terms. */
+/** The statistics of a collection, from those of its shards, all over the same terms. */
 export function sumStatistics(shards: KeywordStatistics[]): KeywordStatistics {
   const sum: KeywordStatistics = { documentCount: 0, totalLength: 0, documentFrequencies: shards[0].documentFrequencies.map(() => 0) };
   for (const shard of shards) {

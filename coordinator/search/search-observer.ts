@@ -5,7 +5,7 @@
 export const SEARCH_PHASES = ['parse', 'route', 'embed', 'node', 'merge', 'serialise'] as const;
 export type SearchPhase = (typeof SEARCH_PHASES)[number];
 
-/** Hears how long the steps of searches took; must cost next to nothing. */
+/** Gets the duration of each step of a search; must cost next to nothing. */
 export interface SearchObserver {
   phase(phase: SearchPhase, durationMs: number): void;
 }

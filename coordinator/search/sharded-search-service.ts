@@ -20,9 +20,9 @@ import { NO_SEARCH_OBSERVER, type SearchObserver } from './search-observer';
 const CALIBRATED: SearchEffort = { type: 'calibrated' };
 
 /**
- * The searches: each asks all shards and merges, so the number of shards never shows in an answer.
- * Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, MAX_K among them, are judged where a request
- * comes in (http/schema/search-schemas.ts).
+ * The searches: each asks all shards and merges their answers, so an answer does not depend on the number of shards.
+ * Errors, besides those of the shards: not_found, dimension_mismatch. Sizes, including MAX_K, are checked where a
+ * request comes in (http/schema/search-schemas.ts).
  */
 export class ShardedSearchService implements SearchService {
   private readonly catalog: CollectionCatalog;
@@ -81,7 +81,7 @@ export class ShardedSearchService implements SearchService {
     return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
-  /** A list of weight 0 is not asked for: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
+  /** A list of weight 0 is not needed: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
   async hybridSearch(name: string, request: HybridInput): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
@@ -92,12 +92,12 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
     const hits = await this.deep.run(fusionDepth(request.offset + request.k), () => this.hybrid.search(collection, { ...request, vector }, call));
-    // Its lists are merged as they come, so the time of both is the shards'.
+    // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
   }
 
-  /** A candidate named twice counts once; one that is not there is left out. */
+  /** A candidate named twice counts once; one that does not exist is left out. */
   async rerank(name: string, request: { source: VectorSource; candidates: string[] }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
@@ -122,18 +122,18 @@ export class ShardedSearchService implements SearchService {
     return { hits, timing: this.timingFrom(startMs, embeddedMs) };
   }
 
-  /** Errors: not_found when the source vector is not there. */
+  /** Errors: not_found when the source vector does not exist. */
   async recommend(name: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const { vector } = await this.fetchOne(collection, externalId, call);
-    // One more than asked: the source is most likely the best hit, and it is taken out.
+    // One more than requested: the source itself is most likely the best hit, and is removed.
     const places = request.offset + request.k;
     const { hits } = await this.nearest(collection, vector, { k: places + 1, offset: 0, filter: request.filter, effort: CALIBRATED }, false, call);
     return { hits: hits.filter((hit) => hit.externalId !== externalId).slice(request.offset, places) };
   }
 
-  /** The cosine in double precision whatever the collection's metric, 0 if either vector is zero. Errors: not_found. */
+  /** The cosine in double precision, whatever the collection's metric; 0 if either vector is zero. Errors: not_found. */
   async similarity(name: string, id1: string, id2: string): Promise<number> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -181,7 +181,7 @@ export class ShardedSearchService implements SearchService {
     return item as StoredItem & { vector: Float32Array };
   }
 
-  /** The vector of the request, checked; null when it has to be embedded. */
+  /** The vector of the request, checked; null if a text has to be embedded. */
   private givenVector(collection: CollectionRecord, source: VectorSource, what = 'the vector'): Float32Array | null {
     if (source.vector === undefined) return null;
     checkDimension(collection, source.vector, what);
@@ -207,8 +207,8 @@ export class ShardedSearchService implements SearchService {
 }
 
 /**
- * The hits that score `minScore` or more; all when it is undefined. Hits come best first, so leaving these out of a page
- * is the same as leaving them out of the list before it is cut into pages.
+ * The hits that score `minScore` or more; all if it is undefined. Hits come best first, so filtering a page gives the
+ * same as filtering the whole list before it is cut into pages.
  */
 function atLeast<H extends { score: number }>(hits: H[], minScore: number | undefined): H[] {
   if (minScore === undefined) return hits;

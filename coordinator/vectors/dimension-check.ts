@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** Refuses a vector that does not fit its collection; `what` names it in the message. Errors: dimension_mismatch. */
+/** Checks that a vector fits its collection; `what` names it in the message. Errors: dimension_mismatch. */
 export function checkDimension(collection: { name: string; dim: number }, vector: Float32Array, what: string): void {
   if (vector.length === collection.dim) return;
   throw new QuiverError(

@@ -5,17 +5,17 @@ import type { StoredItem } from '../../shared/shard/shard-read';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
 import type { ShardPosition } from './insertion-order-reader';
 
-/** Items found and deleted per shard and step: one atomic write each, which others may wait behind. */
+/** Items found and deleted per shard and step: one atomic write each, which other writes may wait for. */
 const PAGE_ITEMS = 1000;
 
 /**
- * Deletes what matches a filter, in steps: each shard is asked for its next matches, which are then deleted if they still
- * match. So whatever is deleted matched at the moment it went, and an item that was there and matched throughout is
- * gone at the end; of what is written meanwhile, either may be true.
+ * Deletes what matches a filter, in steps: each shard is asked for its next matches, which are then deleted if they
+ * still match. So every deleted item matched at that moment, and an item that existed and matched throughout is gone at
+ * the end. Items written meanwhile may be deleted or not.
  *
- * All shards are read before the first write, so nothing is deleted when one of them cannot be reached from the start.
- * A failure later on leaves some matches deleted and the others as they were; calling again goes on from there.
- * Errors: those of the shards; commit_unknown, with the number deleted so far, once something may have been.
+ * All shards are read before the first write, so nothing is deleted if one of them can't be reached from the start. A
+ * later failure leaves some matches deleted and the others as they were; calling again continues from there. Errors:
+ * those of the shards; commit_unknown, with the number deleted so far, once something may have been deleted.
  */
 export async function deleteMatching(
   parts: { shards: ShardClient; scatter: ScatterGather },
@@ -36,7 +36,7 @@ export async function deleteMatching(
         const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));
         const answered = await shards.write(id, operations, call);
         const count = answered.filter((outcome) => outcome === 'deleted').length;
-        // Counted as they come, for the message of a step that fails on another shard.
+        // Counted at once, for the message of a step that fails on another shard.
         deleted += count;
         return count;
       });
@@ -53,7 +53,7 @@ function shardsOf(positions: { shard: number }[]): number[] {
   return positions.map(({ shard }) => shard);
 }
 
-/** Of what kind the failure was no longer tells whether anything was written. */
+/** The kind of the original error no longer tells whether anything was written. */
 function brokenOff(error: QuiverError, deleted: number): QuiverError {
   if (error.kind === 'not_found') return error;
   const message = `${deleted} vectors were deleted, then: ${error.message}; repeat the call to delete the rest`;

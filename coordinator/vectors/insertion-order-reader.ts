@@ -1,7 +1,7 @@
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { ScrollPosition } from './scroll-cursor';
 
-/** A shard to read on: its items after `after` in insertion order. */
+/** A shard to read, and the item in insertion order after which to continue. */
 export interface ShardPosition {
   shard: number;
   after: ScrollPosition | null;
@@ -16,15 +16,18 @@ interface ShardQueue extends ShardPosition {
 }
 
 /**
- * Merges the shards of a collection by (stamp, externalId), page by page. It holds at most one page of each shard and
- * reads those that have run dry together. One call at a time.
+ * Merges the shards of a collection by (stamp, externalId), page by page. It holds at most one page of each shard, and
+ * reads all exhausted pages together. One call at a time.
  */
 export class InsertionOrderReader {
   private readonly readPages: (positions: ShardPosition[], limit: number) => Promise<StoredItem[][]>;
   private readonly queues: ShardQueue[];
   private readonly pageItems: number;
 
-  /** `readPages` reads up to `limit` items from each position, fewer only at a shard's end; answers in their order. */
+  /**
+   * `readPages` reads up to `limit` items from each position, fewer only at a shard's end; answers in the order of the
+   * positions.
+   */
   constructor(options: {
     shards: number;
     after: ScrollPosition | null;
@@ -53,7 +56,7 @@ export class InsertionOrderReader {
     return this.queues.every(isEmpty);
   }
 
-  /** Moves items to `taken` for as long as the earliest of all shards is known. */
+  /** Moves items to `taken` as long as the earliest item of all shards is known. */
   private drain(taken: StoredItem[], count: number): 'full' | 'dry' | 'ended' {
     while (taken.length < count) {
       let earliest: ShardQueue | null = null;

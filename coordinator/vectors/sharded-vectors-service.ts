@@ -15,9 +15,9 @@ import { deleteMatching } from './filtered-delete';
 import { InsertionOrderReader } from './insertion-order-reader';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
-/** Vector bytes of one page of an export over all shards: large enough for few round trips, small enough to hold. */
+/** Vector bytes in one page of an export over all shards: large enough for few round trips, small enough for memory. */
 const EXPORT_PAGE_BYTES = 4 * 1024 * 1024;
-/** Items of one page of an export over all shards, where vectors are short but metadata may not be. */
+/** Items in one page of an export over all shards: vectors may be short while metadata are long. */
 const EXPORT_PAGE_ITEMS_MAX = 1000;
 
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
@@ -111,7 +111,7 @@ export class ShardedVectorsService implements VectorsService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const after = page.cursor === null ? null : positionFromCursor(collection.uid, page.cursor);
-    // One more than asked tells whether there is a next page.
+    // One more than requested shows whether there is a next page.
     const pageItems = itemsPerShard(page.limit + 1, collection.shards);
     const reader = this.readerOf(collection, { after, pageItems, filter: page.filter, vectors: page.vectors }, () => call);
     const items = await reader.take(page.limit);
@@ -120,7 +120,7 @@ export class ShardedVectorsService implements VectorsService {
     return { vectors: items.map(viewOf), nextCursor };
   }
 
-  /** Each page has a deadline of its own, as a slow reader may take its time between them. */
+  /** Each page has a deadline of its own, because a slow reader may take its time between them. */
   async export(name: string, limit: number): Promise<{ collection: CollectionView; pages: AsyncIterable<VectorView[]> }> {
     const collection = await this.catalog.find(name);
     const view = await this.collections.get(name);
@@ -181,8 +181,8 @@ export class ShardedVectorsService implements VectorsService {
 }
 
 /**
- * Items to read from each shard for a page of `limit`: with ids spread by a hash, half as many again as the average and
- * a few more are seldom too few, and reading on costs one more round.
+ * Items to read from each shard for a page of `limit`. Ids are spread by a hash, so one and a half times the average
+ * and a few more are seldom too few; if they are, reading on costs one more round.
  */
 function itemsPerShard(limit: number, shardCount: number): number {
   return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);

@@ -1,4 +1,7 @@
-/** Reads what ByteWriter wrote. Every method throws an Error on bytes that end early: the caller then rebuilds. */
+/**
+ * Reads what ByteWriter wrote. Every method throws a plain Error on bytes that end early; the caller then rebuilds its
+ * state.
+ */
 export class ByteReader {
   private at = 0;
 
@@ -44,7 +47,7 @@ export class ByteReader {
     return (head & 1) === 1 ? this.bytes(length * 2).toString('utf16le') : this.bytes(length).toString('latin1');
   }
 
-  /** Refuses lengths that the bytes can't hold before anything of that size is allocated. */
+  /** Checks a length before anything of that size is allocated: the rest of the bytes must be able to hold it. */
   private checkedLength(length: number, width: number): number {
     if (length * width > this.buffer.length - this.at) throw new Error('saved state ends early');
     return length;

@@ -1,4 +1,4 @@
-/** A growing buffer for saved states. Numbers are little-endian; typed arrays are written as they lie in memory. */
+/** A growing buffer for saved states. Numbers are little-endian; typed arrays are written in their memory layout. */
 export class ByteWriter {
   private buffer: Buffer;
   private used = 0;
@@ -28,7 +28,7 @@ export class ByteWriter {
     this.used += values.byteLength;
   }
 
-  /** Any string, lone surrogates included: one byte a character when all are below U+0100, else two. */
+  /** Any string, lone surrogates included: one byte per character if all are below U+0100, otherwise two. */
   text(value: string): void {
     const wide = !LATIN1.test(value);
     const bytes = Buffer.from(value, wide ? 'utf16le' : 'latin1');

@@ -1,7 +1,7 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Puts a folder's entries on stable storage: what was made, renamed or removed in it survives a loss of power. */
+/** Syncs a folder, so that entries made, renamed or removed in it survive a loss of power. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
@@ -11,7 +11,7 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and those above it, on stable storage; answers whether it was missing. */
+/** Makes a folder and its parents, and syncs them. Answers whether it was missing. */
 export async function makeStableFolder(folder: string): Promise<boolean> {
   const first = await mkdir(folder, { recursive: true });
   if (first === undefined) return false;

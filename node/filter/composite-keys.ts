@@ -3,26 +3,27 @@ import { FILTER_LIMITS } from '../../shared/filter/parse-filter';
 import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
 import { valueDigest } from './value-key';
 
-/** Longer canonical texts are stood for by their digest. */
+/** Longer canonical texts are replaced by their digest. */
 const TEXT_MAX = 128;
-/** Objects reached by a path, and below the last of them as much as a filter's value may nest. */
+/** The depth that a path reaches, and below it the depth that a filter's value may have. */
 const DEPTH_MAX = PATH_DEPTH_MAX + FILTER_LIMITS.valueDepthMax;
 
-/** Objects and arrays with what stands for them in a dictionary. */
+/** Objects and arrays with their keys in a dictionary. */
 export type CompositeKeys = ReadonlyMap<JsonValue, string>;
 
 interface Composite {
   text: string;
-  /** Levels of objects and arrays, itself included. */
+  /** Levels of objects and arrays, including this one. */
   height: number;
 }
 
 /**
- * Keys of an object or array and of all objects and arrays in it, made in one pass: deeply equal ones and no others have
- * equal keys. Those nested deeper than any filter's value are left out: nothing can ask for them.
+ * Keys of an object or array and of all objects and arrays in it, made in one pass. Two of them have equal keys exactly
+ * if they are deeply equal. Those nested deeper than any filter's value are left out: no filter can ask for them.
  *
- * A key is the canonical JSON (members sorted), or `#` and the SHA-256 of it when that is long; inside of another a
- * value is written by its key, as no JSON value begins with `#`. So the work is that of reading the value once.
+ * A key is the canonical JSON (members sorted), or, if that is long, `#` and its SHA-256. Inside another value, a value
+ * is written by its key; that is unambiguous, because no JSON value begins with `#`. So the work is that of reading the
+ * value once.
  */
 export function compositeKeys(value: JsonObject | JsonValue[]): CompositeKeys {
   const keys = new Map<JsonValue, string>();
@@ -30,7 +31,7 @@ export function compositeKeys(value: JsonObject | JsonValue[]): CompositeKeys {
   return keys;
 }
 
-/** Null when the value nests too deep to be told. */
+/** Null if the value is nested too deeply to have a key. */
 function visit(value: JsonObject | JsonValue[], depth: number, keys: Map<JsonValue, string>): Composite | null {
   if (depth > DEPTH_MAX) return null;
   const parts: string[] = [];

@@ -10,26 +10,26 @@ import { stringKey } from './value-key';
 
 /** What the nodes of one index share. */
 export interface IndexExtent {
-  /** Nodes and distinct values held. */
+  /** Number of nodes and distinct values. */
   entries: number;
-  /** Nodes alone. */
+  /** Number of nodes alone. */
   fields: number;
   /** Above every slot ever put. */
   slotLimit: number;
 }
 
 /**
- * A range over fewer distinct numbers than one for this many slots visits the numbers; over more it reads a column:
- * visiting a number and its slots costs some ten times as much as looking at one slot of a column.
+ * A range visits the distinct numbers in it if there are fewer than one for this many slots; otherwise it reads a
+ * column. Visiting a number and its slots costs about ten times as much as examining one slot of a column.
  */
 const COLUMN_SLOTS_PER_NUMBER = 8;
-/** Below this many distinct numbers a column is never worth its memory. */
+/** With fewer distinct numbers than this, a column is never worth its memory. */
 const COLUMN_NUMBERS_MIN = 4_096;
 const NO_CHILDREN: ReadonlyMap<string, FieldNode> = new Map();
 
 /**
- * One key of the metadata at one place of its nesting: who has it, with which value, and the keys inside of it. The
- * nodes of an index are a tree along the keys, so that a key is held once however many keys lie inside of it.
+ * One metadata key at one place of the nesting: the slots that have it, by value, and the keys inside it. The nodes of
+ * an index form a tree along the keys, so a key is stored once, however many keys are inside it.
  */
 export class FieldNode {
   present: Posting = NO_SLOTS;
@@ -40,7 +40,7 @@ export class FieldNode {
   strings: ValueDictionary<string> | null = null;
   /** Objects and arrays as a whole, by composite key. */
   composites: ValueDictionary<string> | null = null;
-  /** The keys inside of it; most fields have none. */
+  /** The keys inside it; most fields have none. */
   private inner: Map<string, FieldNode> | null = null;
   private column: NumberColumn | null = null;
 
@@ -50,7 +50,10 @@ export class FieldNode {
     return this.inner ?? NO_CHILDREN;
   }
 
-  /** `depth` is the number of keys above these; `keys` of the value they are in, when it has any. */
+  /**
+   * Adds the members of an object. `depth` is the number of keys above them; `keys` are the composite keys of the
+   * enclosing value, if it has any.
+   */
   putMembers(object: JsonObject, slot: number, depth = 0, keys?: CompositeKeys): void {
     if (depth >= PATH_DEPTH_MAX) return;
     for (const key of Object.keys(object)) this.childOf(key).put(object[key], slot, depth + 1, keys);
@@ -66,7 +69,7 @@ export class FieldNode {
     }
   }
 
-  /** The child of that key, made when it is not there. */
+  /** The child for that key; made if it does not exist. */
   childOf(key: string): FieldNode {
     let child = this.children.get(key);
     if (child === undefined) {
@@ -78,7 +81,7 @@ export class FieldNode {
     return child;
   }
 
-  /** Calls `visit` with a name for each of the object's fields that has no node; `prefix` names this one. */
+  /** Calls `visit` with a name for each of the object's fields that has no node; `prefix` is the name of this one. */
   visitNewFields(object: JsonObject, visit: (name: string) => void, prefix = '', depth = 0): void {
     if (depth >= PATH_DEPTH_MAX) return;
     for (const key of Object.keys(object)) {
@@ -133,7 +136,7 @@ export class FieldNode {
     return union.finish();
   }
 
-  /** Those of the given few slots that are in the range; by slot where a column allows it. */
+  /** Those of a few given slots that are in the range; checked slot by slot if a column allows that. */
   rangeWithin(slots: ChunkedSlotSet, operator: RangeOperator, bound: number | string): ChunkedSlotSet {
     const column = typeof bound === 'number' ? this.numberColumn() : null;
     return column === null ? slots.and(this.range(operator, bound)) : column.select(slots, operator, bound as number);
@@ -209,7 +212,7 @@ export class FieldNode {
     if (dictionary.add(key, slot)) this.extent.entries++;
   }
 
-  /** The column, when there are enough distinct numbers for one; made at the first range that wants it. */
+  /** The column, if there are enough distinct numbers for one; made at the first range that needs it. */
   private numberColumn(): NumberColumn | null {
     const count = this.numbers?.size ?? 0;
     if (count < COLUMN_NUMBERS_MIN || count < this.extent.slotLimit / COLUMN_SLOTS_PER_NUMBER) {
@@ -237,10 +240,10 @@ export class FieldNode {
   }
 }
 
-/** A field that nothing has, for what lies inside of new ones. */
+/** A field without values, used for what is inside new fields. */
 const NO_FIELD = new FieldNode({ entries: 0, fields: 0, slotLimit: 0 });
 
-/** The length keeps keys apart whatever is in them. */
+/** The length prefix makes names unique, whatever the keys contain. */
 function fieldName(prefix: string, key: string): string {
   return `${prefix}${key.length}:${key}`;
 }

@@ -5,25 +5,25 @@ import { PATH_DEPTH_MAX } from './metadata-path';
 import { type Posting, postingSize, postingToSet } from './posting';
 import { PostingUnion } from './posting-union';
 
-/** A range inside an `and` looks at the slots left one by one when they are fewer than one in this many. */
+/** Inside an `and`, a range checks the remaining slots one by one if they are fewer than one in this many. */
 const FEW_SLOTS_SHARE = 16;
 
-/** Sets that are gathered before they become one: each may be a bitmap of all slots. */
+/** How many sets are collected before they are united: each may be a bitmap of all slots. */
 const UNITED_AT_ONCE = 16;
 
-/** Values of a list that are looked up in one step: a fraction of a millisecond, strings of any length included. */
+/** How many values of a list are looked up in one step: a fraction of a millisecond, even with very long strings. */
 const VALUES_PER_STEP = 64;
 
 /**
- * Turns a filter into the set of slots that match it, by the algebra of sets over a tree of fields: exact, no item is read.
- * The work comes in steps, one for each condition and for some values of a list, so that whoever runs it may let others
- * go first. The fields may change between two steps: then what is found is right for all slots but those that changed.
+ * Turns a filter into the set of slots that match it, by set algebra over a tree of fields. Exact; no item is read. The
+ * work is divided into steps, one for each condition and for some values of a list, so that the caller may let others
+ * run in between. If fields change between two steps, the result is correct for all slots except those that changed.
  */
 export class FilterEvaluation {
   /** `all` are the slots indexed under `root`. */
   constructor(private readonly fields: { root: FieldNode; all: ChunkedSlotSet; extent: Readonly<IndexExtent> }) {}
 
-  /** All steps at once. A set of the caller's own. */
+  /** Runs all steps at once. The returned set belongs to the caller. */
   evaluate(filter: Filter): ChunkedSlotSet {
     const steps = this.steps(filter);
     for (;;) {
@@ -59,7 +59,7 @@ export class FilterEvaluation {
     }
   }
 
-  /** Smallest parts first, negations last: each step then works on what the earlier ones left. */
+  /** Smallest parts first, negations last, so that each step works on what the earlier ones left. */
   private *conjunction(filters: Filter[]): Generator<undefined, ChunkedSlotSet> {
     const positive = filters.filter((part) => part.type !== 'not');
     const costs = new Map(positive.map((part) => [part, this.sizeAtMost(part) + (part.type === 'range' ? this.fields.extent.slotLimit : 0)]));
@@ -101,7 +101,7 @@ export class FilterEvaluation {
     return found.length === 1 ? found[0] : this.unionOf(found);
   }
 
-  /** Made in one step: slots that come between two steps may lie above the limit of an earlier one. */
+  /** United in one step: slots that are added between two steps may lie above the limit of an earlier one. */
   private unionOf(postings: readonly Posting[]): ChunkedSlotSet {
     const union = new PostingUnion(this.fields.extent.slotLimit);
     for (const posting of postings) union.add(posting);
@@ -109,8 +109,9 @@ export class FilterEvaluation {
   }
 
   /**
-   * The slots that `find` gives for the field a path means. A dotted path can mean another field in each item, so the
-   * fields are asked in the order in which lookUpPath tries them, each only for the slots that have none of the earlier.
+   * The slots that `find` gives for the field that a path means. A dotted path can mean different fields in different
+   * items. So the fields are asked in the order in which lookUpPath tries them, each only for the slots that have none
+   * of the earlier ones.
    */
   private *onPathInSteps(path: string, find: (node: FieldNode) => Generator<undefined, ChunkedSlotSet>): Generator<undefined, ChunkedSlotSet> {
     const found = new Map<FieldNode, ChunkedSlotSet>();
@@ -150,7 +151,7 @@ export class FilterEvaluation {
     return nodes;
   }
 
-  /** A cheap upper bound of the number of matches. */
+  /** A cheap upper bound on the number of matches. */
   private sizeAtMost(filter: Filter): number {
     const sum = (parts: number[]): number => parts.reduce((total, part) => total + part, 0);
     switch (filter.type) {

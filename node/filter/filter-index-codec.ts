@@ -5,17 +5,18 @@ import type { FieldNode, IndexExtent } from './field-node';
 import { NO_SLOTS, type Posting, postingUnion } from './posting';
 import { ValueDictionary } from './value-dictionary';
 
-/** Values per block: the strings of one are written, and read, as one. */
+/** Values per block: the strings of a block are written and read as one. */
 const BLOCK_VALUES = 1_024;
-/** Bytes after which a saved state is handed on: a few milliseconds of work between two other calls. */
+/** Bytes after which a part of a saved state is passed on: a few milliseconds of work between two other calls. */
 const CHUNK_BYTES = 512 * 1024;
 /** Tags of a posting: none, one slot, a set. */
 const [TAG_NONE, TAG_ONE, TAG_SET] = [0, 1, 2];
 
 /**
- * Writes the fields below `node`, one after the other, each followed by those inside of it, and hands the writer on
- * when it has filled up. The index may change between two steps: nothing is counted in advance, ends are marked, and
- * what a slot that is left alone has is written exactly once (a value may turn up twice, with the slots of each time).
+ * Writes the fields below `node` one after the other, each followed by those inside it, and yields the bytes when
+ * enough have been written. The index may change between two steps, so nothing is counted in advance and ends are
+ * marked. What a slot has that does not change meanwhile is written exactly once (a value may appear twice, each time
+ * with other slots).
  */
 export function* writeFields(node: FieldNode, writer: ByteWriter): Generator<Buffer> {
   for (const [key, child] of node.children) {
@@ -37,7 +38,10 @@ export function* writeFields(node: FieldNode, writer: ByteWriter): Generator<Buf
   writer.u8(0);
 }
 
-/** Reads what writeFields wrote into a node without members, a block of values a step. Throws an Error on bytes it did not write. */
+/**
+ * Reads what writeFields wrote into a node without members, one block of values per step. Errors: those of malformed
+ * bytes, as a plain Error.
+ */
 export function* readFields(node: FieldNode, reader: ByteReader, extent: IndexExtent): Generator<undefined, void> {
   for (let tag = reader.u8(); tag !== 0; tag = reader.u8()) {
     if (tag !== 1) throw new Error('saved filter index: no field where one must be');

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 
-/** Up to this many keys are looked through one by one: metadata with many rare keys makes very many small tables. */
+/** Up to this many keys are searched one by one: metadata with many rare keys make very many small tables. */
 const FEW_MAX = 8;
 const FIRST_CAPACITY = 16;
-/** Share of the table that may be filled: linear probing stays short below it. */
+/** How full the table may get: linear probing stays short below this. */
 const FILL_MAX = 0.6;
 
 /**
- * Numbers keys and finds a key's number again (its id). Linear probing (Knuth, TAOCP 3, 6.4, algorithm L, deletion by
- * algorithm R) over a table of ids: a sixth of the memory of a Map, no limit of 2^24 entries, and quickly made from a
- * saved state.
+ * Gives keys numbers (ids) and finds them again. Linear probing (Knuth, TAOCP 3, 6.4, algorithm L, deletion by
+ * algorithm R) over a table of ids. Takes a sixth of the memory of a Map, has no limit of 2^24 entries, and is quickly
+ * made from a saved state.
  */
 export class KeyTable<K extends number | string> {
-  /** By id. Ids that are not in use hold '' or any number. */
+  /** By id. Unused ids hold '' or any number. */
   readonly keys: K[] = [];
-  /** The ids in use while they are few; then null, for good. */
+  /** The ids in use while they are few; afterwards null for good. */
   private few: number[] | null = [];
   /** By id. */
   private hashes = EMPTY;
@@ -41,7 +41,7 @@ export class KeyTable<K extends number | string> {
   }
 
   /**
-   * The key's id; an absent key gets `idIfNew`, which must not be in use: that of a removed key, or the next one
+   * The key's id. An absent key gets `idIfNew`, which must not be in use: the id of a removed key, or the next one
    * (`keys.length`).
    */
   findOrInsert(key: K, idIfNew: number): number {
@@ -75,7 +75,7 @@ export class KeyTable<K extends number | string> {
     return idIfNew;
   }
 
-  /** Forgets the key with this id; `keys` keeps it until the id is used again or `blank` is called. */
+  /** Removes the key with this id. `keys` keeps it until the id is used again or `blank` is called. */
   remove(id: number): void {
     this.count--;
     if (this.few !== null) {
@@ -88,7 +88,7 @@ export class KeyTable<K extends number | string> {
     while (table[hole] !== id + 1) hole = (hole + 1) & mask;
     for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
       const home = hashes[table[at] - 1] & mask;
-      /* An entry may fill the hole unless that would move it before its home. */
+      // An entry may fill the hole unless that would move it before its home position.
       if (((at - home) & mask) < ((at - hole) & mask)) continue;
       table[hole] = table[at];
       hole = at;
@@ -96,7 +96,7 @@ export class KeyTable<K extends number | string> {
     table[hole] = 0;
   }
 
-  /** Lets go of a removed key's memory; an array of numbers goes on holding numbers only. */
+  /** Releases the memory of a removed key. An array of numbers must keep holding only numbers, so a number stays. */
   blank(id: number): void {
     if (typeof this.keys[id] === 'string') this.keys[id] = '' as K;
   }
@@ -134,10 +134,10 @@ export class KeyTable<K extends number | string> {
   }
 }
 
-/** Shared by all tables of few keys, and never written to. */
+/** Shared by all tables with few keys, and never written to. */
 const EMPTY = new Int32Array(0);
 
-/** Secret for the life of the process, so that nobody can choose values that fall onto one place. */
+/** Secret for the life of the process, so that nobody can choose values with colliding hashes. */
 const SEED = randomBytes(4).readInt32LE();
 const MULTIPLIER = randomBytes(4).readInt32LE() | 1;
 
@@ -149,14 +149,14 @@ function hashOf(key: number | string): number {
   if (typeof key === 'string') {
     for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), MULTIPLIER);
   } else {
-    /* Adding 0 makes −0 the 0 that it equals. */
+    // Adding 0 turns −0 into 0, which it must equal.
     double[0] = key + 0;
     hash = Math.imul(Math.imul(hash ^ words[0], MULTIPLIER) ^ (hash >>> 15) ^ words[1], MULTIPLIER);
   }
   return mixed(hash);
 }
 
-/** The finaliser of MurmurHash3 (Appleby, 2011): every bit of the input moves every bit of the result. */
+/** The finaliser of MurmurHash3 (Appleby, 2011): every bit of the result depends on every bit of the input. */
 function mixed(hash: number): number {
   let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);

@@ -2,12 +2,12 @@ import type { Filter, JsonObject, JsonValue } from '../../shared/filter/filter';
 import { matches } from './matches';
 import { lookUpPath } from './metadata-path';
 
-/** From so many values on, a list is turned into a set first: that costs as much as looking through it for some items. */
+/** A list of at least this many values is turned into a set first, at the cost of searching the list for some items. */
 const SET_MIN = 16;
 
 /**
- * `matches` of one filter for many items, made ready once: what it says is the same, and a list of thousands of values
- * costs one look-up an item.
+ * `matches` of one filter, prepared for many items. The result is the same, and a list of thousands of values costs one
+ * look-up per item.
  */
 export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
   switch (filter.type) {
@@ -34,7 +34,7 @@ export function matcherOf(filter: Filter): (metadata: JsonObject) => boolean {
 
 function listMatcher(path: string, values: JsonValue[]): (metadata: JsonObject) => boolean {
   const scalars = new Set<JsonValue>(values.filter((value) => typeof value !== 'object' || value === null));
-  // Objects and arrays are equal as a whole, which no set can tell.
+  // Objects and arrays are compared as a whole, which a Set can't do.
   const composites: Filter = { type: 'in', path, values: values.filter((value) => typeof value === 'object' && value !== null) };
   return (metadata) => {
     const value = lookUpPath(metadata, path);

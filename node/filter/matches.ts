@@ -2,14 +2,14 @@ import type { Filter, JsonObject, JsonValue, RangeOperator } from '../../shared/
 import { isJsonObject, lookUpPath } from './metadata-path';
 
 /**
- * Whether an item's metadata passes a filter: the definition of the filter language, which every index is checked against.
+ * Whether an item's metadata pass a filter: the definition of the filter language, which every index is tested against.
  *
  * - `equals` with a scalar (null too): an equal scalar, or an array with an equal scalar among its elements.
  *   With an object or an array: a deeply equal value as a whole; elements of arrays are not compared with it.
- * - `range`: numbers with numbers, strings with strings (by UTF-16 code units); of an array any element may pass, and two
- *   ranges on one key may be passed by two elements.
- * - `in`: equals with any of the values. `exists`: the path is there, if only with null.
- * - A path that is not there passes nothing but a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
+ * - `range`: numbers with numbers, strings with strings (by UTF-16 code units). Of an array any element may pass, and two
+ *   ranges on one key may be passed by two different elements.
+ * - `in`: equals any of the values. `exists`: the path is present, even with null.
+ * - An absent path passes only a negation: `$ne` and `$nin` are `not`, so they match it (as in MongoDB).
  * - `and` of nothing passes everything, `or` of nothing passes nothing.
  */
 export function matches(filter: Filter, metadata: JsonObject): boolean {
@@ -38,7 +38,7 @@ export function matches(filter: Filter, metadata: JsonObject): boolean {
   }
 }
 
-/** Whether a scalar is on the right side of the bound; false for anything that is not of the bound's type. */
+/** Whether a scalar is on the right side of the bound; false for values of another type than the bound. */
 export function inRange(value: JsonValue | undefined, operator: RangeOperator, bound: number | string): boolean {
   if (typeof value !== typeof bound) return false;
   const comparable = value as number | string;
@@ -59,7 +59,7 @@ function equalsOrContains(value: JsonValue, wanted: JsonValue): boolean {
   return value === wanted || (Array.isArray(value) && value.includes(wanted));
 }
 
-/** Equality of JSON values: types matter, −0 equals 0, the order of keys does not matter, that of array elements does. */
+/** Equality of JSON values: types matter, −0 equals 0. The order of keys does not matter, that of array elements does. */
 function deepEqual(a: JsonValue, b: JsonValue): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((element, i) => deepEqual(element, b[i]));

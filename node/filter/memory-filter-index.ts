@@ -17,30 +17,33 @@ import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
 
 export interface MemoryFilterIndexOptions {
-  /** The metadata of a slot that is in the index; asked only for items that were left out of the lists (see EXTENT). */
+  /** The metadata of a slot in the index; called only for items that were left out of the lists (see EXTENT). */
   metadataOf: (slot: number) => JsonObject;
 }
 
 /**
- * How much the index may hold. An entry (a distinct key or value) costs some 100 to 500 bytes, so metadata with a
- * thousand keys that no other item has would cost twenty times its own size. While the whole index holds more than
- * `entriesFree` + `entriesPerItem` × items, an item that brings more than `entriesPerItem` new entries is left out of
- * the lists, and filters read its metadata instead (see UnlistedMatches): a filter that is new waits for it, in slices,
- * and is never wrong.
+ * How much the index may hold. An entry (a distinct key or value) takes about 100 to 500 bytes, so metadata with a
+ * thousand keys that no other item has would take twenty times their own size. While the whole index holds more than
+ * `entriesFree` + `entriesPerItem` × items, an item that adds more than `entriesPerItem` new entries is left out of the
+ * lists. Filters read its metadata instead (see UnlistedMatches): a new filter waits for that, in slices, but its
+ * result is never wrong.
  */
 const EXTENT = { entriesFree: 262_144, entriesPerItem: 64 };
 
-/** Items outside of the lists whose metadata a filter reads at once: each is up to some hundred microseconds of parsing. */
+/**
+ * How many items outside the lists a filter may read at once: parsing the metadata of one takes up to some hundred
+ * microseconds.
+ */
 const READ_AT_ONCE_MAX = 16;
 /**
- * Conditions times slots up to which a filter is worked out at once, and conditions that any filter may have: a range over a
- * million slots takes a millisecond, and no condition less than some microseconds.
+ * `slotsRead`: conditions times slots up to which a filter is evaluated at once; a range over a million slots takes a
+ * millisecond. `conditions`: how many conditions are always evaluated at once; each takes at least some microseconds.
  */
 const AT_ONCE = { slotsRead: 16_000_000, conditions: 64 };
 
 const SAVE_MAGIC = 0x31494651;
 
-/** The FilterIndex in memory: per key a dictionary from value to slots; exact by the algebra of sets. */
+/** The FilterIndex in memory: for each key a dictionary from value to slots. Exact, by set algebra. */
 export class MemoryFilterIndex implements FilterIndex {
   private readonly metadataOf: (slot: number) => JsonObject;
   private readonly extent: IndexExtent = { entries: 0, fields: 0, slotLimit: 0 };
@@ -49,21 +52,24 @@ export class MemoryFilterIndex implements FilterIndex {
   private readonly prepared = new PreparedFilters();
   /** The slots that are in the lists. */
   private all = new ChunkedSlotSet();
-  /** The slots whose metadata is read instead. */
+  /** The slots whose metadata are read instead. */
   private unlisted = new ChunkedSlotSet();
-  /** Which of those match filters of late. */
+  /** Which of those match recent filters. */
   private readonly unlistedMatches = new UnlistedMatches();
 
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
   }
 
-  /** An index from the joined chunks of `save`. Throws an Error on bytes that no save wrote: the caller then rebuilds. */
+  /**
+   * An index from the joined chunks of `save`. Errors: those of malformed bytes, as a plain Error; the caller then
+   * rebuilds.
+   */
   static load(bytes: Buffer, options: MemoryFilterIndexOptions): MemoryFilterIndex {
     return resultOf(MemoryFilterIndex.loadInSteps(bytes, options));
   }
 
-  /** As `load`, in steps. */
+  /** Like `load`, in steps. */
   static *loadInSteps(bytes: Buffer, options: MemoryFilterIndexOptions): Generator<undefined, MemoryFilterIndex> {
     const index = new MemoryFilterIndex(options);
     const reader = new ByteReader(bytes);
@@ -158,13 +164,13 @@ export class MemoryFilterIndex implements FilterIndex {
     writeSlotSet(this.all, writer);
     writeSlotSet(this.unlisted, writer);
     yield* writeFields(this.root, writer);
-    /* Last, so that it is above slots put while the save went on too. */
+    // Written last, so that it is above slots that were put during the save, too.
     writer.u32(Math.max(0, this.extent.slotLimit - 1));
     writer.u32(SAVE_MAGIC);
     yield writer.take();
   }
 
-  /** An estimate, good to some tens of percent. */
+  /** An estimate, accurate to some tens of percent. */
   get memoryBytes(): number {
     return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
   }

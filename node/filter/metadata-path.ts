@@ -1,17 +1,18 @@
 import type { JsonObject, JsonValue } from '../../shared/filter/filter';
 
 /**
- * How many objects deep a path can reach. A bound on what an index has to prepare for: metadata of 64 KiB can nest
- * thousands of objects, and no filter that a person writes goes deeper than this.
+ * How many objects deep a path can reach. It bounds what an index has to prepare for: metadata of 64 KiB can nest
+ * thousands of objects, but no filter that a person writes goes deeper than this.
  */
 export const PATH_DEPTH_MAX = 32;
 
 /**
- * The value that a filter's path means in an item's metadata; undefined when there is none.
+ * The value in an item's metadata that a filter's path means; undefined if there is none.
  *
- * At each level a key that is the whole rest of the path wins; else the part before the first dot must name an object,
- * in which the rest is looked up. So "a.b.c" is the key "a.b.c", else "b.c" in the object "a", else "c" in "b" in "a".
- * Paths don't reach into arrays. Only own keys count: `__proto__` and `constructor` are keys like any other.
+ * At each level, a key that equals the whole rest of the path has precedence. Otherwise the part before the first dot
+ * must name an object, in which the rest is looked up. So "a.b.c" is the key "a.b.c", otherwise "b.c" in the object
+ * "a", otherwise "c" in "b" in "a". Paths don't reach into arrays. Only own keys count: `__proto__` and `constructor`
+ * are keys like any other.
  */
 export function lookUpPath(metadata: JsonObject, path: string): JsonValue | undefined {
   let rest = path;

@@ -3,8 +3,8 @@ import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { inRange } from './matches';
 
 /**
- * The numbers under one path by slot, for ranges over keys with nearly as many values as items (times, prices): one pass
- * over 8 bytes a slot, about a millisecond per million.
+ * The numbers under one path by slot, for ranges over keys with nearly as many values as items (times, prices). A range
+ * is one pass over 8 bytes per slot, about a millisecond per million slots.
  */
 export class NumberColumn {
   /** NaN: no number. */
@@ -29,7 +29,7 @@ export class NumberColumn {
     else all.push(value);
   }
 
-  /** Takes all numbers of the slot out. */
+  /** Removes all numbers of the slot. */
   clear(slot: number): void {
     if (slot < this.values.length) this.values[slot] = Number.NaN;
     this.several.delete(slot);
@@ -42,7 +42,7 @@ export class NumberColumn {
     const wholeWords = values.length >>> 5;
     for (let w = 0, s = 0; w < wholeWords; w++) {
       let bits = 0;
-      /* Without a branch on the data, which the processor could not foresee. */
+      // Without a branch on the data, which the processor could not predict.
       for (let bit = 0; bit < 32; bit++, s++) bits |= (Number(values[s] >= low) & Number(values[s] <= high)) << bit;
       words[w] = bits;
     }
@@ -89,7 +89,7 @@ function closedInterval(operator: RangeOperator, bound: number): [number, number
   }
 }
 
-/** The smallest double above a finite one: IEEE 754 doubles of one sign are ordered as their bits are. */
+/** The smallest double above a finite one: IEEE 754 doubles of one sign have the order of their bit patterns. */
 function nextAbove(value: number): number {
   if (value === 0) return Number.MIN_VALUE;
   const bits = new BigInt64Array(new Float64Array([value]).buffer);

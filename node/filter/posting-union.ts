@@ -1,7 +1,7 @@
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { NO_SLOTS, type Posting } from './posting';
 
-/** Joins many postings into one set: a list while the slots are few, a flat bitmap once they are many. */
+/** Unites many postings into one set: a list while the slots are few, a flat bitmap when they are many. */
 export class PostingUnion {
   private slots: number[] = [];
   private words: Uint32Array | null = null;

@@ -1,12 +1,12 @@
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
 /**
- * The slots that have one value. A single slot is a bare number: a key with a distinct value per item has as many
- * postings as items, and a set object for each would cost more than the items' metadata.
+ * The slots that have one value. A single slot is a plain number: a key with a distinct value per item has as many
+ * postings as items, and a set object for each would take more memory than the items' metadata.
  */
 export type Posting = number | ChunkedSlotSet;
 
-/** The posting of no slots; not a slot, as slots are unsigned. */
+/** The posting of no slots; not a valid slot, because slots are not negative. */
 export const NO_SLOTS = -1;
 
 export function postingWith(posting: Posting, slot: number): Posting {

@@ -2,29 +2,29 @@ import type { Filter } from '../../shared/filter/filter';
 import { inLaterSlices } from '../../shared/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
-/** Filters kept: those that are being answered. Whoever prepares one resolves it at once, and again for the next page. */
+/** Filters kept: those being answered. A filter that was prepared is resolved at once, and again for the next page. */
 const FILTERS_MAX = 16;
-/** Slots that changed since a filter was worked out; each is looked at by itself when it is asked for. */
+/** Slots that may change after a filter was evaluated; each is checked by itself when the filter is asked for. */
 const CHANGED_MAX = 1_024;
 
 interface PreparedFilter {
-  /** Null while it is worked out. */
+  /** Null while it is being evaluated. */
   found: ChunkedSlotSet | null;
-  /** Slots that changed since the work began: what was found says nothing of them. */
+  /** Slots that changed since the work began: `found` is not valid for them. */
   changed: Set<number>;
-  /** Whether a slot is in the answer as the index is now. */
+  /** Whether a slot matches the filter in the present state of the index. */
   isMatch: (slot: number) => boolean;
   done: Promise<void>;
 }
 
 /**
- * Answers of filters that take long, worked out in slices while the index changes: what has changed meanwhile is looked at
- * item by item in the end. An answer stays for as long as few items change.
+ * Results of filters that take long. They are evaluated in slices while the index changes; slots that have changed
+ * meanwhile are checked one by one at the end. A result is kept as long as few slots change.
  */
 export class PreparedFilters {
   private readonly filters = new Map<string, PreparedFilter>();
 
-  /** Works the filter out by `steps`; those who ask for the same one at the same time wait for the same work. */
+  /** Evaluates the filter by `steps`. Concurrent calls for the same filter wait for the same work. */
   prepare(key: string, steps: Iterator<unknown, ChunkedSlotSet>, isMatch: (slot: number) => boolean): Promise<void> {
     const known = this.filters.get(key);
     if (known !== undefined) return known.done;
@@ -43,19 +43,19 @@ export class PreparedFilters {
     return prepared.done;
   }
 
-  /** What was worked out, a set of the caller's own, with what has changed since looked at; null when there is nothing. */
+  /** The result, as a set of the caller's own, with later changes checked; null if there is none. */
   get(key: string): ChunkedSlotSet | null {
     const prepared = this.filters.get(key);
     if (prepared === undefined || prepared.found === null) return null;
     for (const slot of prepared.changed) lookAt(slot, prepared.found, prepared.isMatch);
     prepared.changed.clear();
-    // Asked for last is dropped last.
+    // Move it to the end: the filter asked for last is dropped last.
     this.filters.delete(key);
     this.filters.set(key, prepared);
     return prepared.found.clone();
   }
 
-  /** Every change of the index must be told, before or after it happens but with no step of others in between. */
+  /** Must be called for every change of the index, before or after it, but with no step of others in between. */
   slotChanged(slot: number): void {
     for (const [key, prepared] of this.filters) {
       prepared.changed.add(slot);
@@ -69,7 +69,7 @@ export class PreparedFilters {
     return bytes;
   }
 
-  /** Not the one that somebody is about to ask for. */
+  /** Never drops the newest, which is about to be asked for. */
   private dropOldest(newest: string): void {
     for (const [key, { found }] of this.filters) {
       if (this.filters.size <= FILTERS_MAX) return;
@@ -79,8 +79,8 @@ export class PreparedFilters {
 }
 
 /**
- * The steps, then one for each slot that has changed since they began. What changes during these waits until the answer is
- * asked for: writers may be faster.
+ * Runs the steps, then one step for each slot that has changed since they began. Slots that change during these wait
+ * until the result is asked for: writers may be faster than this.
  */
 function* putRight(prepared: PreparedFilter, steps: Iterator<unknown, ChunkedSlotSet>): Generator<undefined, ChunkedSlotSet> {
   let step = steps.next();
@@ -99,8 +99,8 @@ function lookAt(slot: number, found: ChunkedSlotSet, isMatch: (slot: number) => 
 }
 
 /**
- * What a filter costs, in conditions: a list counts for as much as looking its values up. Walked before anything is worked
- * out, so that a filter of a few conditions is known for one by a few comparisons.
+ * The cost of a filter in conditions; a list counts as much as looking its values up. Computed before anything is
+ * evaluated, and cheap: a filter of a few conditions takes a few comparisons.
  */
 export function conditionsIn(filter: Filter): number {
   switch (filter.type) {
@@ -119,5 +119,5 @@ export function conditionsIn(filter: Filter): number {
   }
 }
 
-/** Values that are looked up in the time of one condition over ten thousand slots. */
+/** How many values can be looked up in the time of one condition over ten thousand slots. */
 const VALUES_PER_CONDITION = 64;

@@ -1,8 +1,8 @@
 import type { ChunkedSlotSet } from '../slots/chunked-slot-set';
 
-/** Filters remembered: those of the queries that run side by side, page after page. */
+/** Filters cached: those of the queries that run concurrently, page after page. */
 const FILTERS_MAX = 64;
-/** Bytes of their sets together. */
+/** Bytes of all their sets. */
 const BYTES_MAX = 32 * 1024 * 1024;
 
 /** Results of filters, by the filter's JSON, until the index changes. */

@@ -1,20 +1,20 @@
 import type { RangeOperator } from '../../shared/filter/filter';
 import { inRange } from './matches';
 
-/** Ids sorted at one go: some 30 ms for strings, the longest that one range may hold up everything else. */
+/** Ids sorted at once: about 30 ms for strings, the longest that one range may block everything else. */
 const RUN_MAX = 32_768;
-/** Fewer than this are tested one by one; so runs don't become tiny when puts and ranges alternate. */
+/** Fewer ids than this are tested one by one, so that runs don't become tiny when puts and ranges alternate. */
 const RUN_MIN = 4_096;
 
 /**
- * The ids of a dictionary's keys in the order of the keys, as a number of sorted runs and an unsorted rest. Ranges sort
- * a part of the rest each, so that the first one over a million keys does not stop the process for a second.
+ * The ids of a dictionary's keys in the order of the keys: a number of sorted runs and an unsorted rest. Each range
+ * sorts a part of the rest, so that the first range over a million keys does not block the process for a second.
  */
 export class SortedKeys<K extends number | string> {
   private readonly runs: Uint32Array[] = [];
   private rest: number[] = [];
 
-  /** `keys` is the dictionary's own array, by id; the keys of ids added here must not change. */
+  /** `keys` is the dictionary's own array, by id. The keys of ids added here must not change. */
   constructor(private readonly keys: readonly K[]) {}
 
   add(id: number): void {
@@ -41,7 +41,7 @@ export class SortedKeys<K extends number | string> {
     this.runs.push(run.sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0)));
   }
 
-  /** How many ids of the run have a key below the bound, or not above it when `strictly` is false. */
+  /** How many ids of the run have a key below the bound, or at most the bound if `strictly` is false. */
   private split(run: Uint32Array, strictly: boolean, bound: K): number {
     let from = 0;
     let to = run.length;

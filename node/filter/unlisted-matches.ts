@@ -3,7 +3,7 @@ import { inLaterSlices } from '../../shared/time/work-slices';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
 import { matches } from './matches';
 
-/** Filters kept: those of the queries that run side by side. Each is tested on every item that comes to the unlisted ones. */
+/** Filters kept: those of the queries that run concurrently. Each is tested on every item added to the unlisted ones. */
 const FILTERS_MAX = 16;
 
 interface Unlisted {
@@ -19,20 +19,20 @@ interface ReadFilter {
 }
 
 /**
- * Which of the items that a filter index does not hold in its lists match a filter. Their metadata has to be read, which
- * takes a second for 64 MiB: it is done in slices, once for a filter, and the outcome is kept in step with the items that
- * come and go afterwards, while the first reading goes on too.
+ * Which of the items that are not in a filter index's lists match a filter. Their metadata have to be read, which takes
+ * a second for 64 MiB. So this is done in slices, once for each filter. The result is then kept up to date with items
+ * that come and go, also during the first reading.
  */
 export class UnlistedMatches {
   private readonly filters = new Map<string, ReadFilter>();
 
-  /** The matching slots, undefined when the filter has not been prepared; not the caller's to change. */
+  /** The matching slots, undefined if the filter has not been prepared. The caller must not change the set. */
   get(key: string): ChunkedSlotSet | undefined {
     const known = this.filters.get(key);
     return known?.reading === null ? known.found : undefined;
   }
 
-  /** Null when there is nothing to wait for. */
+  /** Null if there is nothing to wait for. */
   prepare(key: string, filter: Filter, unlisted: Unlisted): Promise<void> | null {
     const known = this.filters.get(key);
     if (known !== undefined) return known.reading;
@@ -67,7 +67,7 @@ export class UnlistedMatches {
   }
 }
 
-/** One item a step. A slot that another item has taken meanwhile is read as it is now. */
+/** One item per step. A slot that another item has taken meanwhile is read as it is now. */
 function* readAll({ filter, found }: ReadFilter, unlisted: Unlisted): Generator<undefined, void> {
   for (const slot of unlisted.slots().toArray()) {
     if (unlisted.slots().has(slot) && matches(filter, unlisted.metadataOf(slot))) found.add(slot);

@@ -6,20 +6,20 @@ import { NO_SLOTS, type Posting, postingSize, postingUnion, postingWith, posting
 import type { PostingUnion } from './posting-union';
 import { SortedKeys } from './sorted-keys';
 
-/** Values that distinct keys may be tested one by one for a range; more are brought into order. */
+/** Up to this many distinct keys may be tested one by one for a range; more are sorted. */
 const TESTED_ONE_BY_ONE_MAX = 4_096;
 
 /**
- * The values of one type under one path: value → the slots that have it. A value's id is its place in the table's keys
- * and in `postings`; ids of values that no slot has any more are used again.
+ * The values of one type under one path: value → the slots that have it. A value's id is its index in the table's keys
+ * and in `postings`. Ids of values that no slot has any more are reused.
  */
 export class ValueDictionary<K extends number | string> {
   private readonly table = new KeyTable<K>();
   private readonly postings: Posting[] = [];
   private free: number[] = [];
-  /** Made at the first range over many values, so that identifiers nobody compares cost nothing. */
+  /** Made at the first range over many values, so that identifiers that nobody compares cost nothing. */
   private order: SortedKeys<K> | null = null;
-  /** Ids whose value is gone but which `order` still holds: their keys must stay where they are. */
+  /** Ids whose value is gone but that `order` still holds: their keys must stay in place. */
   private retired: number[] = [];
   private slotCount = 0;
   private characters = 0;
@@ -34,7 +34,7 @@ export class ValueDictionary<K extends number | string> {
     return id < 0 ? NO_SLOTS : this.postings[id];
   }
 
-  /** Says whether the value is new. */
+  /** Answers whether the value is new. */
   add(key: K, slot: number): boolean {
     this.slotCount++;
     const id = this.idOf(key);
@@ -43,7 +43,7 @@ export class ValueDictionary<K extends number | string> {
     return posting === NO_SLOTS;
   }
 
-  /** Says whether no slot has the value any more. */
+  /** Answers whether no slot has the value any more. */
   remove(key: K, slot: number): boolean {
     const id = this.table.find(key);
     if (id < 0) return false;
@@ -54,7 +54,7 @@ export class ValueDictionary<K extends number | string> {
     return true;
   }
 
-  /** Adds a saved posting, which it takes over; says whether the value is new. */
+  /** Adds a saved posting and takes ownership of it. Answers whether the value is new. */
   merge(key: K, posting: Posting): boolean {
     this.slotCount += postingSize(posting);
     const id = this.idOf(key);
@@ -63,7 +63,7 @@ export class ValueDictionary<K extends number | string> {
     return before === NO_SLOTS;
   }
 
-  /** Takes the slots out of every value; answers how many values are gone. */
+  /** Removes the slots from every value. Answers how many values are gone. */
   removeAll(slots: ChunkedSlotSet): number {
     let gone = 0;
     this.slotCount = 0;
@@ -96,8 +96,8 @@ export class ValueDictionary<K extends number | string> {
   }
 
   /**
-   * Up to `count` values with an id from `from` on, and the id to go on with (null at the end). Values that keep a slot
-   * all along are visited once by a walk over all pages, whatever else changes between them.
+   * Up to `count` values with an id from `from` on, and the id to continue with (null at the end). A walk over all
+   * pages visits values that keep a slot all the time once, whatever else changes between the pages.
    */
   page(from: number, count: number): { keys: K[]; postings: Posting[]; next: number | null } {
     const keys: K[] = [];
@@ -111,18 +111,18 @@ export class ValueDictionary<K extends number | string> {
     return { keys, postings, next: id < this.table.keys.length ? id : null };
   }
 
-  /** An estimate: exact figures would need a walk over every value. `slotLimit` is above every slot. */
+  /** An estimate: exact numbers would need a walk over every value. `slotLimit` is above every slot. */
   memoryBytes(slotLimit: number): number {
     /** The posting and, for strings, the header of the string. */
     const VALUE_BYTES = 32;
-    /** The objects and arrays of a dictionary, were it empty. */
+    /** The objects and arrays of an empty dictionary. */
     const OWN_BYTES = 450;
-    /** A set of many slots holds a bitmap at most, one of few some 10 bytes a slot. */
+    /** A set of many slots takes at most a bitmap, a set of few about 10 bytes per slot. */
     const setBytes = Math.min(10 * this.slotCount, this.table.size * (slotLimit / 8 + 4_096));
     return OWN_BYTES + this.table.memoryBytes + VALUE_BYTES * this.table.size + this.characters + setBytes + (this.order?.memoryBytes ?? 0);
   }
 
-  /** The value's id; a new value has one with no slots. */
+  /** The value's id; a new value gets one without slots. */
   private idOf(key: K): number {
     const next = this.free.length > 0 ? this.free[this.free.length - 1] : this.table.keys.length;
     const id = this.table.findOrInsert(key, next);

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { FILTER_LIMITS } from '../../shared/filter/parse-filter';
 
-/** Characters of a string that are kept as they are: all that a range's bound can be compared with. */
+/** Characters of a string that are kept: a range's bound is at most this long, so it can be compared with them. */
 const KEPT_CHARACTERS = FILTER_LIMITS.boundCharactersMax;
 
 /**
- * What stands for a string in a dictionary: itself, or for a long one its beginning and the SHA-256 of the whole (as 32
- * characters), so that 64 KiB of text cost no more than a sentence. Equal strings and no others have equal keys, and a
- * key sorts against any range bound as its string does: bounds are no longer than the part that is kept.
+ * The key of a string in a dictionary: the string itself or, if it is long, its beginning and the SHA-256 of the whole
+ * (as 32 characters), so that 64 KiB of text cost no more than a sentence. Two strings have equal keys exactly if they
+ * are equal. A key compares with any range bound as its string does, because bounds are no longer than the part that is
+ * kept.
  */
 export function stringKey(text: string): string {
   if (text.length <= KEPT_CHARACTERS) return text;

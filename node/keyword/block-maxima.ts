@@ -1,20 +1,23 @@
 import type { LengthNorm } from './bm25';
 import { LONG_FREQUENCY, type PostingView } from './posting-view';
 
-/** Postings per block: small enough that few blocks hold a document of the very best, large enough that skipping pays. */
+/**
+ * Postings per block: small enough that few blocks hold one of the best documents, large enough that skipping a block
+ * pays off.
+ */
 const BLOCK_BITS = 6;
 export const BLOCK_POSTINGS = 1 << BLOCK_BITS;
-/** Lists below are read faster than their maxima. */
+/** Shorter lists are read faster than their maxima. */
 const LIST_MIN = 16 * BLOCK_POSTINGS;
-/** Average lengths apart by more than this make the bounds too loose to be kept. */
+/** If the average length has changed by more than this factor, the bounds are too loose to keep. */
 const SLOPE_DRIFT_MAX = 1.1;
-/** Float32 may round down by less. */
+/** Rounding down to float32 loses less than this factor. */
 const ROUND_UP = 1 + 1e-6;
 
-/** What the postings of each whole block of a list add to a score at most, per unit of the term's weight. */
+/** For each whole block of a list, the most that its postings add to a score, per unit of the term's weight. */
 export interface BlockBounds {
   maxima: Float32Array;
-  /** What the maxima have to be multiplied with under the statistics of the query. */
+  /** The factor for the maxima under the statistics of the query. */
   factor: number;
 }
 
@@ -26,17 +29,17 @@ interface ListMaxima {
 
 /**
  * Upper bounds of term scores by block of postings (Ding & Suel, "Faster top-k document retrieval using block-max
- * indexes", 2011). They are made when a query first needs them and follow a list as it grows. Documents that die only
- * make them less tight.
+ * indexes", 2011). They are made when a query first needs them, and extended as the list grows. Documents that are
+ * removed only make them less tight.
  *
- * A score depends on the average length, which changes with every document. With tf / (tf + base + slope · length), a
- * maximum taken at one slope is at another, lower one too small by at most the ratio of the two: (tf + base + s₀ · length)
+ * A score depends on the average length, which changes with every document: it is tf / (tf + base + slope · length). A
+ * maximum taken at one slope is too small at a lower slope, by at most the ratio of the two: (tf + base + s₀ · length)
  * / (tf + base + s · length) ≤ max(1, s₀ / s).
  */
 export class BlockMaxima {
   private readonly byTerm = new Map<number, ListMaxima>();
 
-  /** Null where the list is too short. `view` is the term's whole list as it is now. */
+  /** Null if the list is too short. `view` is the term's whole list as it is now. */
   boundsOf(term: number, view: PostingView, lengths: Uint32Array, norm: LengthNorm): BlockBounds | null {
     const count = view.end - view.start;
     if (count < LIST_MIN || !(norm.slope > 0)) return null;
@@ -57,7 +60,7 @@ export class BlockMaxima {
     return { maxima: known.maxima, factor: Math.max(1, known.slope / norm.slope) };
   }
 
-  /** The list is gone, or its postings stand elsewhere in it. */
+  /** The list is gone, or its postings have moved inside it. */
   forget(term: number): void {
     this.byTerm.delete(term);
   }

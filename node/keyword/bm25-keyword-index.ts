@@ -14,18 +14,21 @@ import { TermDictionary } from './term-dictionary';
 
 /** Dead documents that are always tolerated: renumbering fewer is not worth its fixed cost. */
 const DEAD_DOCUMENTS_MIN = 1024;
-/** Share of dead documents that starts a renumbering: they cost a search and the memory at most a quarter more. */
+/**
+ * The share of dead documents that starts a renumbering. Up to this share, they cost searches and memory at most a
+ * quarter more.
+ */
 const DEAD_SHARE_MAX = 0.2;
-/** Work per put or remove while a renumbering is under way: some microseconds, and it ends before the next is due. */
+/** Work per put or remove during a renumbering: some microseconds, and it ends before the next one is due. */
 const POSTINGS_PER_STEP = 512;
 const DOCUMENTS_PER_STEP = 16;
 
 const NO_TERMS: AnalysedText = { length: 0, terms: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 /**
- * {@link KeywordIndex} as postings in compact arrays. A remove takes effect at once on every figure (a document knows its
- * terms); its postings are dropped later, when the dead have become many, in slices that puts and removes carry.
- * Scores are doubles that depend only on the document, the terms and the statistics.
+ * {@link KeywordIndex} as postings in compact arrays. A remove takes effect at once on all statistics, because a
+ * document knows its terms. Its postings are dropped later, when many documents are dead, in small steps during puts
+ * and removes. Scores are doubles that depend only on the document, the terms and the statistics.
  */
 export class Bm25KeywordIndex implements KeywordIndex {
   private readonly analyser: Analyser;
@@ -35,7 +38,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** By term: its frequency in the text being put; all 0 between puts. */
   private frequencies = new Uint32Array(64);
   private distinct = new Uint32Array(64);
-  /** The running save: numbers stay as they are until it ends. A new one takes its place. */
+  /** The running save: document numbers must not change until it ends. A new save replaces it. */
   private runningSave: symbol | null = null;
 
   constructor(options: { analyser?: Analyser } = {}) {
@@ -43,14 +46,14 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   /**
-   * The index that `save` wrote. Throws QuiverError `storage_failed` on bytes that are not a whole, consistent save of
+   * The index that `save` wrote. Errors: QuiverError `storage_failed` on bytes that are not a whole, consistent save of
    * this version and of the same analyser version.
    */
   static load(bytes: Buffer, options: { analyser?: Analyser } = {}): Bm25KeywordIndex {
     return resultOf(Bm25KeywordIndex.loadInSteps(bytes, options));
   }
 
-  /** As `load`, in steps. */
+  /** Like `load`, in steps. */
   static *loadInSteps(bytes: Buffer, options: { analyser?: Analyser } = {}): Generator<undefined, Bm25KeywordIndex> {
     const index = new Bm25KeywordIndex(options);
     yield* readKeywordSave(bytes, index.analyser, index.tables);
@@ -156,9 +159,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
       weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
       order,
     }));
-    // The same order in every shard: rarest first, then as asked.
+    // The same order in every shard: rarest first, then as in the request.
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
-    // A term of a text that is not put yet has a number and no document.
+    // A term of a text that is not put yet has a number but no document.
     const isFound = (term: number | undefined): term is number => term !== undefined && this.dictionary.documentFrequencies[term] > 0;
     const known = weighted.flatMap(({ term, weight }) => (isFound(term) ? [{ term, weight }] : []));
     const { documents, lists } = this;
@@ -190,7 +193,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return { documents: this.documents, dictionary: this.dictionary, lists: this.lists };
   }
 
-  /** Fills `distinct` and `frequencies` with the terms of a text; returns how many distinct ones there are. */
+  /** Fills `distinct` and `frequencies` with the terms of a text; returns the number of distinct ones. */
   private countTerms(terms: string[]): number {
     this.distinct = grownUint32(this.distinct, terms.length);
     let count = 0;

@@ -1,19 +1,19 @@
 import type { KeywordStatistics } from '../../shared/shard/shard-read';
 
-/** Saturation of the term frequency and weight of the document length, as decided for the whole service. */
+/** Saturation of the term frequency, and weight of the document length; the same for the whole service. */
 export const K1 = 1.2;
 export const B = 0.75;
 
 /** Lucene's idf, ln(1 + (N − df + 0.5) / (df + 0.5)): positive for every df ≤ N. */
 export function inverseDocumentFrequency(documentCount: number, documentFrequency: number): number {
-  // Statistics gathered while documents come and go may count a term more often than documents.
+  // Statistics collected while documents come and go may have a document frequency above the number of documents.
   const count = Math.max(documentCount, documentFrequency);
   return Math.log(1 + (count - documentFrequency + 0.5) / (documentFrequency + 0.5));
 }
 
 /**
- * The length part of BM25's denominator, k1 (1 − b + b · length / average), as `base + slope · length`.
- * The score of a term in a document is idf · (k1 + 1) · tf / (tf + base + slope · length).
+ * The length part of BM25's denominator, k1 (1 − b + b · length / average), as `base + slope · length`. The score of a
+ * term in a document is idf · (k1 + 1) · tf / (tf + base + slope · length).
  */
 export interface LengthNorm {
   base: number;

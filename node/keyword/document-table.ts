@@ -1,16 +1,16 @@
 import { grownUint32 } from './growable';
 import { TermLists } from './term-lists';
 
-/** No document, or none any more. */
+/** No document, or a removed one. */
 export const NO_DOCUMENT = 0xffffffff;
 
 /**
- * The documents of a keyword index. A document number is given once, in rising order, and lives as long as its slot
- * holds that text; postings are lists of document numbers and so are always appended to. {@link renumber} closes the
- * gaps of the dead when there are too many.
+ * The documents of a keyword index. Document numbers are given in ascending order, each once; a document lives as long
+ * as its slot holds that text. So postings, which are lists of document numbers, are only appended to. {@link renumber}
+ * closes the gaps of dead documents when there are too many.
  */
 export class DocumentTable {
-  /** Number after the highest one given. */
+  /** One more than the highest number given. */
   count = 0;
   liveCount = 0;
   /** Sum of the lengths of the live documents, in terms. */
@@ -23,7 +23,7 @@ export class DocumentTable {
   /** By slot: its document + 1, or 0. */
   private documents: Uint32Array<ArrayBuffer> = new Uint32Array(64);
   private readonly lists = new TermLists();
-  /** Where the sliding of term lists after a renumbering has got to; null when none is under way. */
+  /** How far moving the term lists after a renumbering has got; null when none is under way. */
   private slide: { document: number; end: number } | null = null;
 
   documentOf(slot: number): number {
@@ -37,7 +37,7 @@ export class DocumentTable {
     return document;
   }
 
-  /** As {@link add} for a document whose terms follow one by one with {@link setTerm}. */
+  /** Like {@link add}, for a document whose terms follow one by one with {@link setTerm}. */
   addWithoutTerms(slot: number, length: number, termCount: number): number {
     const document = this.number(slot, length);
     this.listPositions[document] = this.lists.appendEmpty(termCount);
@@ -63,8 +63,9 @@ export class DocumentTable {
   }
 
   /**
-   * Gives the live documents new numbers without gaps, in the same order, and returns the new number by the old one
-   * ({@link NO_DOCUMENT} for the dead). Takes some milliseconds per million; the term lists follow in slices.
+   * Gives the live documents new numbers without gaps, in the same order, and returns the new numbers by the old ones
+   * ({@link NO_DOCUMENT} for dead documents). Takes some milliseconds per million; the term lists follow in small
+   * steps.
    */
   renumber(): Uint32Array {
     const { count, slots, lengths, listPositions, documents } = this;
@@ -91,7 +92,7 @@ export class DocumentTable {
     return this.slide !== null;
   }
 
-  /** Moves the term lists of up to `documents` documents together after a renumbering. */
+  /** Closes the gaps between the term lists of up to `documents` documents after a renumbering. */
   slideLists(documents: number): void {
     const slide = this.slide;
     if (slide === null) return;
@@ -113,7 +114,7 @@ export class DocumentTable {
     return tables * 4 + this.lists.memoryBytes;
   }
 
-  /** Bits that a bitmap over the slots in use needs. */
+  /** Number of bits of a bitmap over the slots in use. */
   get slotCapacity(): number {
     return this.documents.length;
   }

@@ -6,7 +6,7 @@ import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY } from './posting-view';
 import type { TermDictionary } from './term-dictionary';
 
-/** What an index is made of. */
+/** The parts of an index. */
 export interface KeywordTables {
   documents: DocumentTable;
   dictionary: TermDictionary;
@@ -14,21 +14,17 @@ export interface KeywordTables {
 }
 
 const FORMAT = 'quiver-keyword-1';
-/** Bytes per chunk: some two milliseconds of work between two chances for other calls to run. */
+/** Bytes per chunk: about two milliseconds of work, after which other calls may run. */
 const CHUNK_BYTES = 1 << 18;
 
-/*
- * The format, all numbers varints:
- *   FORMAT, analyser name, analyser version,
- *   number of documents, per document: slot, length           (document n of the save is the n-th of these)
- *   per term: text (not empty), number of postings, per posting: 2 · gap + (1 if the frequency is 1), else the frequency
- *   the empty text, and the number of terms.
- * A gap is the document less the one before it, less 1.
- */
+// The format, all numbers varints: FORMAT, analyser name, analyser version, number of documents, per document: slot,
+// length (document n of the save is the n-th of these) per term: text (not empty), number of postings, per posting: 2 ·
+// gap + (1 if the frequency is 1), else the frequency the empty text, and the number of terms. A gap is the document
+// less the one before it, less 1.
 
 /**
- * Writes the documents that are live at the first step. Between steps documents may come and go: those that came are
- * left out, those that went may still be there in full or in part. Document numbers must not change meanwhile.
+ * Writes the documents that are live at the first step. Between steps documents may come and go: new ones are left out,
+ * removed ones may still be written in full or in part. Document numbers must not change meanwhile.
  */
 export function* writeKeywordSave(analyser: Analyser, tables: KeywordTables): Iterable<Buffer> {
   const { documents, dictionary, lists } = tables;
@@ -57,7 +53,7 @@ export function* writeKeywordSave(analyser: Analyser, tables: KeywordTables): It
   yield writer.take();
 }
 
-/** Writes one term with its postings of documents in the save, nothing if there are none. */
+/** Writes one term with its postings of documents in the save; nothing if there are none. */
 function writePostings(writer: VarintWriter, text: string, term: number, saved: Uint32Array, lists: PostingLists): boolean {
   const { documents, frequencies, start, end } = lists.view(term);
   let count = 0;
@@ -79,8 +75,8 @@ function writePostings(writer: VarintWriter, text: string, term: number, saved: 
 }
 
 /**
- * Fills empty tables from a save. Everything that later code relies on is checked: numbers in range, documents rising,
- * no slot and no term twice, nothing behind the end. One term a step. Throws QuiverError `storage_failed`.
+ * Fills empty tables from a save, one term per step. Checks everything that later code relies on: numbers in range,
+ * documents ascending, no slot and no term twice, nothing after the end. Errors: QuiverError `storage_failed`.
  */
 export function* readKeywordSave(bytes: Buffer, analyser: Analyser, tables: KeywordTables): Generator<undefined, void> {
   const reader = new VarintReader(bytes);
@@ -94,12 +90,12 @@ export function* readKeywordSave(bytes: Buffer, analyser: Analyser, tables: Keyw
 interface SavedDocuments {
   slots: Uint32Array;
   lengths: Uint32Array;
-  /** By document: how many distinct terms it has, counted while reading the terms. */
+  /** By document: how many distinct terms it has, counted while the terms are read. */
   termCounts: Uint32Array;
 }
 
 function readDocuments(reader: VarintReader): SavedDocuments {
-  // Each document takes two bytes at least, so a damaged count asks for no absurd memory.
+  // Each document takes at least two bytes, so a damaged count can't cause a huge allocation.
   const count = reader.bounded(reader.remaining / 2, 'more documents than bytes');
   const slots = new Uint32Array(count);
   const lengths = new Uint32Array(count);
@@ -153,7 +149,7 @@ function readPostings(reader: VarintReader, term: number, count: number, table: 
   lists.widenBounds(term, frequencyMax, lengthMin);
 }
 
-/** Gives every document the list of its terms, which the save leaves out as the postings imply it. */
+/** Gives every document the list of its terms, which the save omits because the postings contain it. */
 function* buildTermLists(table: SavedDocuments, tables: KeywordTables): Generator<undefined, void> {
   const { documents, dictionary, lists } = tables;
   const { slots, lengths, termCounts } = table;

@@ -6,17 +6,17 @@ import { PostingCursor, type WeightedTerm, type WindowScores } from './posting-c
 import type { PostingLists } from './posting-lists';
 import { TopDocuments } from './top-documents';
 
-/** Documents per pass over the accumulators: 128 KiB of scores stay in the second-level cache. */
+/** Documents per pass over the accumulators: 128 KiB of scores fit into the second-level cache. */
 const WINDOW_BITS = 14;
 const WINDOW = 1 << WINDOW_BITS;
 
-/** What a jump within a posting list costs compared with reading one posting in order (measured: some 15 to 1). */
+/** The cost of a jump in a posting list relative to reading one posting in order (measured: about 15 to 1). */
 const SEEK_COST = 16;
 
-/** Postings of the rarest terms that are looked up one by one before all others, so that there is a threshold to prune by. */
+/** Postings of the rarest terms that are scored one by one before all others, to get a threshold for pruning. */
 const LISTED_POSTINGS_MAX = 1024;
 
-/** Of one thread: a search never waits. */
+/** May be shared by all searches: a search never waits, so they don't overlap. */
 const scoresOfWindow = new Float64Array(WINDOW);
 const touchedInWindow = new Uint32Array(WINDOW);
 
@@ -32,19 +32,19 @@ interface Wanted {
   top: TopDocuments;
   /** By slot; null: all. */
   allowed: Uint32Array | null;
-  /** Documents that are in `top` already, rising. */
+  /** Documents that are in `top` already, ascending. */
   done: Uint32Array;
 }
 
 /**
- * The best documents for the terms, exactly. A document's score is summed over the terms in the order given, whichever
- * way it is computed, so it depends on nothing but the document, the terms and the statistics; rarest first prunes best.
+ * The best documents for the terms, exactly. A document's score is summed over the terms in the given order, however it
+ * is computed, so it depends only on the document, the terms and the statistics. The order "rarest first" prunes best.
  *
- * The documents of the rarest terms are scored first, which mostly makes the threshold. The others follow by MaxScore
- * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents: once the threshold
- * exceeds what the last terms can add together, they no longer bring documents in; they are only looked up for those
- * that the other terms found and that may still reach the threshold. When one term is left to bring documents in, its
- * list is read by itself, without the blocks in which nothing scores enough.
+ * The documents of the rarest terms are scored first, which usually gives the threshold. The others follow by MaxScore
+ * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents. Once the
+ * threshold exceeds what the last terms can add together, these terms contribute no new documents. They are only looked
+ * up for documents that other terms found and that may still reach the threshold. When only one term is left that
+ * contributes documents, its list is read alone, without the blocks in which nothing scores high enough.
  */
 export function searchPostings(
   terms: WeightedTerm[],
@@ -91,7 +91,7 @@ function documentsOf(terms: WeightedTerm[], source: SearchedPostings, allowed: S
   return Uint32Array.from(found);
 }
 
-/** Few documents are in question: looks each of them up in every list. `listed` is rising and may repeat itself. */
+/** For few documents: looks each of them up in every list. `listed` is ascending and may contain repetitions. */
 function scoreListed(listed: Uint32Array, cursors: PostingCursor[], documents: DocumentTable, top: TopDocuments): void {
   let previous = NO_DOCUMENT;
   for (const document of listed) {
@@ -105,7 +105,7 @@ function scoreListed(listed: Uint32Array, cursors: PostingCursor[], documents: D
   }
 }
 
-/** Scores all documents that hold any of the terms, but for those done, as far as they may be among the best. */
+/** Scores all documents that hold any of the terms and are not done, as far as they may be among the best. */
 function scoreWindows(terms: WeightedTerm[], source: SearchedPostings, wanted: Wanted): void {
   const { documents, lists, norm } = source;
   const { top } = wanted;
@@ -134,7 +134,7 @@ function scoreWindows(terms: WeightedTerm[], source: SearchedPostings, wanted: W
   }
 }
 
-/** The documents of a window that may be among the best, rising, as look-ups have to; clears the window. */
+/** The documents of a window that may be among the best, ascending, as look-ups require; clears the window. */
 function promising(window: WindowScores, threshold: number, bound: number): { document: number; score: number }[] {
   const { first, scores, touched, touchedCount } = window;
   const found: { document: number; score: number }[] = [];
@@ -147,7 +147,7 @@ function promising(window: WindowScores, threshold: number, bound: number): { do
   return found.sort((a, b) => a.document - b.document);
 }
 
-/** One term brings documents in: its list is read in order, block by block as far as they may hold enough. */
+/** Only one term contributes documents: reads its list in order, skipping blocks that can't score high enough. */
 function scoreAlone(cursor: PostingCursor, lengths: Uint32Array, judge: Judge, bounds: BlockBounds | null): void {
   for (;;) {
     if (bounds !== null) cursor.skipBlocks(bounds, judge.leastOf(1));
@@ -173,17 +173,20 @@ class Judge {
     for (let i = cursors.length - 1; i >= 0; i--) this.boundFrom[i] = this.boundFrom[i + 1] + cursors[i].scoreMax;
   }
 
-  /** No document that is still to come can be among the best. */
+  /** No remaining document can be among the best. */
   get isOver(): boolean {
     return this.boundFrom[0] < this.wanted.top.threshold;
   }
 
-  /** What a document must have by the terms before `from` to be among the best. */
+  /** The least score that a document needs from the terms before `from` to be among the best. */
   leastOf(from: number): number {
     return this.wanted.top.threshold - this.boundFrom[from];
   }
 
-  /** A document with its score by the terms before `from`; rising, where there are terms from there on. */
+  /**
+   * Takes a document with its score from the terms before `from`. Documents must ascend, unless `from` is behind the
+   * last term.
+   */
   consider(document: number, length: number, score: number, from: number): void {
     const { cursors, boundFrom } = this;
     const { top, allowed } = this.wanted;

@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '../../shared/filter/filter';
 
 /**
- * What keyword search sees of an item: its text, then every string value of its metadata at any depth in the order of
- * the JSON, one per line; keys are not text. A metadata string equal to the text counts once: the chunks of a document
- * carry their text in both places, and counting it twice would distort their BM25 lengths.
+ * The text of an item for keyword search: its text, then every string value of its metadata at any depth in the order
+ * of the JSON, one per line; keys are not included. A metadata string equal to the text counts once. The chunks of a
+ * document carry their text in both places, and counting it twice would distort their BM25 lengths.
  */
 export function keywordText(text: string | null, metadata: JsonObject): string {
   const lines: string[] = text === null || text === '' ? [] : [text];
-  // A stack instead of recursion: metadata may nest as deep as its size allows.
+  // A stack instead of recursion: metadata may be nested as deeply as their size allows.
   const pending: JsonValue[] = [metadata];
   while (pending.length > 0) {
     const value = pending.pop() as JsonValue;

@@ -6,8 +6,8 @@ import { B, K1 } from './bm25';
 import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
 
 /**
- * {@link KeywordIndex} straight from the definition of BM25: every document is scored for every query. The reference
- * that tests compare Bm25KeywordIndex with; too slow for anything else.
+ * {@link KeywordIndex} directly from the definition of BM25: every query scores every document. Tests compare
+ * Bm25KeywordIndex with it; it is too slow for anything else.
  */
 export class PlainKeywordIndex implements KeywordIndex {
   private readonly analyser: Analyser;

@@ -4,7 +4,7 @@ import { NO_DOCUMENT } from './document-table';
 import type { PostingLists } from './posting-lists';
 import { LONG_FREQUENCY } from './posting-view';
 
-/** Room for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
+/** Allowance for rounding in upper bounds, far above what a sum of a thousand terms can lose. */
 const BOUND_SLACK = 1 + 1e-9;
 
 /** A term of the query with its posting list; `weight` is idf · (k1 + 1). */
@@ -13,7 +13,7 @@ export interface WeightedTerm {
   weight: number;
 }
 
-/** Documents of a window that hold any of the terms read so far, with their scores by place in the window. */
+/** Documents of a window that hold any of the terms read so far, with their scores by position in the window. */
 export interface WindowScores {
   first: number;
   scores: Float64Array;
@@ -21,7 +21,7 @@ export interface WindowScores {
   touchedCount: number;
 }
 
-/** A posting list being read; its position only moves forward. */
+/** Reads a posting list; its position only moves forward. */
 export class PostingCursor {
   readonly weight: number;
   /** The most that the term adds to any score. */
@@ -74,12 +74,12 @@ export class PostingCursor {
     window.touchedCount = touchedCount;
   }
 
-  /** Moves past the posting that `next` tells. */
+  /** Moves past the posting of `next`. */
   advance(): void {
     this.position++;
   }
 
-  /** At the start of a block: skips it and those that follow it as long as nothing in them can score `least`. */
+  /** At the start of a block: skips this block and those that follow while nothing in them can score `least`. */
   skipBlocks({ maxima, factor }: BlockBounds, least: number): void {
     const offset = this.position - this.start;
     if (offset % BLOCK_POSTINGS !== 0) return;
@@ -90,20 +90,23 @@ export class PostingCursor {
     this.position = this.start + block * BLOCK_POSTINGS;
   }
 
-  /** The score of the posting at hand, whose document is `next`. */
+  /** The score of the current posting, whose document is `next`. */
   score(length: number): number {
     const stored = this.frequencies[this.position];
     const frequency = stored === LONG_FREQUENCY ? this.lists.longFrequency(this.term, this.documents[this.position]) : stored;
     return termScore(this.weight, frequency, length, this.norm);
   }
 
-  /** The score this term adds to `document`, 0 without it; documents must be asked for in rising order. */
+  /**
+   * The score that this term adds to `document`; 0 if the document does not hold it. Documents must be asked for in
+   * ascending order.
+   */
   scoreOf(document: number, length: number): number {
     this.seek(document);
     return this.position === this.end || this.documents[this.position] !== document ? 0 : this.score(length);
   }
 
-  /** Moves to the first posting that is not before `document`: doubling steps, then halving. */
+  /** Moves to the first posting that is not before `document`, by doubling steps, then by bisection. */
   seek(document: number): void {
     const { documents, end } = this;
     let low = this.position;

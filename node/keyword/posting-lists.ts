@@ -5,23 +5,23 @@ import { PostingStorage, type Region } from './posting-storage';
 import { LONG_FREQUENCY, type PostingView } from './posting-view';
 
 /**
- * The postings of every term: documents in rising order with the term's frequency in each. Postings of dead documents
- * stay until the next renumbering, which rewrites each list when it is next used, or in slices.
+ * The postings of every term: documents in ascending order, with the term's frequency in each. Postings of dead
+ * documents stay until the next renumbering, which rewrites each list when it is next used, or in small steps.
  */
 export class PostingLists {
-  /** Bounds of scores by block, for long lists that queries ask for. */
+  /** Score bounds by block, for long lists that queries use. */
   readonly maxima = new BlockMaxima();
   private readonly storage = new PostingStorage();
   private slabs = new Uint32Array(64);
   private offsets = new Uint32Array(64);
   private lengths = new Uint32Array(64);
   private capacities = new Uint32Array(64);
-  /** By term: the highest frequency (capped) and the least length of a document, for upper bounds of scores. */
+  /** By term: the highest frequency (capped) and the least document length, for upper bounds of scores. */
   private frequencyMaxima = new Uint8Array(64);
   private lengthMinima = new Uint32Array(64);
   /** Frequencies of {@link LONG_FREQUENCY} and more: document → term → frequency. */
   private longFrequencies = new Map<number, Map<number, number>>();
-  /** The renumbering that lists marked stale have yet to follow. */
+  /** The renumbering that lists marked stale have not followed yet. */
   private rewrite: { renumbered: Uint32Array; stale: Uint8Array; next: number } | null = null;
 
   /** Makes room for term numbers below `termCount`. */
@@ -47,14 +47,17 @@ export class PostingLists {
     this.widenBounds(term, frequency, documentLength);
   }
 
-  /** Makes an empty list `length` long and gives it to be filled, with {@link widenBounds} and what else an append does. */
+  /**
+   * Makes an empty list of `length` postings for the caller to fill; the caller also calls {@link widenBounds} and does
+   * what else an append does.
+   */
   allocate(term: number, length: number): PostingView {
     this.moveTo(term, length);
     this.lengths[term] = length;
     return this.view(term);
   }
 
-  /** The list as it is; the view is good until the next change of the index. */
+  /** The list as it is; the view is valid until the next change of the index. */
   view(term: number): PostingView {
     this.bringUpToDate(term);
     const slab = this.slabs[term];
@@ -71,20 +74,20 @@ export class PostingLists {
     return this.longFrequencies.get(document)?.get(term) ?? LONG_FREQUENCY;
   }
 
-  /** Highest frequency in the list (Infinity when it is a long one) and least document length; never too tight. */
+  /** Highest frequency in the list (Infinity if it is a long one) and least document length; never too tight. */
   bounds(term: number): { frequencyMax: number; lengthMin: number } {
     const frequency = this.frequencyMaxima[term];
     return { frequencyMax: frequency === LONG_FREQUENCY ? Infinity : frequency, lengthMin: this.lengthMinima[term] };
   }
 
-  /** Keeps a frequency of {@link LONG_FREQUENCY} or more, for which the list has only that mark. */
+  /** Stores a frequency of {@link LONG_FREQUENCY} or more, for which the list has only that mark. */
   keepLongFrequency(term: number, document: number, frequency: number): void {
     let frequencies = this.longFrequencies.get(document);
     if (frequencies === undefined) this.longFrequencies.set(document, (frequencies = new Map()));
     frequencies.set(term, frequency);
   }
 
-  /** Takes a frequency and a document length into the term's {@link bounds}. */
+  /** Includes a frequency and a document length in the term's {@link bounds}. */
   widenBounds(term: number, frequency: number, documentLength: number): void {
     if (frequency > this.frequencyMaxima[term]) this.frequencyMaxima[term] = Math.min(frequency, LONG_FREQUENCY);
     const least = this.lengthMinima[term];
@@ -106,7 +109,10 @@ export class PostingLists {
     this.longFrequencies.delete(document);
   }
 
-  /** Takes over new document numbers; lists follow when used or by {@link rewriteSome}. None may be under way. */
+  /**
+   * Starts to use new document numbers; lists follow when used or by {@link rewriteSome}. No other rewrite may be under
+   * way.
+   */
   beginRewrite(renumbered: Uint32Array, termCount: number): void {
     this.rewrite = { renumbered, stale: new Uint8Array(termCount).fill(1), next: 0 };
     const kept = new Map<number, Map<number, number>>();
@@ -120,7 +126,7 @@ export class PostingLists {
     return this.rewrite !== null;
   }
 
-  /** Rewrites lists until about `postings` entries were looked at. */
+  /** Rewrites lists until about `postings` entries have been visited. */
   rewriteSome(postings: number): void {
     const rewrite = this.rewrite;
     if (rewrite === null) return;
@@ -138,7 +144,7 @@ export class PostingLists {
     return this.storage.memoryBytes + this.maxima.memoryBytes + this.slabs.length * 21 + pending;
   }
 
-  /** Follows a renumbering in place: numbers only fall, so no entry is overwritten before it is read. */
+  /** Applies a renumbering in place: numbers only fall, so no entry is overwritten before it is read. */
   private bringUpToDate(term: number): void {
     const rewrite = this.rewrite;
     if (rewrite === null || term >= rewrite.stale.length || rewrite.stale[term] === 0) return;

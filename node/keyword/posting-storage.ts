@@ -1,9 +1,9 @@
-/** Entries of a shared slab: small regions of many terms live together, 320 KiB at a time. */
+/** Entries of a shared slab, 320 KiB: small regions of many terms share one. */
 const SLAB_SIZE = 1 << 16;
-/** Regions of more entries are slabs of their own, so that growing one copies only itself. */
+/** Larger regions are slabs of their own, so that growing one copies only itself. */
 const SHARED_REGION_MAX = 1 << 12;
 
-/** A stretch of a slab. */
+/** A part of a slab. */
 export interface Region {
   slab: number;
   offset: number;
@@ -11,8 +11,8 @@ export interface Region {
 }
 
 /**
- * Memory for posting lists: pairs of document number and term frequency in two parallel arrays (5 bytes a posting).
- * Small regions have capacities that are powers of two and are used again through one free list per size.
+ * Memory for posting lists: pairs of document number and term frequency in two parallel arrays (5 bytes per posting).
+ * Small regions have capacities that are powers of two, and are reused through one free list per size.
  */
 export class PostingStorage {
   readonly documents: Uint32Array[] = [];

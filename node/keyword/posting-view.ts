@@ -1,7 +1,7 @@
-/** A stored frequency of this value stands for one that is kept apart. */
+/** A stored frequency of this value means that the real one is stored separately. */
 export const LONG_FREQUENCY = 255;
 
-/** A term's postings as arrays: entries `start` ≤ i < `end`, documents rising. */
+/** A term's postings as arrays: entries `start` ≤ i < `end`, documents ascending. */
 export interface PostingView {
   documents: Uint32Array;
   frequencies: Uint8Array;

@@ -1,10 +1,10 @@
 import { detachedText } from '../../shared/text/detached-text';
 import { grownUint32 } from './growable';
 
-/** Bytes a term costs beside its characters: an entry of the map, the string's header, its place in the table. */
+/** Bytes that a term costs besides its characters: an entry of the map, the string's header, its place in the table. */
 const TERM_OVERHEAD_BYTES = 72;
 
-/** Numbers the terms of an index densely and counts the live documents of each; numbers of dead terms are used again. */
+/** Numbers the terms of an index without gaps, and counts the live documents of each; numbers of dead terms are reused. */
 export class TermDictionary {
   private readonly numbers = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
@@ -12,14 +12,14 @@ export class TermDictionary {
   private characters = 0;
   /** By term: how many live documents hold it. */
   documentFrequencies: Uint32Array<ArrayBuffer> = new Uint32Array(64);
-  /** By term: how many texts that are not yet documents hold it; such a term keeps its number without any document. */
+  /** By term: how many texts that are not yet documents hold it. Such a term keeps its number even without a document. */
   private pins: Uint32Array<ArrayBuffer> = new Uint32Array(64);
 
   find(text: string): number | undefined {
     return this.numbers.get(text);
   }
 
-  /** The term's number, a new one with frequency 0 if it has none. */
+  /** The term's number; an unknown term gets one, with frequency 0. */
   intern(text: string): number {
     const known = this.numbers.get(text);
     if (known !== undefined) return known;
@@ -42,7 +42,7 @@ export class TermDictionary {
     this.pins[number]--;
   }
 
-  /** Forgets a term that no live document holds, unless it is pinned. */
+  /** Drops a term that no live document holds, unless it is pinned. */
   release(number: number): void {
     if (number < this.pins.length && this.pins[number] > 0) return;
     const text = this.texts[number] as string;
@@ -52,12 +52,12 @@ export class TermDictionary {
     this.freeNumbers.push(number);
   }
 
-  /** undefined for a number that is free. */
+  /** undefined for a free number. */
   text(number: number): string | undefined {
     return this.texts[number];
   }
 
-  /** Number after the highest one given. */
+  /** One more than the highest number given. */
   get count(): number {
     return this.texts.length;
   }

@@ -1,11 +1,11 @@
-/** Entries per block: a block is 1 MiB, so growing never copies more than the table of blocks. */
+/** log2 of the entries per block: a block is 1 MiB, so growing never copies more than the table of blocks. */
 const BLOCK_BITS = 18;
 const BLOCK_SIZE = 1 << BLOCK_BITS;
 const BLOCK_MASK = BLOCK_SIZE - 1;
 
 /**
- * The distinct terms of each document, one list after the other in the order of the documents: what makes the removal
- * of a document exact without its text. A list is its length followed by its term numbers; lists may cross blocks.
+ * The distinct terms of each document, one list after the other in the order of the documents. With them, removing a
+ * document is exact without its text. A list is its length followed by its term numbers; lists may cross blocks.
  */
 export class TermLists {
   private readonly blocks: Uint32Array[] = [];
@@ -20,7 +20,7 @@ export class TermLists {
     return position;
   }
 
-  /** Appends a list with room for `count` terms that {@link set} fills; returns its position. */
+  /** Appends a list with room for `count` terms, which {@link set} fills; returns its position. */
   appendEmpty(count: number): number {
     const position = this.end;
     this.reserve(count + 1);
@@ -40,7 +40,7 @@ export class TermLists {
     return this.read(position + 1 + index);
   }
 
-  /** Moves the list at `from` down to `to` (to ≤ from, over lists that are no longer read); returns the end of it. */
+  /** Moves the list at `from` down to `to` (to ≤ from, over lists that are no longer read); returns its new end. */
   moveDown(from: number, to: number): number {
     const size = this.read(from) + 1;
     if (from !== to) {
@@ -49,7 +49,7 @@ export class TermLists {
     return to + size;
   }
 
-  /** Forgets everything from `end` on. */
+  /** Drops everything from `end` on. */
   truncate(end: number): void {
     this.end = end;
     this.blocks.length = Math.ceil(end / BLOCK_SIZE);

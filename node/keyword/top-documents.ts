@@ -1,30 +1,30 @@
-/** Buffered documents in all, for small k: sifting is rare enough then. */
+/** Minimum size of the buffer, for small k: pruning is rare enough then. */
 const BUFFER_MIN = 1024;
 
 /**
- * Collects the `k` best of a stream of scored documents, equal scores in the order of their names by code units.
- * A binary heap of the k best scores gives the exact threshold at any moment; the documents themselves wait in a
- * buffer that is sifted when it is full. Names are asked only of documents that tie with the last of the best.
+ * Collects the `k` best of a stream of scored documents; equal scores in the order of their names by code units. A
+ * binary heap of the k best scores gives the exact threshold at any moment. The documents themselves are kept in a
+ * buffer that is pruned when it is full. Names are read only for documents that tie with the last of the best.
  */
 export class TopDocuments {
-  /** A document scored below this is not among the best k; −Infinity until k are known. */
+  /** A document scored below this is not among the best k; −Infinity until there are k. */
   threshold = -Infinity;
   private readonly heap: Float64Array;
   private heapSize = 0;
   private readonly scores: Float64Array;
   private readonly documents: Uint32Array;
   private buffered = 0;
-  /** The last name that is kept of those that tie with `score`: known once there were too many of them. */
+  /** The last name that is kept among those that tie with `score`; set once there were too many of them. */
   private cut: { score: number; name: string } | null = null;
 
-  /** `candidateCount` bounds how many documents there can be at all. */
+  /** `candidateCount` bounds how many documents there can be. */
   constructor(
     private readonly k: number,
     candidateCount: number,
     private readonly nameOf: (document: number) => string,
   ) {
     this.heap = new Float64Array(Math.min(k, candidateCount));
-    // Several times what may be kept, so that each sifting drops most.
+    // Several times what may be kept, so that each pruning drops most.
     const capacity = Math.min(Math.max(4 * k, BUFFER_MIN), candidateCount);
     this.scores = new Float64Array(capacity);
     this.documents = new Uint32Array(capacity);
@@ -60,7 +60,7 @@ export class TopDocuments {
     return score === cut.score && score === this.threshold && this.nameOf(document) > cut.name;
   }
 
-  /** Drops what is below the threshold, and of those that tie with it all but the first that fill up the k. */
+  /** Drops documents below the threshold and, among those that tie with it, all but the first that fill up the k. */
   private sift(): void {
     let better = 0;
     const tied: number[] = [];

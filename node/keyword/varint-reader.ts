@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** Reads what VarintWriter wrote. Running past the end, and every `refuse`, is QuiverError `storage_failed`. */
+/** Reads what VarintWriter wrote. Errors: QuiverError `storage_failed` for reading past the end, and from `refuse`. */
 export class VarintReader {
   private position = 0;
 

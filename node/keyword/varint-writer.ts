@@ -1,4 +1,4 @@
-/** A growing buffer of variable-length numbers (LEB128, as Protocol Buffers have them) and texts. */
+/** A growing buffer of variable-length numbers (LEB128, as in Protocol Buffers) and texts. */
 export class VarintWriter {
   private bytes = Buffer.allocUnsafe(1 << 16);
   length = 0;
@@ -18,7 +18,7 @@ export class VarintWriter {
     this.bytes[this.length++] = rest;
   }
 
-  /** UTF-8 behind its length. */
+  /** The length in bytes, then the text in UTF-8. */
   text(text: string): void {
     const length = Buffer.byteLength(text);
     this.varint(length);
@@ -27,7 +27,7 @@ export class VarintWriter {
     this.length += length;
   }
 
-  /** What was written since the last call, as bytes of its own. */
+  /** A copy of what was written since the last call. */
   take(): Buffer {
     const taken = Buffer.from(this.bytes.subarray(0, this.length));
     this.length = 0;

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What opening a RocksDB store may write at once: two memtables of its log become files (see rocks-key-value-store). */
+/** What opening a RocksDB store may write at once: two memtables from its log become files (see rocks-key-value-store). */
 const ROOM_BYTES = 64 * 1024 * 1024;
 const TRIAL_BYTES = 64 * 1024;
 
 /**
- * Whether a store in `folder` whose disk failed may be opened anew: there is room for what that writes, and a trial write
- * reaches stable storage. Where it says no the store had better stay open, for those who read.
+ * Whether a store in `folder` whose disk failed may be opened again: there is room for what that writes, and a trial
+ * write reaches stable storage. If not, the store should stay open, for reads.
  */
 export async function diskTakesWrites(folder: string): Promise<boolean> {
   const trial = join(folder, `.trial-${randomUUID()}`);

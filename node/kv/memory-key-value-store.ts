@@ -2,9 +2,9 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { cutIntoPages } from './pages';
 import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueStore, NO_MEMORY, type StoreMemory } from './key-value-store';
 
-/** A KeyValueStore in memory: for tests and as the plain definition of what the RocksDB one does. Keeps nothing. */
+/** A KeyValueStore in memory: for tests, and as the plain definition of what the RocksDB one does. Not durable. */
 export class MemoryKeyValueStore implements KeyValueStore {
-  /** Latin-1 text of each key (one character a byte, so that text order is byte order) → value. */
+  /** Latin-1 text of each key (one character per byte, so that text order is byte order) → value. */
   private readonly values = new Map<string, Buffer>();
   /** The keys in order; null after a change of the key set, rebuilt at the next scan. */
   private order: string[] | null = null;

@@ -1,9 +1,9 @@
 import type { KeyValueEntry } from './key-value-store';
 
-/** Entries of a page when the caller does not say. */
+/** Entries of a page if the caller does not specify it. */
 export const PAGE_ENTRIES = 1000;
 
-/** A page is also closed at this many bytes, so that a scan of large values holds little memory. */
+/** A page also ends at this many bytes, so that a scan of large values takes little memory. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Cuts entries into pages by the rules of KeyRange.pageSize. */

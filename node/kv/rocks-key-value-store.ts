@@ -6,18 +6,23 @@ import { type KeyRange, type KeyValueChange, type KeyValueEntry, type KeyValueSt
 import { ABSENT, type DatabaseHandle, type Page, storeBinding } from './store-binding';
 import { StoreBudget } from './store-budget';
 
-/** Keys looked up in memory before a thread of the pool is asked: some microseconds each, where the way to a thread costs more than all. */
+/**
+ * Up to this many keys are looked up in memory before a thread of the pool is asked. They take some microseconds each;
+ * passing the call to a thread costs more than all of them.
+ */
 const READ_AT_ONCE_MAX = 32;
 
 /**
  * A KeyValueStore on RocksDB, by an addon of our own (node/kv/native; docs/decisions/0001-storage-binding.md says why).
- * RocksDB locks the folder with fcntl, so a second process is refused and a killed one leaves nothing behind.
- * A torn tail of the write-ahead log (an unfinished, so unacknowledged batch) is cut off at open. Anything else that is
- * damaged, and a log that ends before the last synced write, fails the open as `storage_damaged`, and nothing on the disk
- * is changed by the attempt; `details.place` says what and where. Damage inside a table fails the read that meets it, and
- * `verify`.
- * After a failed write its log may end in half a record; what is appended behind it is lost at the next open. So nothing
- * more is written until `recover` has opened the database anew.
+ * RocksDB locks the folder with fcntl, so a second process is refused, and a killed process leaves no lock behind.
+ *
+ * A torn end of the write-ahead log (an unfinished and so unacknowledged batch) is cut off at the open. Any other
+ * damage, and a log that ends before the last synced write, makes the open fail with `storage_damaged` and changes
+ * nothing on the disk; `details.place` says what is damaged and where. Damage inside a table makes the read that meets
+ * it fail, and `verify`.
+ *
+ * After a failed write, the log may end with half a record, and what is appended behind it would be lost at the next
+ * open. So nothing more is written until `recover` has opened the database again.
  */
 export class RocksKeyValueStore implements KeyValueStore {
   private readonly binding = storeBinding();
@@ -28,19 +33,19 @@ export class RocksKeyValueStore implements KeyValueStore {
   /** The write that failed since the database was opened. */
   private failure: Error | null = null;
   private recovering: Promise<void> | null = null;
-  /** Set while the database is being exchanged: calls wait for it. */
+  /** Set while the database is being replaced: calls wait for it. */
   private exchanging: Promise<void> | null = null;
 
   private constructor(
     private readonly folder: string,
     private readonly budget: StoreBudget,
-    /** null when the database could not be opened anew. */
+    /** null if the database could not be opened again. */
     private database: DatabaseHandle | null,
   ) {}
 
   /**
-   * Opens or makes the store in `folder`; its memory counts against `budget`, its own if left out.
-   * Errors: storage_failed, with a message of its own for a folder in use; storage_damaged.
+   * Opens or makes the store in `folder`. Its memory counts against `budget`; default: a budget of its own. Errors:
+   * storage_failed, with a message of its own for a folder in use; storage_damaged.
    */
   static async open(folder: string, budget = new StoreBudget()): Promise<RocksKeyValueStore> {
     try {
@@ -85,7 +90,7 @@ export class RocksKeyValueStore implements KeyValueStore {
     try {
       const cursor = this.binding.newCursor(database, range.from, range.to, range.reverse ?? false, range.values ?? true);
       const next = (): Promise<Page> => this.binding.next(cursor, Math.min(range.pageSize ?? PAGE_ENTRIES, left), PAGE_BYTES);
-      // The page after the one that is being used is read meanwhile.
+      // Read the next page while the present one is used.
       let reading: Promise<Page> | null = next();
       try {
         while (reading !== null) {
@@ -94,7 +99,7 @@ export class RocksKeyValueStore implements KeyValueStore {
           });
           left -= page.lengths.length / 2;
           reading = page.ended || left <= 0 ? null : next();
-          // Looked at when its turn comes.
+          // Its error is handled when its turn comes.
           reading?.catch(() => undefined);
           if (page.lengths.length > 0) yield entriesOf(page);
         }
@@ -247,7 +252,7 @@ function entriesOf({ bytes, lengths }: Page): KeyValueEntry[] {
   return entries;
 }
 
-/** Waits so many milliseconds, none for what is not positive, or until `stop` is raised. */
+/** Waits `ms` milliseconds (not at all if that is not positive), or until `stop` is aborted. */
 function pause(ms: number, stop: AbortSignal): Promise<void> {
   if (ms <= 0 || stop.aborted) return Promise.resolve();
   return new Promise((wake) => {

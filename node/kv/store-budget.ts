@@ -1,13 +1,13 @@
 import { type BudgetHandle, storeBinding } from './store-binding';
 
 export interface StoreBudgetSizes {
-  /** For pieces of files that are kept for the next read. */
+  /** For blocks of files that are cached for the next read. */
   cacheBytes: number;
-  /** For writes that are in a log and not yet in a file; a store that would go beyond writes a file. */
+  /** For writes that are in a log but not yet in a file. A store that would exceed it writes a file. */
   writeBufferBytes: number;
 }
 
-/** What a store on its own may take: a test's, or a tool's. */
+/** The budget of a single store in a test or a tool. */
 const ALONE: StoreBudgetSizes = { cacheBytes: 32 * 1024 * 1024, writeBufferBytes: 64 * 1024 * 1024 };
 
 /** Memory that all stores of a process share, so that many of them cost no more than one. */
@@ -18,7 +18,7 @@ export class StoreBudget {
     this.handle = storeBinding().newBudget(cacheBytes, writeBufferBytes);
   }
 
-  /** What is in use at the moment, by what it is for. */
+  /** What is in use now, by purpose. */
   memory(): StoreBudgetSizes {
     return storeBinding().budgetMemory(this.handle);
   }

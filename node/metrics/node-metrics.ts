@@ -32,7 +32,7 @@ export class NodeMetrics implements OperationObserver {
   }
 }
 
-/** Adds what a node sends of its shards to others. */
+/** Adds the copies of shards that a node sends to others. */
 export function addCopyMetrics(metrics: ProcessMetrics, counts: Readonly<{ underWay: number; installed: number; failed: number; sentBytes: number }>): void {
   metrics.gauge('quiver_copies_running', 'Copies of shards that this node sends', () => counts.underWay);
   metrics.counter('quiver_copies_installed_total', 'Copies of shards that took their place on another node', () => counts.installed);

@@ -17,7 +17,7 @@ const REPLICA_GAUGES: GaugeColumn<ReplicaObservation>[] = [
   ['quiver_replica_unsaved_changes', 'Changes that the last checkpoint does not hold, which a start after a crash repeats', ({ data }) => data.checkpoint.unsavedChanges],
 ];
 
-/** What the memory of a replica is for. FAISS: `vector_index`. RocksDB: the parts that start with `rocksdb_`. */
+/** The memory of a replica by purpose. FAISS: `vector_index`. RocksDB: the parts that start with `rocksdb_`. */
 const MEMORY_PARTS: [part: string, read: (replica: ReplicaObservation) => number][] = [
   ['vector_index', ({ data }) => data.memory.vectorIndex],
   ['directory', ({ data }) => data.memory.directory],
@@ -28,8 +28,8 @@ const MEMORY_PARTS: [part: string, read: (replica: ReplicaObservation) => number
 ];
 
 /**
- * Adds the gauges of the replicas that a process holds, by collection uid and shard; beyond the bound on labels only
- * their sums. The names of collections are the coordinators' to know (`quiver_collection_info`).
+ * Adds the gauges of the replicas in a process, by collection uid and shard; for those beyond the bound on labels only
+ * sums. Only coordinators know the names of collections (`quiver_collection_info`).
  */
 export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promise<ReplicaObservation[]>): void {
   const { registry } = metrics;
@@ -57,7 +57,7 @@ export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promis
   });
 }
 
-/** Adds what all stores of the process hold in memory together; each replica's own part is among its gauges. */
+/** Adds the memory of all stores of the process together; each replica's own part is among its gauges. */
 export function addStoreMetrics(metrics: ProcessMetrics, budget: StoreBudget): void {
   metrics.gauge('quiver_store_cache_bytes', 'Memory with pieces of record files, of all stores', () => budget.memory().cacheBytes);
   metrics.gauge('quiver_store_write_buffer_bytes', 'Memory with records that are in a log and not yet in a file, of all stores', () => budget.memory().writeBufferBytes);

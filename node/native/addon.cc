@@ -1,5 +1,6 @@
-// What JavaScript sees of the vector index: one class, mirrored by node/vector/native-binding.ts in names, argument
-// order and meaning. All state of an index belongs to the environment (thread) that made it; nothing here is global.
+// What JavaScript sees of the vector index: one class, mirrored by node/vector/native-binding.ts with the same names,
+// argument order and meaning. All state of an index belongs to the environment (thread) that made it; nothing is
+// global.
 
 #include <node_api.h>
 
@@ -29,7 +30,7 @@ napi_value run_pooled(napi_env env, const Arguments& arguments) {
   return start_on_pool(env, Make(env, arguments));
 }
 
-/// Tasks that someone awaits keep the process alive; background work does not.
+// Tasks that someone awaits keep the process alive; background work does not.
 template <TaskMaker Make, bool KeepsAlive>
 napi_value run_threaded(napi_env env, const Arguments& arguments) {
   return start_on_thread(env, Make(env, arguments), KeepsAlive);
@@ -138,7 +139,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
   return object;
 }
 
-/// Stops what runs; resolves when nothing does any more and the memory is free.
+// Stops running tasks; resolves when none runs any more and the memory is free.
 napi_value close(napi_env env, const Arguments& arguments) {
   const auto index = index_of(env, arguments.self());
   napi_deferred deferred;

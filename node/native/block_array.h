@@ -8,7 +8,7 @@
 
 namespace quiver {
 
-/// Rows and slots stay below this, so that 32-bit numbers have two bits to spare for marks.
+// Rows and slots stay below this, so that 32-bit numbers have two bits left for marks.
 constexpr size_t kItemLimit = size_t(1) << 30;
 
 struct FreeTable {
@@ -17,9 +17,9 @@ struct FreeTable {
 };
 
 /**
- * Anonymous memory on whole pages, zeroed, given back at the end; on huge pages where the system grants them, since the
- * walk reads it at random and would otherwise miss the TLB on every row. The first 2 MiB stay on small pages: a small
- * collection shall not cost a huge page per table. Throws std::bad_alloc.
+ * Anonymous memory on whole pages, zeroed, and given back at the end. On huge pages if the system grants them, because
+ * the walk reads it at random and would otherwise miss the TLB on every row. The first 2 MiB stay on small pages, so
+ * that a small collection does not take a huge page per table. Throws std::bad_alloc.
  */
 class Pages {
  public:
@@ -37,15 +37,15 @@ class Pages {
 };
 
 /**
- * An array of items of `stride` bytes that grows in blocks and never moves: one writer appends while readers read items
- * published to them before. New items are zero.
+ * An array of items of `stride` bytes that grows in blocks and never moves. One writer appends while readers read items
+ * that were published to them before. New items are zero.
  */
 class BlockArray {
  public:
   /// `shift`: log2 of the items per block.
   BlockArray(size_t stride, unsigned shift);
 
-  /// Makes items 0 … count − 1 addressable; the writer's thread only. Throws std::bad_alloc.
+  // Makes items 0 … count − 1 addressable; on the writer's thread only. Throws std::bad_alloc.
   void reserve(size_t count);
 
   uint8_t* at(size_t i) const { return table_[i >> shift_] + (i & mask_) * stride_; }
@@ -55,8 +55,8 @@ class BlockArray {
   size_t stride_;
   unsigned shift_;
   size_t mask_;
-  /// Base address per block; sized for kItemLimit items at once, so it never moves either. From calloc, which leaves
-  /// the pages of unused entries untouched.
+  // Base address per block. Sized for kItemLimit items from the start, so it never moves either. From calloc, which
+  // leaves the pages of unused entries untouched.
   std::unique_ptr<uint8_t*[], FreeTable> table_;
   std::vector<Pages> blocks_;
 };

@@ -13,23 +13,24 @@ namespace quiver {
 
 namespace {
 
-/// Queries measured: the standard error of a recall of 0.99 is then about 0.0015.
+// Number of queries: the standard error of a recall of 0.99 is then about 0.0015.
 constexpr size_t kQueries = 600;
-/// Rows per tile and queries per pass of the exact scan, so that a tile of codes is read once per pass from the cache.
+// Rows per tile and queries per pass of the exact scan, so that a tile of codes is read from the cache, once per pass.
 constexpr size_t kTileRows = 256;
 constexpr size_t kPassQueries = 20;
-/// Efforts are searched up to these; what needs more is scanned.
+// Efforts up to this are tried; if more were needed, searches scan.
 constexpr double kEffortMax = 8192;
-/// Neighbouring efforts that are compared last differ by this factor.
+// The search for the effort ends when neighbouring efforts differ by this factor.
 constexpr double kResolution = 1.1;
-/// Standard errors by which the measured recall has to exceed the target, lest a lucky sample break the promise.
+// By how many standard errors the measured recall must exceed the target, so that a lucky sample does not break the
+// promise.
 constexpr double kMargin = 1;
 constexpr size_t kDepths[2] = {10, 100};
 
 struct Sample {
   uint32_t row;
   std::unique_ptr<Query> query;
-  /// Score of the exact answer at each depth, which an answer has to reach to count.
+  // For each depth, the least score that an answer must have to count as found.
   double scores[2];
   size_t counts[2];
 };
@@ -50,7 +51,7 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   return samples;
 }
 
-/// Finds the exact answers of samples first … last − 1.
+// Finds the exact answers of samples first … last − 1.
 void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, size_t first, size_t last,
                       const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;

@@ -10,11 +10,11 @@
 
 namespace quiver {
 
-/// How many deviations (Query::deviation) an approximate key is taken to be off at most. The deviation is on the large
-/// side, so 3 leaves out less than one in 10,000 of those that matter.
+// The greatest error of an approximate key, in deviations (Query::deviation). The deviation is estimated high, so 3
+// misses fewer than one in 10,000 of the rows that matter.
 constexpr float kDeviations = 3;
 
-/// A row with bounds on its exact key.
+// A row with bounds on its exact key.
 struct Candidate {
   float key;
   float slack;
@@ -31,9 +31,9 @@ struct Hit {
 };
 
 /**
- * Rows that may be among the best k, by their approximate keys: keeps every row whose upper bound reaches the k-th best
- * lower bound. So what is lost to rounding is found again by rescoring, and rows that codes cannot tell apart are all
- * kept, however many.
+ * Rows that may be among the best k, by their approximate keys. Keeps every row whose upper bound reaches the k-th best
+ * lower bound. So rescoring recovers what rounding would lose, and rows that codes can't distinguish are all kept,
+ * however many there are.
  */
 class Candidates {
  public:
@@ -47,7 +47,7 @@ class Candidates {
   }
   size_t size() const { return list_.size(); }
 
-  /// Exact scores of all that can be among the best k or tie with them, in no order.
+  // Exact scores of all rows that can be among the best k or tie with them, in no order.
   std::vector<Hit> rescore(const RowStore& rows);
 
  private:
@@ -61,10 +61,10 @@ class Candidates {
   std::vector<float> bounds_;
 };
 
-/// Sorts hits by (score falling, slot) and cuts them after the k best and at most k that tie with the last of them.
+// Sorts hits by (score descending, slot) and keeps the k best and at most k that tie with the last of them.
 void cut_hits(const RowStore& rows, std::vector<Hit>& hits, size_t k);
 
-/// Keeps the newest row of each slot: a search that ran while slots were put again may have met two.
+// Keeps the newest row of each slot: a search that ran while slots were put again may have found two.
 void keep_newest_rows(const RowStore& rows, std::vector<Hit>& hits);
 
 }  // namespace quiver

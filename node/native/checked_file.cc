@@ -15,7 +15,7 @@ namespace quiver {
 
 namespace {
 
-/// Bytes per system call: small enough that the checksum finds the bytes in the cache.
+// Bytes per system call: few enough that the checksum finds the bytes in the cache.
 constexpr size_t kChunk = size_t(1) << 20;
 
 }  // namespace

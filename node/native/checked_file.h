@@ -6,7 +6,8 @@
 
 namespace quiver {
 
-/// A file written aside from front to back under a running CRC-32C; removed again unless it was committed.
+// Writes a file under a temporary name from front to back, with a running CRC-32C. The file is removed unless it was
+// committed.
 class CheckedWriter {
  public:
   explicit CheckedWriter(const std::string& path);
@@ -15,9 +16,9 @@ class CheckedWriter {
   CheckedWriter& operator=(const CheckedWriter&) = delete;
 
   void write(const void* data, size_t bytes);
-  /// Writes the checksum of everything since the last one.
+  // Writes the checksum of everything since the last one.
   void write_checksum();
-  /// Syncs the file, gives it its name, syncs the folder.
+  // Syncs the file, gives it its name, syncs the folder.
   void commit();
 
  private:
@@ -27,7 +28,7 @@ class CheckedWriter {
   uint32_t checksum_ = 0;
 };
 
-/// Reads back what CheckedWriter wrote; every failure is a StorageError.
+// Reads what CheckedWriter wrote; every failure is a StorageError.
 class CheckedReader {
  public:
   explicit CheckedReader(const std::string& path);

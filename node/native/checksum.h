@@ -5,8 +5,8 @@
 
 namespace quiver {
 
-/// CRC-32C (Castagnoli, as in RFC 3720) of more bytes on top of `crc`, which starts at 0; in hardware where there is an
-/// instruction for it.
+// CRC-32C (Castagnoli, as in RFC 3720) of more bytes, continuing from `crc`, which starts at 0. In hardware where there
+// is an instruction for it.
 uint32_t crc32c(uint32_t crc, const void* data, size_t bytes);
 
 }  // namespace quiver

@@ -9,9 +9,9 @@ namespace quiver {
 
 namespace {
 
-/// Rows per append.
+// Rows per append.
 constexpr size_t kBatchRows = 1024;
-/// Rows that may be left for `finish`: some ten milliseconds of copying at worst.
+// Rows that may be left for `finish`: some ten milliseconds of copying at worst.
 constexpr size_t kLeftMax = 2000;
 
 }  // namespace

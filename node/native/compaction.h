@@ -11,18 +11,18 @@
 namespace quiver {
 
 /**
- * A new row store and graph of the live rows of an old one, made in the background while the old one goes on being
- * searched and changed: `copy` on a thread of its own, then `finish` on JavaScript's, which carries over the last
- * changes and hands out the result. The new originals are in a file of their own.
+ * Makes a new row store and graph from the live rows of an old one, in the background, while the old one is searched
+ * and changed. First `copy` on a thread of its own, then `finish` on JavaScript's thread, which transfers the last
+ * changes and returns the result. The new originals are in a file of their own.
  */
 class Compaction {
  public:
   /// `path`: the new originals file.
   Compaction(std::shared_ptr<RowStore> from, const std::string& path);
 
-  /// Copies the live rows, builds a graph when there are at least `graph_rows_min`, and catches up with later puts.
+  // Copies the live rows, builds a graph if there are at least `graph_rows_min`, and catches up with later puts.
   void copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop);
-  /// What changed since: few rows, so that the event loop hardly waits.
+  // Transfers later changes: few rows, so that the event loop hardly waits.
   Snapshot finish();
 
  private:
@@ -31,9 +31,9 @@ class Compaction {
   std::shared_ptr<RowStore> from_;
   std::shared_ptr<RowStore> to_;
   std::shared_ptr<const Graph> graph_;
-  /// The old row of each new one.
+  // By new row: the old row.
   std::vector<uint32_t> old_rows_;
-  /// Old rows below this were copied if they were live.
+  // Old rows below this were copied if they were live.
   size_t next_ = 0;
 };
 

@@ -16,11 +16,12 @@ namespace quiver {
 
 namespace {
 
-/// Links per node above the bottom, twice that at the bottom; measured best on embeddings of text (docs/performance.md).
+// Links per node above the bottom, and twice as many at the bottom; measured best on embeddings of text
+// (docs/performance.md).
 constexpr int kLinks = 24;
 constexpr int kEfConstruction = 200;
 
-/// Distances between rows by their codes, as faiss::HNSW asks for them: smaller is nearer. One per thread.
+// Distances between rows by their codes, in the form of faiss::HNSW: smaller is nearer. One per thread.
 class RowDistance final : public faiss::DistanceComputer {
  public:
   explicit RowDistance(const RowStore& store) : store_(store), code_(store.padded) {}
@@ -33,7 +34,7 @@ class RowDistance final : public faiss::DistanceComputer {
     meta_ = store_.meta(row);
   }
 
-  // FAISS's own entry point for queries given as floats; graphs are only built from rows.
+  // FAISS's interface for queries given as floats; graphs are only built from rows.
   void set_query(const float*) override { throw std::logic_error("graphs are built from rows"); }
 
   float operator()(int64_t row) override {
@@ -51,7 +52,7 @@ class RowDistance final : public faiss::DistanceComputer {
  private:
   float distance(int32_t product, const RowMeta& a, const RowMeta& b) const {
     const float dot = a.scale * b.scale * float(product);
-    // With l2, meta.norm is half the square norm: this is the square distance itself, halved.
+    // With l2, meta.norm is half the square norm, so this is half the square distance.
     return store_.metric == Metric::kL2 ? a.norm + b.norm - dot : -dot;
   }
 
@@ -61,7 +62,7 @@ class RowDistance final : public faiss::DistanceComputer {
   RowMeta meta_{};
 };
 
-/// Locks for every row, as faiss::HNSW wants them; destroyed in order.
+// Locks for every row, as faiss::HNSW requires; destroyed in order.
 class Locks {
  public:
   explicit Locks(size_t count) : locks(count) {
@@ -73,7 +74,8 @@ class Locks {
   std::vector<omp_lock_t> locks;
 };
 
-/// Whether faiss can go on with the graph: one of another shape, from a save of another version, does not fit its tables.
+// Whether FAISS can extend the graph: a graph of another shape, from a save of another version, does not fit its
+// tables.
 bool fits(const Graph& graph, const faiss::HNSW& hnsw) {
   if (int(graph.degree()) != hnsw.nb_neighbors(0) || int(graph.upper_degree()) != hnsw.nb_neighbors(1)) return false;
   return std::all_of(graph.upper.begin(), graph.upper.end(), [&](const Graph::UpperNode& node) {
@@ -81,7 +83,7 @@ bool fits(const Graph& graph, const faiss::HNSW& hnsw) {
   });
 }
 
-/// faiss's form of a graph: levels count from 1, all lists of a node lie together, bottom list first.
+// FAISS's form of a graph: levels count from 1; all lists of a node are adjacent, the bottom list first.
 void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
   hnsw.levels.resize(graph.rows(), 1);
   for (const Graph::UpperNode& node : graph.upper) hnsw.levels[node.row] = int(node.levels) + 1;
@@ -123,7 +125,7 @@ std::shared_ptr<const Graph> copy_from_faiss(const faiss::HNSW& hnsw) {
   return graph;
 }
 
-/// New rows by falling level: faiss::HNSW::add_with_locks wants a level's nodes in place before lower ones arrive.
+// New rows by descending level: faiss::HNSW::add_with_locks needs the nodes of a level before those of lower levels.
 std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const faiss::HNSW& hnsw, size_t first) {
   std::vector<std::vector<uint32_t>> result;
   for (size_t row = first; row < hnsw.levels.size(); row++) {
@@ -141,7 +143,7 @@ std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const fa
 std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* base, size_t rows, unsigned threads,
                                           const StopFlag& stop) {
   faiss::HNSW hnsw(kLinks);
-  // One node in 24 has upper lists; without this the lists are copied each time that they outgrow their memory.
+  // One node in 24 has upper lists. Without this, the lists would be copied each time they outgrow their memory.
   hnsw.neighbors.reserve(rows * (2 * kLinks + 2) + 1024);
   hnsw.levels.reserve(rows);
   hnsw.offsets.reserve(rows + 1);
@@ -149,7 +151,7 @@ std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* ba
   if (base != nullptr && !fits(*base, hnsw)) base = nullptr;
   const size_t first = base == nullptr ? 0 : base->rows();
   if (base != nullptr) copy_to_faiss(*base, hnsw);
-  // Seeded by position: a seed used again would repeat the same sequence of levels in every batch.
+  // Seeded by position: the same seed would repeat the same sequence of levels in every batch.
   hnsw.rng = faiss::RandomGenerator(int64_t(first) + 12345);
   hnsw.prepare_level_tab(rows - first, false);
 

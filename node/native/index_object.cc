@@ -8,7 +8,7 @@ namespace {
 
 void stop_index_at_env_end(void* data) { static_cast<Index*>(data)->stop = true; }
 
-/// JavaScript object → index. The holder is freed with the object.
+// JavaScript object → index. The holder is freed with the object.
 struct Holder {
   std::shared_ptr<Index> index;
 };

@@ -12,18 +12,18 @@
 
 namespace quiver {
 
-/// An index behind its JavaScript object; tasks share it, so it outlives both the object and `close`.
+// An index behind its JavaScript object. Tasks share it, so it outlives both the object and `close`.
 struct Index {
   Snapshot snapshot;
   StopFlag stop{false};
-  /// Set while a task changes the graph or the row store: there is one at a time.
+  // Set while a task changes the graph or the row store; only one may at a time.
   bool busy = false;
-  /// Tasks under way, and who waits for the last of them.
+  // Number of tasks under way, and the promise that waits for the last of them.
   size_t running = 0;
   napi_deferred closing = nullptr;
   bool closed = false;
 
-  /// Puts another state in the place of the present one.
+  // Replaces the present state with another.
   void replace(Snapshot next) {
     snapshot = std::move(next);
     snapshot.rows->watch(snapshot.graph == nullptr ? 0 : snapshot.graph->rows());
@@ -34,10 +34,10 @@ struct Index {
   }
 };
 
-/// Ties the index to the JavaScript object made for it. Throws std::invalid_argument if that is no fresh object.
+// Ties the index to the JavaScript object made for it. Throws std::invalid_argument if the object is not a fresh one.
 void wrap_index(napi_env env, napi_value self, std::shared_ptr<Index> index);
 
-/// The index of a JavaScript object. Throws std::invalid_argument when it is no vector index.
+// The index of a JavaScript object. Throws std::invalid_argument if that is not a vector index.
 std::shared_ptr<Index> index_of(napi_env env, napi_value self);
 
 }  // namespace quiver

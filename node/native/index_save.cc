@@ -13,12 +13,12 @@ namespace quiver {
 
 namespace {
 
-/// "QVRVEC" and the format's version, in little-endian order.
+// "QVRVEC" and the format's version, in little-endian order.
 constexpr uint64_t kMagic = 0x0001434556525651;
 
-/// Levels above the bottom: with the builder's odds, one row in 24^16 has as many.
+// Levels above the bottom: by the builder's probabilities, one row in 24^16 has as many.
 constexpr uint32_t kLevelsMax = 16;
-/// Calibration goes up to 8192, and a step of its search beyond; so does the number of rows scored for each.
+// Calibration goes up to 8192, and its search one step beyond; so does the number of rows scored for each.
 constexpr float kEffortMax = 1 << 20;
 
 struct Header {
@@ -49,7 +49,7 @@ void write_all(CheckedWriter& file, const std::vector<T>& values) {
 
 template <class T>
 std::vector<T> read_all(CheckedReader& file, size_t count) {
-  // The header has passed its checksum; this keeps a wrong one from asking for more memory than the file can fill.
+  // The header has passed its checksum. This prevents a wrong one from asking for more memory than the file can fill.
   if (count > file.bytes() / sizeof(T)) throw StorageError("a saved vector index is shorter than its header says");
   std::vector<T> values(count);
   file.read(values.data(), count * sizeof(T));
@@ -62,8 +62,8 @@ void require(bool condition) {
 
 bool in_range(int64_t value, size_t end) { return value >= -1 && value < int64_t(end); }
 
-/// What the walk and faiss take for granted: upper nodes in the order of their rows, each list inside of the links, links of
-/// a level to nodes that have that level, and an entry that is on the top level.
+// What the walk and FAISS rely on: upper nodes in the order of their rows, each list within the links, links of a level
+// to nodes that have that level, and an entry that is on the top level.
 void check_upper_levels(const Graph& graph) {
   const size_t degree = graph.upper_degree();
   require(graph.upper.empty() || degree > 0);
@@ -88,13 +88,13 @@ void check_upper_levels(const Graph& graph) {
   }
 }
 
-/// Efforts are sizes of pools: what is no number, or beyond all use, would ask for all memory.
+// Efforts are sizes of pools: one that is not a number, or is far too large, would ask for all memory.
 bool usable_effort(float effort) { return effort >= 0 && effort <= kEffortMax; }
 
 std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header) {
   require(header.graph_rows > 0 && header.graph_rows <= header.rows);
   require(header.degree > 0 && header.degree <= kDegreeMax && header.upper_degree <= kDegreeMax);
-  // Rows are below 2^30 and degrees at most 64: no product of them overflows.
+  // Rows are below 2^30 and degrees at most 64, so no product of them overflows.
   require(header.graph_rows * header.degree <= file.bytes() / sizeof(int32_t));
   auto graph = std::make_shared<Graph>(header.graph_rows, header.degree, header.upper_degree);
   file.read(graph->links(0), graph->link_bytes());
@@ -201,7 +201,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   file.expect_checksum();
   file.expect_end();
   for (uint32_t slot : slots) require(slot < kItemLimit);
-  // Bits beyond the last row would kill rows that are yet to come.
+  // Bits beyond the last row would delete rows that are added later.
   require(header.rows % 64 == 0 || dead.back() >> (header.rows % 64) == 0);
   snapshot.rows = std::make_shared<RowStore>(metric, dim, originals_path, kernels, header.rows);
   load_originals(*snapshot.rows, checksums, threads, stop);

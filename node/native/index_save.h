@@ -11,8 +11,8 @@
 namespace quiver {
 
 /**
- * The state of an index at one moment, as a save keeps it: everything but the originals, which the save refers to by
- * their number of rows and their checksums. Made on JavaScript's thread, written on another.
+ * The state of an index at one moment, for a save: everything but the originals, to which the save refers by their
+ * number of rows and their checksums. Made on JavaScript's thread, written on another.
  */
 struct SaveImage {
   std::shared_ptr<RowStore> store;
@@ -26,15 +26,15 @@ struct SaveImage {
 };
 
 /**
- * Writes the image to `path`: originals synced first, the file written aside, synced and renamed, the folder synced.
- * One file: header, links, slots, dead bits, checksums of the originals; CRC-32C over the header and over the rest.
- * Throws StorageError; ClosedError when `stop` is raised.
+ * Writes the image to `path`: first syncs the originals, then writes the file under a temporary name, syncs and renames
+ * it, and syncs the folder. One file: header, links, slots, dead bits, checksums of the originals; CRC-32C over the
+ * header and over the rest. Throws StorageError; ClosedError when `stop` is raised.
  */
 void write_save(const SaveImage& image, const std::string& path, const StopFlag& stop);
 
 /**
- * Reads a save and the originals beside it, checking both against their checksums, and computes the codes again.
- * Throws StorageError if anything is missing, torn or made for another metric or dimension.
+ * Reads a save and the originals beside it, compares both with their checksums, and computes the codes again. Throws
+ * StorageError if anything is missing, torn or made for another metric or dimension.
  */
 Snapshot read_save(const std::string& path, const std::string& originals_path, Metric metric, size_t dim,
                    const Kernels& kernels, unsigned threads, const StopFlag& stop);

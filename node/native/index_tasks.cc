@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kThreadsMax = 256;
 
-/// A task of an index: counted, so that close can wait, and holding the JavaScript object against collection.
+// A task of an index. It is counted, so that close can wait, and keeps the JavaScript object from being collected.
 class IndexTask : public Task {
  public:
   IndexTask(napi_env env, const Arguments& arguments) : env_(env), index_(index_of(env, arguments.self())) {
@@ -56,7 +56,7 @@ class IndexTask : public Task {
   bool ended_ = false;
 };
 
-/// A task that changes the graph or the row store: alone of its kind.
+// A task that changes the graph or the row store: only one at a time.
 class ChangingTask : public IndexTask {
  public:
   ChangingTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments) {

@@ -10,9 +10,10 @@
 namespace quiver {
 
 /**
- * The calls of a vector index that run off JavaScript's thread, one maker each; node/vector/native-binding.ts says what
- * they take and answer. A maker throws when the index is closed or an argument is wrong, and those that change the graph
- * or the row store (extend, calibrate, compact) while another of them is under way.
+ * The calls of a vector index that run off JavaScript's thread, one factory function each;
+ * node/vector/native-binding.ts documents arguments and answers. A factory throws if the index is closed or an argument
+ * is wrong; those that change the graph or the row store (extend, calibrate, compact) also throw while another of them
+ * is under way.
  */
 std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments);

@@ -5,14 +5,14 @@
 
 namespace quiver {
 
-/// Codes and their queries are padded with neutral values to a multiple of this many bytes: one AVX-512 register, one
-/// cache line.
+// Codes and their queries are padded with neutral values to a multiple of this many bytes: one AVX-512 register, one
+// cache line.
 constexpr size_t kCodePadding = 64;
 
 /**
  * The inner loops, one table per instruction set; chosen once per index. Codes are unsigned bytes, the signed code plus
- * 128, so that VNNI's unsigned × signed product applies to them directly; queries are signed codes.
- * `padded` is a multiple of kCodePadding, and sums stay below 2^31 up to 16,384 dimensions × 4.
+ * 128, so that VNNI's unsigned × signed product applies to them directly; queries are signed codes. `padded` is a
+ * multiple of kCodePadding, and sums stay below 2^31 up to 16,384 dimensions × 4.
  */
 struct Kernels {
   const char* name;
@@ -31,15 +31,15 @@ struct Kernels {
 };
 
 /**
- * The fastest table that this processor runs, or the one called `name` ("avx512", "avx2", "neon", "plain").
- * Throws std::invalid_argument when that one is unknown or cannot run here.
+ * The fastest table that this processor supports, or the one called `name` ("avx512", "avx2", "neon", "plain"). Throws
+ * std::invalid_argument if that one is unknown or not supported here.
  */
 const Kernels& select_kernels(const char* name);
 
-/// Names of the tables that this processor runs, best first, ended by nullptr.
+// Names of the tables that this processor supports, best first, ended by nullptr.
 const char* const* available_kernels();
 
-// Each returns null where it was not compiled in or the processor lacks it.
+// Each returns null if it was not compiled in or the processor does not support it.
 const Kernels* avx512_kernels();
 const Kernels* avx2_kernels();
 const Kernels* neon_kernels();

@@ -12,7 +12,7 @@ namespace quiver {
 
 namespace {
 
-/// Rows whose lines are requested ahead of the one being summed.
+// How many rows ahead of the one being summed are prefetched.
 constexpr size_t kPrefetchRows = 4;
 
 QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {
@@ -33,8 +33,8 @@ QUIVER_TARGET inline float sum_ps(__m256 x) {
   return _mm_cvtss_f32(sum);
 }
 
-/// Σ of 32 products of signed bytes in −127…127, added to `sum`. |a| × sign(b, a) keeps each pair of products within
-/// 2 · 127², so that maddubs does not saturate, as it would on codes offset by 128.
+// Adds the sum of 32 products of signed bytes in −127…127 to `sum`. |a| × sign(b, a) keeps each pair of products within
+// 2 · 127², so that maddubs does not saturate, as it would with codes offset by 128.
 QUIVER_TARGET inline __m256i add_signed_products(__m256i sum, __m256i a, __m256i b) {
   const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
   return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -45,7 +45,7 @@ QUIVER_TARGET inline __m256i load(const void* p) { return _mm256_loadu_si256(sta
 QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
                              int32_t* out) {
   const __m256i flip = _mm256_set1_epi8(char(0x80)), ones = _mm256_set1_epi8(1);
-  // The table's contract is the product with the offset codes: 128 · Σ query on top of the signed product.
+  // By the table's contract, the result is the product with the offset codes: the signed product plus 128 · Σ query.
   __m256i query_sum = _mm256_setzero_si256();
   for (size_t j = 0; j < padded; j += 32) query_sum = add_signed_products(query_sum, ones, load(query + j));
   const int32_t offset = 128 * sum_epi32(query_sum);

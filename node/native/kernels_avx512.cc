@@ -10,8 +10,8 @@ namespace quiver {
 
 namespace {
 
-/// Rows whose lines are requested ahead of the one being summed: enough to cover a memory access, few enough for the
-/// line-fill buffers.
+// How many rows ahead of the one being summed are prefetched: enough to hide a memory access, few enough for the
+// line-fill buffers.
 constexpr size_t kPrefetchRows = 4;
 
 QUIVER_TARGET inline void prefetch_row(const uint8_t* code, size_t padded) {

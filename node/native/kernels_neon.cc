@@ -17,7 +17,7 @@ namespace quiver {
 
 namespace {
 
-/// Rows whose lines are requested ahead of the one being summed.
+// How many rows ahead of the one being summed are prefetched.
 constexpr size_t kPrefetchRows = 4;
 
 inline void prefetch_row(const uint8_t* code, size_t padded) {
@@ -30,7 +30,7 @@ QUIVER_TARGET inline int8x16_t load_signed(const uint8_t* codes) {
 
 QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
                              int32_t* out) {
-  // The product instruction takes signed bytes: the offset of 128 is added back as 128 · Σ query.
+  // The product instruction takes signed bytes, so the offset of 128 is added back as 128 · Σ query.
   int32x4_t query_sum = vdupq_n_s32(0);
   for (size_t j = 0; j < padded; j += 16) query_sum = vdotq_s32(query_sum, vdupq_n_s8(1), vld1q_s8(query + j));
   const int32_t offset = 128 * vaddvq_s32(query_sum);
@@ -100,7 +100,7 @@ bool has_dot_product() {
 }  // namespace
 
 const Kernels* neon_kernels() {
-  // Both loops over single floats are simple enough for the compiler, NEON being the baseline here.
+  // Both loops over single floats are simple enough for the compiler to vectorise, because NEON is the baseline here.
   static const Kernels kernels = {"neon",          dot_codes, dot_code_pair, dot, square_distance,
                                   plain_kernels()->max_abs, plain_kernels()->quantise};
   return has_dot_product() ? &kernels : nullptr;

@@ -14,8 +14,8 @@
 
 namespace quiver {
 
-/// A mapping that the handler knows. Written by one thread at a time (under `lock`), read by handlers at any moment:
-/// `begin` is set last and cleared first, and what it announces does not change meanwhile.
+// A mapping that the handler knows. Written by one thread at a time (under `lock`), read by handlers at any moment:
+// `begin` is set last and cleared first, and the other fields do not change in between.
 struct Watched {
   std::atomic<uintptr_t> begin{0};
   std::atomic<size_t> bytes{0};
@@ -24,7 +24,7 @@ struct Watched {
 
 namespace {
 
-/// Places are made a block at a time and never freed: a handler may be looking at them.
+// Places are allocated in blocks and never freed, because a handler may be reading them.
 constexpr size_t kBlockPlaces = 512;
 
 struct Block {
@@ -36,7 +36,7 @@ Block first_block;
 std::mutex lock;
 struct sigaction handler_before;
 
-/// Runs as a signal handler, on the reader's thread: no lock, no allocation, nothing but loads, stores and mmap.
+// Runs as a signal handler, on the reader's thread: no lock and no allocation, only loads, stores and mmap.
 bool replace_by_zeros(uintptr_t address) {
   for (Block* block = &first_block; block != nullptr; block = block->next.load(std::memory_order_acquire)) {
     for (Watched& place : block->places) {
@@ -44,7 +44,8 @@ bool replace_by_zeros(uintptr_t address) {
       const size_t bytes = place.bytes.load(std::memory_order_relaxed);
       if (begin == 0 || address < begin || address - begin >= bytes) continue;
       place.damaged.load(std::memory_order_relaxed)->store(true, std::memory_order_seq_cst);
-      // The whole of it, so that a file that lost everything costs one signal a mapping and not one a page.
+      // Replaces the whole mapping, so that a file that lost everything costs one signal per mapping and not one per
+      // page.
       void* zeros = mmap(reinterpret_cast<void*>(begin), bytes, PROT_READ, MAP_PRIVATE | MAP_ANON | MAP_FIXED | MAP_NORESERVE, -1, 0);
       return zeros != MAP_FAILED;
     }
@@ -60,14 +61,15 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   } else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) {
     handler_before.sa_handler(signal);
   } else {
-    // The instruction runs again, and ends the process as it would have.
+    // The instruction runs again, and ends the process as it would have without this handler.
     sigaction(SIGBUS, &handler_before, nullptr);
     if (info->si_code <= 0) raise(signal);
   }
 }
 
 void install_handler() {
-  // The handler stays for good; so must its code, when the environment that loaded the addon ends before others.
+  // The handler stays for good, so its code must stay, too, when the environment that loaded the addon ends before
+  // others.
   Dl_info self;
   if (dladdr(reinterpret_cast<void*>(&on_bus_error), &self) != 0) dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   struct sigaction action;

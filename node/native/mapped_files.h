@@ -6,20 +6,21 @@
 
 namespace quiver {
 
-/// What the handler knows of a mapping.
+// What the handler knows about a mapping.
 struct Watched;
 
 /**
- * Part of a file, mapped for reading, that cannot take the process down: where the file has become shorter than the
- * mapping, or its disk can't be read, the system sends SIGBUS to whoever reads. The handler of this process then puts
- * zeros in the place of the whole mapping and raises `damaged`; the reader goes on, and has to look at the flag before
- * he believes what he read. Signals about other memory go to the handler that was there before.
+ * Part of a file, mapped for reading, that can't crash the process. If the file has become shorter than the mapping, or
+ * its disk can't be read, the system sends SIGBUS to the reading thread. The handler of this process then replaces the
+ * whole mapping with zeros and raises `damaged`. The reader continues, and must check the flag before it uses what it
+ * read. Signals about other memory go to the previous handler.
  *
- * The flag is raised before the zeros can be read, so that looking at it after reading is enough, on any thread.
+ * The flag is raised before the zeros can be read, so checking it after reading is enough, on any thread.
  */
 class MappedFile {
  public:
-  /// Maps `bytes` of `file` from `offset` on. `damaged` must outlive this. Throws StorageError (`path` is for its message).
+  // Maps `bytes` of `file` from `offset` on. `damaged` must outlive this. Throws StorageError (`path` is for its
+  // message).
   MappedFile(int file, size_t offset, size_t bytes, std::atomic<bool>& damaged, const char* path);
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

@@ -16,7 +16,7 @@ namespace quiver {
 
 namespace {
 
-/// What the file is longer than its blocks: the largest page of the systems that this runs on.
+// How much longer the file is than its blocks: the largest page size of the systems that this runs on.
 constexpr size_t kBeyond = size_t(64) << 10;
 
 }  // namespace
@@ -64,13 +64,13 @@ void OriginalsFile::map(size_t rows) {
     const off_t end = off_t((blocks_.size() + 1) * block_bytes + kBeyond);
     if (fstat(file_, &status) != 0) throw storage_error("growing " + path_);
     if (status.st_size < end && ftruncate(file_, end) != 0) throw storage_error("growing " + path_);
-    // Behind the last block, where no row is yet: a page that is looked at must not be a hole, for which tmpfs would need
-    // room at the moment of looking.
+    // Behind the last block, where no row is yet. A page that is checked must not be a hole: on tmpfs, reading a hole
+    // needs free space at that moment.
     const bool is_last = ((blocks_.size() + 1) << shift_) >= rows;
     if (is_last && pwrite(file_, "", 1, off_t((blocks_.size() + 1) * block_bytes)) != 1) throw storage_error("growing " + path_);
     blocks_.emplace_back(file_, blocks_.size() * block_bytes, block_bytes + kBeyond, damaged_, path_.c_str());
     const uint8_t* data = blocks_.back().data();
-    // Rescoring reads rows here and there: reading ahead would only fill the page cache with their neighbours.
+    // Rescoring reads single rows: reading ahead would only fill the page cache with their neighbours.
     madvise(const_cast<uint8_t*>(data), block_bytes, MADV_RANDOM);
     table_[blocks_.size() - 1] = data;
     beyond_.store(data + block_bytes, std::memory_order_release);

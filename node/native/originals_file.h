@@ -13,52 +13,52 @@
 namespace quiver {
 
 /**
- * The vectors exactly as they were given, float32 row by row in one append-only file that is read through a mapping.
- * Rows are written by pwrite, never through the mapping, so that a full disk is an error and not a signal, and only
- * rows that were written are ever read. One writer; readers of written rows are free, and ask `require_sound` before they
- * believe what they read: a file that was cut short under the process is read as zeros.
+ * The vectors exactly as they were given: float32, row by row in one append-only file that is read through a mapping.
+ * Rows are written by pwrite, never through the mapping, so that a full disk is an error and not a signal. Only rows
+ * that were written are ever read. One writer; readers of written rows need no lock. They call `require_sound` before
+ * they use what they read: a file that was truncated under the process is read as zeros.
  *
- * The file goes on for a page beyond its last block: a cut that takes any row takes that page whole, so that looking at
- * it tells, also of a cut in the middle of a page, for which the system sends no signal.
+ * The file extends one page beyond its last block. A truncation that removes any row removes that whole page, so
+ * checking it detects every truncation, even one in the middle of a page, for which the system sends no signal.
  */
 class OriginalsFile {
  public:
-  /// Rows under one checksum: small enough to check with several threads.
+  // Rows under one checksum: few enough to check with several threads.
   static constexpr size_t kChecksumRows = 4096;
 
-  /// Makes the file, or opens it with its first `rows` rows taken as written. Throws StorageError.
+  // Makes the file, or opens it and regards its first `rows` rows as written. Throws StorageError.
   OriginalsFile(const std::string& path, size_t dim, unsigned shift, size_t rows);
   ~OriginalsFile();
   OriginalsFile(const OriginalsFile&) = delete;
   OriginalsFile& operator=(const OriginalsFile&) = delete;
 
-  /// Appends rows; on StorageError nothing was appended.
+  // Appends rows; on StorageError nothing was appended.
   void append(const float* vectors, size_t count);
   const float* row(size_t i) const {
     return reinterpret_cast<const float*>(table_[i >> shift_] + (i & mask_) * row_bytes_);
   }
-  /// Throws StorageError when some row may have been read as zeros; call after reading.
+  // Throws StorageError if some row may have been read as zeros; call after reading.
   void require_sound() const {
     const volatile uint8_t* beyond = beyond_.load(std::memory_order_acquire);
     if (beyond != nullptr) (void)*beyond;
     if (damaged_.load(std::memory_order_acquire)) throw_damaged();
   }
-  /// Whether a reader or the writer has found it damaged so far.
+  // Whether a reader or the writer has found damage so far.
   bool damaged() const { return damaged_.load(std::memory_order_acquire); }
   size_t rows() const { return rows_; }
-  /// CRC-32C of each run of kChecksumRows rows; the last one covers the rows there are.
+  // CRC-32C of each run of kChecksumRows rows; the last one covers the rows that exist.
   const std::vector<uint32_t>& checksums() const { return checksums_; }
-  /// Takes over the checksums of a file just opened, once they were compared.
+  // Sets the checksums of a file that was just opened, once they have been compared.
   void adopt_checksums(std::vector<uint32_t> checksums) { checksums_ = std::move(checksums); }
-  /// Reads rows with pread, for checks that must not fault; `out` holds count × dim.
+  // Reads rows with pread, for checks that must not fault; `out` holds count × dim.
   void read(size_t first, size_t count, float* out) const;
-  /// Puts what was appended on stable storage; any thread.
+  // Syncs what was appended; any thread.
   void sync() const;
 
  private:
   [[noreturn]] void throw_damaged() const;
   void map(size_t rows);
-  /// Throws StorageError when the file is shorter than it was made: it would be filled up with zeros by what comes next.
+  // Throws StorageError if the file is shorter than it should be: later appends would fill it up with zeros.
   void require_whole();
 
   std::string path_;
@@ -68,11 +68,11 @@ class OriginalsFile {
   size_t row_bytes_;
   size_t rows_;
   std::vector<uint32_t> checksums_;
-  /// Where the blocks lie; sized for kItemLimit rows at once, so that readers need no lock.
+  // The addresses of the blocks; sized for kItemLimit rows from the start, so that readers need no lock.
   std::unique_ptr<const uint8_t*[], FreeTable> table_;
   std::atomic<bool> damaged_{false};
   std::vector<MappedFile> blocks_;
-  /// The page beyond the last block.
+  // The page beyond the last block.
   std::atomic<const uint8_t*> beyond_{nullptr};
 };
 

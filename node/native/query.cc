@@ -59,7 +59,7 @@ double Query::score_in_double(size_t row) const {
   }
   if (is_l2_) return 1 / (1 + std::sqrt(distance));
   if (!is_cosine_) return dot;
-  // Two roots: the product of the squares may leave the range of doubles, as each square alone cannot.
+  // Two square roots: the product of the squares may exceed the range of doubles, which each square alone can't.
   if (query_square == 0 || row_square == 0) return 0;
   return std::min(1.0, std::max(-1.0, dot / (std::sqrt(query_square) * std::sqrt(row_square))));
 }

@@ -10,8 +10,8 @@
 namespace quiver {
 
 /**
- * A query made ready for one row store: its code, and what turns code products into keys (see RowMeta). Keys are what
- * searching maximises; scores are what callers see.
+ * A query prepared for one row store: its code, and the numbers that turn code products into keys (see RowMeta).
+ * Searching maximises keys; callers see scores.
  */
 class Query {
  public:
@@ -19,26 +19,26 @@ class Query {
 
   const int8_t* code() const { return code_.data(); }
 
-  /// Approximate key of a row from the product that Kernels::dot_codes gives for it.
+  // Approximate key of a row, from the product that Kernels::dot_codes gives for it.
   float key(int32_t product, const RowMeta& meta) const {
     const float dot = scale_ * meta.scale * float(product - offset_);
     return is_l2_ ? dot - meta.norm : dot;
   }
   /**
-   * About one standard deviation of the approximate key's error, rather more than less. It comes from rounding both
-   * sides to codes: each element is off by a uniform error of variance scale² / 12.
+   * About one standard deviation of the approximate key's error, estimated high. The error comes from rounding both
+   * sides to codes: each element has a uniform error of variance scale² / 12.
    */
   float deviation(const RowMeta& meta) const {
     const float row_norm = is_cosine_ ? 1 : is_l2_ ? std::sqrt(2 * meta.norm) : meta.norm;
     return kInverseSqrt12 * (meta.scale * norm_ + scale_ * row_norm);
   }
   struct Exact {
-    /// Float32 arithmetic in general, double where that would overflow or vanish.
+    // Normally float32 arithmetic; double if that would overflow or vanish.
     double score;
     float key;
   };
   Exact exact(size_t row) const;
-  /// Whether codes cannot rank rows for this query.
+  // Whether codes can't rank rows for this query.
   bool needs_exact_scan() const { return extreme_; }
 
  private:

@@ -12,11 +12,11 @@ namespace quiver {
 
 namespace {
 
-/// Magnitudes between these keep squares and sums of up to 16,384 products well inside float32.
+// Magnitudes between these keep squares, and sums of up to 16,384 products, well within the range of float32.
 constexpr float kLargest = 1e15f;
 constexpr float kSmallest = 1e-15f;
 
-/// Rows per block of codes: at most 64 Ki, and no block above 64 MiB.
+// log2 of the rows per block of codes: at most 64 Ki rows, and no block above 64 MiB.
 unsigned shift_for(size_t padded) {
   unsigned shift = 16;
   while (shift > 10 && (padded << shift) > (size_t(64) << 20)) shift--;
@@ -85,7 +85,7 @@ void RowStore::encode(size_t row, const float* vector) {
   if (metric == Metric::kCosine) {
     m.scale = largest == 0 ? 0 : float(largest / norm / 127);
     m.norm = largest == 0 ? 0 : float(std::min(1 / norm, 1e38));
-    // Codes of normalised vectors rank well at any length; exact scores look at is_extreme.
+    // Codes of normalised vectors rank well at any length; for exact scores, is_extreme decides.
   } else {
     m.scale = largest / 127;
     m.norm = float(std::min(metric == Metric::kIp ? norm : square / 2, 1e38));

@@ -18,11 +18,11 @@ enum class Metric { kCosine, kIp, kL2 };
 constexpr uint32_t kNoRow = UINT32_MAX;
 
 /**
- * What turns a row's code product into its approximate key. The key is what all searching maximises: the dot product
- * with the normalised vector (cosine), the dot product (ip), the dot product less half the square norm (l2).
+ * What turns a row's code product into its approximate key. All searching maximises the key: the dot product with the
+ * normalised vector (cosine), the dot product (ip), or the dot product less half the square norm (l2).
  */
 struct RowMeta {
-  /// The vector is about scale × signed code (cosine: the normalised vector is).
+  // The vector is about scale × signed code (for cosine: the normalised vector is).
   float scale;
   /// cosine: 1 / norm, 0 for a zero vector; ip: the norm; l2: half the square norm.
   float norm;
@@ -30,57 +30,58 @@ struct RowMeta {
 
 /**
  * The rows of one vector index: append-only, so that readers need no lock. A row holds its int8 code with a scale, its
- * original (in a file) and the slot it was put for; it dies when its slot is removed or put again, and is never reused.
+ * original (in a file) and the slot that it was put for. It dies when its slot is removed or put again, and is never
+ * reused.
  *
- * Threads: append, kill and sync_slots belong to one thread (JavaScript's); everything else may be called from any
- * thread for rows below a `count()` it has read. A put publishes the new row before it kills the old one, so a reader
- * that finds a row dead finds the row that replaced it by reading `count()` again.
+ * Threads: append, kill and sync_slots belong to one thread (JavaScript's). Everything else may be called from any
+ * thread for rows below a `count()` that it has read. A put publishes the new row before it kills the old one. So a
+ * reader that finds a row dead finds the row that replaced it by reading `count()` again.
  */
 class RowStore {
  public:
-  /// An empty store whose originals go to `path`, or one of `rows` rows from that file; then the loader fills in the
-  /// rest by `load_rows`. Throws StorageError, std::bad_alloc.
+  // An empty store whose originals go to `path`, or a store with `rows` rows from that file; then the loader adds the
+  // rest with `load_rows`. Throws StorageError, std::bad_alloc.
   RowStore(Metric metric, size_t dim, const std::string& path, const Kernels& kernels, size_t rows);
 
   const Metric metric;
   const size_t dim;
-  /// Bytes per code: dim rounded up to kCodePadding.
+  // Bytes per code: dim rounded up to kCodePadding.
   const size_t padded;
   const Kernels& kernels;
   const std::string path;
 
-  /// Rows there are, dead ones too.
+  // Number of rows, including dead ones.
   size_t count() const { return count_.load(std::memory_order_acquire); }
   size_t live() const { return live_.load(std::memory_order_relaxed); }
-  /// Rises with every put and remove.
+  // Rises with every put and remove.
   uint64_t changes() const { return changes_.load(std::memory_order_acquire); }
 
-  /// Appends a row per slot and kills the rows that the slots had. On StorageError nothing changed.
+  // Appends a row per slot and kills the previous rows of the slots. On StorageError nothing changed.
   void append(const uint32_t* slots, const float* vectors, size_t count);
-  /// Kills the rows of the slots that have one.
+  // Kills the rows of those slots that have one.
   void remove(const uint32_t* slots, size_t count);
 
   const uint8_t* code(size_t row) const { return codes_.at(row); }
   const RowMeta& meta(size_t row) const { return meta_[row]; }
-  /// Σ of the row's signed codes; needed where both sides are stored rows.
+  // Σ of the row's signed codes; needed if both sides are stored rows.
   int32_t code_sum(size_t row) const { return code_sums_[row]; }
   const float* original(size_t row) const { return originals_.row(row); }
   uint32_t slot(size_t row) const { return slots_[row]; }
   bool dead(size_t row) const {
     return (dead_[row >> 6].load(std::memory_order_relaxed) >> (row & 63) & 1) != 0;
   }
-  /// The slot's live row, kNoRow if it has none.
+  // The slot's live row; kNoRow if it has none.
   uint32_t row_of(uint32_t slot) const {
     if (slot >= slot_capacity_.load(std::memory_order_acquire)) return kNoRow;
     return rows_of_slots_[slot].load(std::memory_order_acquire) - 1;
   }
-  /// Whether some row's magnitude is beyond what codes and float32 sums can rank (see kLargest): then every search has
-  /// to scan exactly, in double precision where needed.
+  // Whether some row's magnitude is beyond what codes and float32 sums can rank (see kLargest). Then every search has
+  // to scan exactly, in double precision where needed.
   bool has_extreme_rows() const { return has_extreme_rows_.load(std::memory_order_acquire); }
-  /// Whether float32 arithmetic over this row may overflow or vanish.
+  // Whether float32 arithmetic over this row may overflow or vanish.
   bool is_extreme(size_t row) const;
 
-  /// Throws StorageError when originals may have been read as zeros; to be called after reading them.
+  // Throws StorageError if originals may have been read as zeros; call after reading them.
   void require_sound() const { originals_.require_sound(); }
 
   OriginalsFile& originals() { return originals_; }
@@ -88,12 +89,12 @@ class RowStore {
 
   /// Reads rows first … first + count − 1 of a loaded file, computes their codes and returns their CRC-32C.
   uint32_t load_rows(size_t first, size_t count);
-  /// Sets slots and dead bits of a loaded store (`dead`: a bit per row). Throws StorageError.
+  // Sets slots and dead bits of a loaded store (`dead`: one bit per row). Throws StorageError.
   void load_slots(const uint32_t* slots, const uint64_t* dead);
-  /// Has the dead among the first `rows` rows counted from now on: those of the graph. JavaScript's thread.
+  // From now on counts the dead rows among the first `rows` rows, those of the graph. JavaScript's thread.
   void watch(size_t rows);
   size_t watched_dead() const { return watched_dead_.load(std::memory_order_relaxed); }
-  /// Words of the dead bitmap that cover `rows` rows, as they are now.
+  // Words of the dead bitmap that cover `rows` rows, in their present state.
   std::vector<uint64_t> dead_words(size_t rows) const;
   size_t memory_bytes() const;
 
@@ -108,7 +109,7 @@ class RowStore {
   Table<int32_t> code_sums_;
   Table<uint32_t> slots_;
   Table<std::atomic<uint64_t>> dead_;
-  /// Row + 1, 0 for none, so that fresh memory means none.
+  // Row + 1, and 0 for none, so that zeroed memory means none.
   Table<std::atomic<uint32_t>> rows_of_slots_;
   OriginalsFile originals_;
   std::atomic<size_t> count_{0};

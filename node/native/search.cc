@@ -10,18 +10,18 @@ namespace quiver {
 
 namespace {
 
-/// Rows scored by a scan in the time that a walk scores one: the walk waits for memory at every step.
+// Rows that a scan scores in the time in which a walk scores one: the walk waits for memory at every step.
 constexpr double kScanAdvantage = 4;
-/// By which power of the allowed rows' scarcity a filtered walk's effort grows: 400,000 and a million clustered vectors
-/// of 128 dimensions with one row in 10 and one in 14 allowed fall below a recall of .99 without it.
+// The power of (1 / allowed share) with which a filtered walk's effort grows. Without it, 400,000 and a million
+// clustered vectors of 128 dimensions, with one row in 10 and one in 14 allowed, fall below a recall of 0.99.
 constexpr double kScarcity = 0.4;
-/// Rows scanned between two looks at the stop flag and at the row count.
+// Rows scanned between two checks of the stop flag and of the row count.
 constexpr size_t kBatch = 64;
 
 struct Plan {
-  /// Eligible rows to be found and expanded.
+  // Eligible rows to find and expand.
   double wanted;
-  /// Rows expected in the pool by then, eligible or not.
+  // Expected number of rows in the pool by then, eligible or not.
   double pool;
 };
 
@@ -30,11 +30,11 @@ Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, s
   const double in_graph = double(snapshot.graph->rows());
   const double live_share = std::max(1 - double(snapshot.rows->watched_dead()) / in_graph, 1 / in_graph);
   const double allowed_share = live == 0 ? 1 : std::max(std::min(1.0, double(allowed_count) / double(live)), 1 / in_graph);
-  // Where one row in s is allowed, the best k allowed rows are about the best k · s of all: the walk has to go as far
-  // as for those, and meets one allowed row in s on its way. How many of the best are allowed varies by about √k, and
-  // the walk has to go far enough for the scarce cases.
+  // If one row in s is allowed, the best k allowed rows are about the best k · s of all rows. So the walk has to go as
+  // far as for those, and finds one allowed row in s on its way. The number of allowed rows among the best varies by
+  // about √k, and the walk must go far enough even if they are few.
   const double depth = (double(k) + (1 - allowed_share) * std::sqrt(double(k))) / allowed_share;
-  // The deeper a walk has to go the more it misses on its way; efforts were measured for the best 10 and 100.
+  // The deeper a walk has to go, the more it misses on its way; efforts were measured for the best 10 and 100.
   const double effort = kind == EffortKind::kGiven
                             ? double(ef)
                             : snapshot.effort.at(depth, snapshot.graph->rows()) * std::pow(allowed_share, -kScarcity);
@@ -46,7 +46,7 @@ void stop_if_closed(const StopFlag& stop) {
   if (stop.load(std::memory_order_relaxed)) throw ClosedError();
 }
 
-/// Adds the rows in `batch` (live and allowed already) to the candidates.
+// Adds the rows in `batch` (known to be live and allowed) to the candidates.
 void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, size_t count, Candidates& candidates) {
   const uint8_t* codes[kBatch] = {};
   int32_t products[kBatch];
@@ -58,7 +58,7 @@ void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, 
   }
 }
 
-/// Calls visit(rows, count) for batches of the live, allowed rows from `first` on (listed slots: all of them).
+// Calls visit(rows, count) for batches of the live, allowed rows from `first` on (if slots are listed: all of them).
 template <class Visit>
 void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, const StopFlag& stop,
                     const Visit& visit) {
@@ -77,7 +77,7 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
       if (row != kNoRow) add(row);
     }
   } else {
-    // The count is read again at the end: a slot put meanwhile is found at its old row or at its new one.
+    // The count is read again at the end, so that a slot that is put meanwhile is found at its old or its new row.
     size_t row = first;
     for (size_t end = rows.count(); row < end; end = rows.count()) {
       for (; row < end; row++) {
@@ -119,14 +119,14 @@ void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult
   }
 }
 
-/// Walks the graph and scans the rows that it lacks; false if the walk found less than it was sent for.
+// Walks the graph and scans the rows that are not in it. Answers false if the walk found fewer rows than it should.
 bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
                    std::vector<Hit>& hits) {
   const RowStore& rows = *snapshot.rows;
   const Graph& graph = *snapshot.graph;
   const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   const size_t wanted = size_t(std::ceil(plan.wanted));
-  // Three times what is expected: beyond that the eligible rows lie far from the query, and a scan is safer.
+  // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
   const WalkLimits limits{wanted, size_t(3 * plan.pool) + 64, kNoRow};
   WalkScratch& scratch = WalkScratch::of_this_thread();
   const bool all_live = rows.live() == rows.count();

@@ -13,23 +13,23 @@
 
 namespace quiver {
 
-/// What a search works on; taken when it is called and kept alive by it.
+// What a search works on; taken at the call, and kept alive by the search.
 struct Snapshot {
   std::shared_ptr<RowStore> rows;
-  /// Null while the rows are few.
+  // Null while the rows are few.
   std::shared_ptr<const Graph> graph;
   Effort effort;
 };
 
 enum class EffortKind { kCalibrated, kGiven, kExact };
 
-/// Which slots may be answers. Owned by the request, so that the caller's arrays are free when the call returns.
+// The slots that may be answers. Owned by the request, so that the caller may reuse its arrays when the call returns.
 struct Allowed {
   enum class Kind { kAll, kSlots, kBitmap };
   Kind kind = Kind::kAll;
-  /// kSlots: the slots. kBitmap: bit s & 31 of word s >> 5 for slot s.
+  // kSlots: the slots. kBitmap: bit s & 31 of word s >> 5 for slot s.
   std::vector<uint32_t> words;
-  /// Number of slots allowed.
+  // Number of slots allowed.
   size_t count = 0;
 
   bool has(uint32_t slot) const {
@@ -47,15 +47,16 @@ struct SearchRequest {
 };
 
 /**
- * Whether scanning `allowed_count` slots (all live ones if there is no filter) is expected to be quicker than a walk, or
- * has to be done because the recall is out of the walk's reach. The caller gives slots as a list then, else as a bitmap.
+ * Whether scanning `allowed_count` slots (without a filter: all live ones) is expected to be faster than a walk, or is
+ * necessary because a walk can't reach the recall. In that case the caller gives slots as a list, otherwise as a
+ * bitmap.
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
 
-/// Answers as VectorIndex.search documents; any thread. Throws ClosedError when `stop` is raised.
+// The answer as documented at VectorIndex.search; any thread. Throws ClosedError when `stop` is raised.
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop);
 
-/// The best k of a walk that leaves out `excluded`, rescored: how calibration asks. Adds to `scored`.
+// The best k of a walk that leaves out `excluded`, rescored; for calibration. Adds to `scored`.
 std::vector<Hit> walk_around(const Snapshot& snapshot, const Query& query, size_t k, double ef, uint32_t excluded,
                              size_t& scored);
 

@@ -4,7 +4,7 @@
 
 namespace quiver {
 
-/// A raised flag stops long work at its next safe point, which then throws ClosedError.
+// A raised flag stops long work at its next safe point; the work then throws ClosedError.
 using StopFlag = std::atomic<bool>;
 
 }  // namespace quiver

@@ -20,7 +20,8 @@ namespace {
 
 void lower_priority() {
 #if defined(__linux__)
-  // Linux keeps a nice value per thread; 10 leaves building about a tenth of a core that serving wants whole.
+  // Linux keeps a nice value per thread. With 10, building takes only about a tenth of a core that serving could use
+  // fully.
   setpriority(PRIO_PROCESS, id_t(syscall(SYS_gettid)), 10);
 #elif defined(__APPLE__)
   pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0);
@@ -45,7 +46,7 @@ void run_in_threads(unsigned threads, const std::function<void(unsigned)>& work)
   try {
     for (unsigned i = 0; i < threads; i++) running.emplace_back(run, i);
   } catch (...) {
-    // No thread to be had: the ones that run share the work, and this one does it all if there are none.
+    // No further thread can be started: those that run share the work. If there are none, this thread does it all.
     if (running.empty()) run(0);
   }
   for (std::thread& thread : running) thread.join();

@@ -11,10 +11,10 @@
 
 namespace quiver {
 
-/// A pool entry of a walk: an approximate key and a row with two marks.
+// A pool entry of a walk: an approximate key, and a row with two marks.
 struct PoolEntry {
   static constexpr uint32_t kExpanded = uint32_t(1) << 31;
-  /// A row that only leads on to others: dead, or not allowed.
+  // A row that only leads to others, because it is dead or not allowed.
   static constexpr uint32_t kPassage = uint32_t(1) << 30;
 
   float key;
@@ -26,26 +26,28 @@ struct PoolEntry {
 };
 
 /**
- * What a walk needs per thread, kept between walks. `visited` holds the number of the walk that saw a row last, so that
- * it need not be cleared; it is as long as the largest graph that the thread walked.
+ * What a walk needs per thread, kept between walks. `visited` holds the number of the last walk that saw each row, so
+ * that it need not be cleared; it is as long as the largest graph that the thread has walked.
  */
 struct WalkScratch {
   std::vector<uint16_t> visited;
   uint16_t walk_number = 0;
   std::vector<PoolEntry> pool;
 
-  /// The calling thread's own.
+  // That of the calling thread.
   static WalkScratch& of_this_thread();
-  /// Begins a walk over `rows` rows with a pool of `entries`; returns the walk's number.
+  // Begins a walk over `rows` rows with a pool of `entries`; returns the walk's number.
   uint16_t begin(size_t rows, size_t entries);
 };
 
 struct WalkLimits {
-  /// The walk ends when the best `wanted` eligible rows it has seen are expanded (HNSW's ef, of eligible rows).
+  // The walk ends when the best `wanted` eligible rows that it has seen are expanded (HNSW's ef, counted in eligible
+  // rows).
   size_t wanted;
-  /// Most rows the pool may hold, passages too: bounds the walk when eligible rows are rare.
+  // Most rows that the pool may hold, including rows that only lead to others: bounds the walk when eligible rows are
+  // rare.
   size_t pool;
-  /// A row to walk around as if it were not in the graph; kNoRow for none.
+  // A row that the walk treats as if it were not in the graph; kNoRow for none.
   uint32_t excluded;
 };
 
@@ -57,13 +59,13 @@ struct WalkResult {
   size_t scored;
 };
 
-/// Most links per list that the walk has room for.
+// Most links per list that the walk has room for.
 constexpr size_t kDegreeMax = 64;
 
 /**
- * Best-first search over the graph's links by approximate keys: one sorted pool instead of HNSW's two heaps, links and
- * codes requested before they are needed. `eligible(row)` says whether a row may be an answer; others are passed
- * through. The entries are left in `scratch.pool`.
+ * Best-first search over the graph's links by approximate keys. It uses one sorted pool instead of HNSW's two heaps,
+ * and prefetches links and codes. `eligible(row)` says whether a row may be an answer; the walk passes through the
+ * others. The entries are left in `scratch.pool`.
  */
 template <class Eligible>
 WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, const Eligible& eligible,

@@ -1,17 +1,18 @@
-/** Chunks are large enough that their own cost is nothing and small enough that moving what lives in one is quick. */
+/** Chunks are large enough that their fixed cost does not matter, and small enough that moving the content of one is quick. */
 const CHUNK_BYTES = 1 << 20;
-/** The first chunk; each one after it is twice as large up to CHUNK_BYTES, so that small shards stay small. */
+/** Size of the first chunk. Each further one is twice as large, up to CHUNK_BYTES, so that small shards stay small. */
 const FIRST_CHUNK_BYTES = 1 << 12;
-/** Longer strings get a chunk of their own: they would leave too much of a shared one unused. */
+/** A longer string gets a chunk of its own: it would leave too much of a shared one unused. */
 const SHARED_BYTES_MAX = CHUNK_BYTES / 8;
 
-/** Chunks with a smaller living share than this are worth emptying. */
+/** A chunk whose share of living bytes is below this is worth emptying. */
 const SPARSE_SHARE = 0.25;
 
 /**
- * Byte strings packed into large buffers outside the JavaScript heap. Bytes once written are never changed or moved by
- * the arena itself, so a list of its chunks is a consistent copy. A place is (chunk, offset); who holds it remembers
- * the length. Freed bytes come back when a whole chunk is dead, or when the holder moves the rest out of a sparse one.
+ * Byte strings packed into large buffers outside the JavaScript heap. The arena itself never changes or moves bytes
+ * once they are written, so a list of its chunks is a consistent copy. A place is (chunk, offset); its holder remembers
+ * the length. Freed bytes become available when a whole chunk is dead, or when the holder moves the rest out of a
+ * sparse one.
  */
 export class ByteArena {
   private readonly chunks: (Buffer | null)[] = [];
@@ -25,7 +26,7 @@ export class ByteArena {
     return this.held;
   }
 
-  /** An arena of saved chunks (copied), in which nothing lives until `revive` says so. */
+  /** An arena of saved chunks (copied). Nothing in it is living until `revive` is called. */
   static of(chunks: (Buffer | null)[]): ByteArena {
     const arena = new ByteArena();
     for (const chunk of chunks) {
@@ -37,19 +38,19 @@ export class ByteArena {
     return arena;
   }
 
-  /** Counts the bytes of a place in a saved chunk as living; false if the chunk does not hold it. */
+  /** Counts the bytes of a place in a saved chunk as living. False if the chunk does not contain it. */
   revive(chunk: number, offset: number, length: number): boolean {
     if (offset + length > (this.chunks[chunk]?.length ?? -1)) return false;
     this.livingBytes[chunk] += length;
     return true;
   }
 
-  /** Ends the reviving: saved chunks in which nothing lives are dropped. */
+  /** Ends the reviving: drops saved chunks without living bytes. */
   dropDead(): void {
     for (let chunk = 0; chunk < this.chunks.length; chunk++) this.judge(chunk);
   }
 
-  /** Room for `length` bytes: the buffer to write into at `offset`, and the place's chunk number. */
+  /** Room for `length` bytes: the buffer to write into at `offset`, and the chunk number of the place. */
   allocate(length: number): { chunk: number; offset: number; buffer: Buffer } {
     if (length > SHARED_BYTES_MAX) {
       const chunk = this.addChunk(length);
@@ -72,13 +73,13 @@ export class ByteArena {
     return this.chunks[number] as Buffer;
   }
 
-  /** The bytes of a place will not be asked for again. */
+  /** Frees the bytes of a place; they must not be read again. */
   free(chunk: number, length: number): void {
     this.livingBytes[chunk] -= length;
     if (chunk !== this.current) this.judge(chunk);
   }
 
-  /** A chunk that the holder should move everything out of and free, or -1; each is told once. */
+  /** A chunk that the holder should empty by moving everything elsewhere, or -1. Each chunk is reported once. */
   takeSparse(): number {
     for (const chunk of this.sparse) {
       this.sparse.delete(chunk);
@@ -87,7 +88,7 @@ export class ByteArena {
     return -1;
   }
 
-  /** The chunks as they are, null where dropped; later changes do not touch what is in use in them. */
+  /** The present chunks, null where dropped. Later changes do not affect the bytes that are in use in them. */
   snapshot(): (Buffer | null)[] {
     return this.chunks.map((chunk, i) => (i === this.current ? (chunk as Buffer).subarray(0, this.used) : chunk));
   }

@@ -1,8 +1,11 @@
-/** The directory's facts by slot, a typed array each. A slot whose flags are 0 is empty and its other values mean nothing. */
+/**
+ * What the directory knows about each slot, one typed array per column. A slot whose flags are 0 is empty, and its
+ * other values are meaningless.
+ */
 export interface DirectoryColumns {
   recnos: Float64Array;
   stamps: Float64Array;
-  /** Place in the arena of the id's bytes followed by the metadata's. */
+  /** Place in the arena of the id's bytes, followed by those of the metadata. */
   chunks: Uint32Array;
   offsets: Uint32Array;
   idBytes: Uint16Array;
@@ -14,7 +17,7 @@ export interface DirectoryColumns {
 export const SLOT_BYTES = 31;
 
 const SLOTS_MIN = 64;
-/** Doubling wastes up to half; a quarter more keeps the copying cheap and the waste small. */
+/** Doubling wastes up to half; growing by a quarter keeps both copying and waste small. */
 const GROWTH = 1.25;
 
 export function emptyColumns(): DirectoryColumns {

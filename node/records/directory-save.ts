@@ -5,8 +5,8 @@ const HEADER_BYTES = 24;
 
 /**
  * The saved form: u32 magic, u32 slots, f64 highest stamp, u32 chunk count, u32 0, the columns one after the other,
- * then for each chunk u32 length (0 for a dropped one) and its bytes.
- * The columns are copied now; arena chunks only ever get new bytes, so they are read later as they lie.
+ * then for each chunk u32 length (0 for a dropped one) and its bytes. The columns are copied now. Chunks of the arena
+ * only get new bytes at their end, so they are read later without copying.
  */
 export function directoryChunks(columns: DirectoryColumns, chunks: (Buffer | null)[], facts: { highestStamp: number }): Iterable<Buffer> {
   const copy = copiedColumns(columns);
@@ -33,7 +33,7 @@ export interface SavedDirectory {
   highestStamp: number;
 }
 
-/** Throws an Error on bytes that no save wrote. The chunks are views of `bytes`. */
+/** The chunks are views of `bytes`. Errors: those of malformed bytes, as a plain Error. */
 export function readDirectory(bytes: Buffer): SavedDirectory {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw new Error('saved directory: unknown format');
   let at = HEADER_BYTES;

@@ -9,7 +9,7 @@ const LIVE = 1;
 const ID_IS_UTF16 = 2;
 const HAS_TEXT = 4;
 
-/** What the directory knows of an item without reading a record. */
+/** What the directory knows about an item without reading its record. */
 export interface DirectoryEntry {
   externalId: string;
   recno: number;
@@ -20,9 +20,9 @@ export interface DirectoryEntry {
 }
 
 /**
- * Which item is where: external id ↔ slot, and by slot what every answer carries. In memory, in columns and an arena
- * outside the JavaScript heap: some 50 bytes an item beside its id and metadata.
- * Synchronous; only the shard's apply step changes it.
+ * Where each item is: external id ↔ slot, and by slot the facts that every answer contains. In memory, in columns and
+ * an arena outside the JavaScript heap: about 50 bytes per item beside its id and metadata. Synchronous; only the
+ * shard's apply step changes it.
  */
 export class Directory {
   private columns: DirectoryColumns = emptyColumns();
@@ -78,7 +78,7 @@ export class Directory {
     return (this.columns.flags[slot] & HAS_TEXT) !== 0;
   }
 
-  /** Puts an item into an empty slot; its id must not be in another one. */
+  /** Puts an item into an empty slot; its id must not be in another slot. */
   put(slot: number, entry: DirectoryEntry): void {
     this.set(slot, entry);
     this.ids.add(hashOfId(entry.externalId), slot);
@@ -90,7 +90,7 @@ export class Directory {
     this.clear(slot);
   }
 
-  /** The live slots, rising. */
+  /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
     for (let slot = 0; slot < slotCapacity(this.columns); slot++) if (this.columns.flags[slot] & LIVE) yield slot;
   }
@@ -104,14 +104,14 @@ export class Directory {
     return { limit, free };
   }
 
-  /** A consistent copy of the present state, made at the call (some milliseconds a million items), as chunks of bytes. */
+  /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
   save(): Iterable<Buffer> {
     return directoryChunks(this.columns, this.arena.snapshot(), { highestStamp: this.highestStamp });
   }
 
   /**
-   * The directory of a save, with the slots in `emptied` left empty. Throws an Error on bytes that no save wrote.
-   * Some 200 ms a million items.
+   * The directory of a save, with the slots in `emptied` left empty. Takes about 200 ms per million items. Errors:
+   * those of malformed bytes, as a plain Error.
    */
   static load(bytes: Buffer, emptied: { has(slot: number): boolean }): Directory {
     const directory = new Directory();
@@ -136,7 +136,7 @@ export class Directory {
     return directory;
   }
 
-  /** As hashOfId of the slot's id, without making a string of it where it is ASCII. */
+  /** hashOfId of the slot's id, without making a string of an ASCII id. */
   private hashOf(slot: number): number {
     const { columns } = this;
     const from = columns.offsets[slot];
@@ -179,7 +179,7 @@ export class Directory {
     for (let sparse = this.arena.takeSparse(); sparse >= 0; sparse = this.arena.takeSparse()) this.empty(sparse);
   }
 
-  /** Moves what lives in a sparse chunk elsewhere, which frees the chunk. */
+  /** Moves what is living in a sparse chunk elsewhere, which frees the chunk. */
   private empty(chunk: number): void {
     const { columns } = this;
     const source = this.arena.chunk(chunk);

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 
 const EMPTY = 0;
 const SLOTS_MIN = 64;
-/** Open addressing with linear probing stays short up to this load. */
+/** Open addressing with linear probing has short probes up to this load. */
 const LOAD_MAX = 0.7;
 
 /**
- * Finds the slot of an external id: a hash table of slot numbers (Knuth, TAOCP vol. 3, 6.4, linear probing; deletion by
- * moving back what follows). The ids themselves stay with the caller, who compares them; 8 to 12 bytes an item.
+ * Finds the slot of an external id: a hash table of slot numbers (Knuth, TAOCP vol. 3, 6.4, linear probing; a deletion
+ * moves later entries back). The caller keeps the ids and compares them. Takes 8 to 12 bytes per item.
  */
 export class IdTable {
   /** slot + 1, or EMPTY. */
@@ -20,7 +20,7 @@ export class IdTable {
     return this.cells.byteLength + this.hashes.byteLength;
   }
 
-  /** The slot with this hash for which `isIt` holds, or -1. */
+  /** The slot with this hash for which `isIt` is true, or -1. */
   find(hash: number, isIt: (slot: number) => boolean): number {
     const mask = this.cells.length - 1;
     for (let cell = spread(hash) & mask; this.cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
@@ -39,20 +39,20 @@ export class IdTable {
     this.count += 1;
   }
 
-  /** Makes room at once for `count` slots below `slots`. */
+  /** Makes room for `count` slots below `slots` at once. */
   reserve(count: number, slots: number): void {
     while (count + 1 > this.cells.length * LOAD_MAX) this.grow();
     if (slots > this.hashes.length) this.growHashes(slots);
   }
 
-  /** Takes out a slot that is in the table. */
+  /** Removes a slot that is in the table. */
   remove(slot: number): void {
     const mask = this.cells.length - 1;
     let hole = spread(this.hashes[slot]) & mask;
     while (this.cells[hole] !== slot + 1) hole = (hole + 1) & mask;
     for (let cell = (hole + 1) & mask; this.cells[cell] !== EMPTY; cell = (cell + 1) & mask) {
       const home = spread(this.hashes[this.cells[cell] - 1]) & mask;
-      // The entry may move back to the hole unless its home lies cyclically after the hole.
+      // The entry may move back to the hole unless its home is cyclically after the hole.
       const homeIsAfterHole = hole <= cell ? home > hole && home <= cell : home > hole || home <= cell;
       if (homeIsAfterHole) continue;
       this.cells[hole] = this.cells[cell];
@@ -82,17 +82,17 @@ export class IdTable {
   }
 }
 
-/** Another one in each process, so that nobody can choose ids that collide; hashes are never stored. */
+/** Different in each process, so that nobody can choose ids that collide; hashes are never stored. */
 const SEED = randomInt(2 ** 32);
 
-/** FNV-1a over the UTF-16 code units, from a start that differs by process. */
+/** FNV-1a over the UTF-16 code units, with a start value that differs between processes. */
 export function hashOfId(externalId: string): number {
   let hash = SEED;
   for (let i = 0; i < externalId.length; i++) hash = Math.imul(hash ^ externalId.charCodeAt(i), 0x01000193);
   return hash >>> 0;
 }
 
-/** {@link hashOfId} of an id stored as ASCII in `bytes` from `from` to `to`; -1 when it is not ASCII. */
+/** {@link hashOfId} of an id stored as ASCII in `bytes` from `from` to `to`; -1 if it is not ASCII. */
 export function hashOfAscii(bytes: Uint8Array, from: number, to: number): number {
   let hash = SEED;
   for (let i = from; i < to; i++) {
@@ -103,7 +103,7 @@ export function hashOfAscii(bytes: Uint8Array, from: number, to: number): number
   return hash >>> 0;
 }
 
-/** Spreads the hash over all bits (murmur3's finaliser): ids that count up differ in few of them. */
+/** Spreads the hash over all bits (murmur3's finaliser): consecutive ids differ in only a few bits. */
 function spread(hash: number): number {
   let mixed = hash ^ (hash >>> 16);
   mixed = Math.imul(mixed, 0x85ebca6b);

@@ -53,7 +53,7 @@ export function recordToBytes(record: ItemRecord): Buffer {
   return bytes;
 }
 
-/** The item of those bytes. Throws an Error on bytes that no `recordToBytes` wrote. */
+/** The item in these bytes. Errors: those of malformed bytes, as a plain Error. */
 export function recordFromBytes(bytes: Buffer): ItemRecord {
   const layout = layoutOf(bytes);
   const vector = new Float32Array(layout.dim);
@@ -68,12 +68,12 @@ export function recordFromBytes(bytes: Buffer): ItemRecord {
   };
 }
 
-/** Only the text: cheaper than the whole record. */
+/** Only the text: cheaper than decoding the whole record. */
 export function textFromRecordBytes(bytes: Buffer): string | null {
   return textIn(bytes, layoutOf(bytes));
 }
 
-/** A copy of the bytes without what depends on where the item is kept: equal for equal items. Throws as recordFromBytes. */
+/** A copy of the bytes without what depends on where the item is stored: equal for equal items. Errors: as recordFromBytes. */
 export function contentOfRecordBytes(bytes: Buffer): Buffer {
   layoutOf(bytes);
   const content = Buffer.from(bytes);
@@ -104,7 +104,7 @@ function textIn(bytes: Buffer, layout: Layout): string | null {
   return bytes.toString(layout.flags & TEXT_IS_UTF16 ? 'utf16le' : 'utf8', layout.textAt, layout.vectorAt);
 }
 
-/** What one batch did to the slots: enough to know, after a crash, which slots a checkpoint may hold wrongly. */
+/** What one batch did to the slots: after a crash, it shows in which slots a checkpoint may be wrong. */
 export interface JournalEntry {
   freedSlots: number[];
   /** Slots that got an item, with its record number. */
@@ -126,7 +126,7 @@ export function journalToBytes(entry: JournalEntry): Buffer {
   return bytes;
 }
 
-/** Throws an Error on bytes of another length than they announce. */
+/** Errors: those of bytes with another length than they announce, as a plain Error. */
 export function journalFromBytes(bytes: Buffer): JournalEntry {
   const freedCount = bytes.readUInt32LE(0);
   const filledCount = bytes.readUInt32LE(4);

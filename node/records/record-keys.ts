@@ -1,6 +1,7 @@
 /**
- * Keys of one shard's records (docs/architecture/shard.md, "Records"). A key is a letter, then big-endian numbers, so that
- * byte order is number order; external ids in `o` keys are UTF-16BE, whose byte order is that of UTF-16 code units.
+ * Keys of one shard's records (docs/architecture/shard.md, "Records"). A key is a letter, then big-endian numbers, so
+ * that byte order is number order. External ids in `o` keys are UTF-16BE, whose byte order is that of UTF-16 code
+ * units.
  */
 
 /** Record and operation numbers are safe integers: 53 bits in 8 bytes. */
@@ -40,10 +41,10 @@ export function journalKey(operation: number): Buffer {
 
 export const operationOfJournalKey = numberOfKey;
 
-/** Written with a sync, so that everything before it is on stable storage too: the operation that it was written after. */
+/** Written with a sync, so that everything before it is on stable storage, too. Its value is the last operation before it. */
 export const STABLE_KEY = Buffer.from('c');
 
-/** The shard's specification, written when it is made. */
+/** The shard's specification, written when the shard is made. */
 export const SPEC_KEY = Buffer.from('mspec');
 
 export const ITEM_RANGE = { from: Buffer.from('d'), to: Buffer.from('e') };

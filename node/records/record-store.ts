@@ -17,27 +17,30 @@ import {
   stampOfOrderKey,
 } from './record-keys';
 
-/** One batch: what is stored and what goes, all or nothing. */
+/** One batch of stored and deleted versions, all or nothing. */
 export interface RecordBatch {
   operation: number;
-  /** New versions; `isNew`: the item had no place in the insertion order before. */
+  /** New versions. `isNew`: the item had no place in the insertion order before. */
   stored: { recno: number; bytes: Buffer; externalId: string; stamp: number; slot: number }[];
-  /** Versions that go; `stamp` is set when the item leaves the insertion order too. */
+  /** Versions that are deleted; `stamp` is set if the item leaves the insertion order, too. */
   dropped: { recno: number; externalId: string; slot: number; leavesOrder: boolean; stamp: number }[];
 }
 
-/** How a batch is written: on stable storage when it resolves (`sync`), and together with changes of others' keys. */
+/**
+ * How a batch is written: whether it is on stable storage when the write resolves (`sync`), and which changes to other
+ * keys are written in the same batch.
+ */
 export interface BatchWriting {
   sync: boolean;
   alongside: KeyValueChange[];
 }
 
-/** Records got at once are in memory together: vectors of 16,384 floats are 64 KiB each. */
+/** All records of one read are in memory at the same time: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
 
 /**
- * The truth of a shard: its items, their insertion order and the journal, over a KeyValueStore.
- * Errors: storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
+ * The source of truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. Errors:
+ * storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
  */
 export class RecordStore {
   constructor(private readonly store: KeyValueStore) {}
@@ -61,7 +64,7 @@ export class RecordStore {
     return this.store.write(changes, { sync });
   }
 
-  /** Items in the order of `recnos`, all of which must be there. */
+  /** Items in the order of `recnos`, all of which must exist. */
   async readItems(recnos: number[]): Promise<ItemRecord[]> {
     const items = await this.readAs(recnos, recordFromBytes);
     return items.map((item, i) => {
@@ -70,7 +73,7 @@ export class RecordStore {
     });
   }
 
-  /** Texts (null: the item has none) in the order of `recnos`, undefined where there is no record. */
+  /** Texts (null: the item has none) in the order of `recnos`; undefined if there is no record. */
   readTexts(recnos: number[]): Promise<(string | null | undefined)[]> {
     return this.readAs(recnos, textFromRecordBytes);
   }
@@ -82,7 +85,7 @@ export class RecordStore {
     }
   }
 
-  /** Insertion order after (stamp, externalId), from the start for null. */
+  /** Insertion order after (stamp, externalId); null starts at the beginning. */
   async *order(after: { stamp: number; externalId: string } | null, pageSize: number): AsyncIterable<{ stamp: number; externalId: string }[]> {
     const from = after === null ? ORDER_RANGE.from : keyAfter(orderKey(after.stamp, after.externalId));
     for await (const page of this.store.scan({ from, to: ORDER_RANGE.to, pageSize, values: false })) {
@@ -90,26 +93,26 @@ export class RecordStore {
     }
   }
 
-  /** Journal entries from `operation` on, rising. */
+  /** Journal entries from `operation` on, ascending. */
   async *journal(operation: number): AsyncIterable<{ operation: number; entry: JournalEntry }[]> {
     for await (const page of this.store.scan({ from: journalKey(operation), to: JOURNAL_RANGE.to })) {
       yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decoded(value, journalFromBytes) }));
     }
   }
 
-  /** Puts every batch written before the call on stable storage, those too that were written without a sync. */
+  /** Puts every batch written before the call on stable storage, including those written without a sync. */
   stabilise(operation: number): Promise<void> {
     const value = Buffer.allocUnsafe(8);
     value.writeDoubleLE(operation);
     return this.store.write([{ type: 'put', key: STABLE_KEY, value }], { sync: true });
   }
 
-  /** Forgets the journal before `operation`. That entry stays: it tells how far the records reach. */
+  /** Deletes the journal before `operation`. The entry of `operation` stays: it shows how far the records reach. */
   trimJournal(operation: number): Promise<void> {
     return this.store.clear({ from: JOURNAL_RANGE.from, to: journalKey(operation) });
   }
 
-  /** The highest record number in the store, 0 if there is none. */
+  /** The highest record number in the store; 0 if there is none. */
   async lastRecno(): Promise<number> {
     for await (const page of this.store.scan({ ...ITEM_RANGE, reverse: true, limit: 1, values: false })) return recnoOfItemKey(page[0].key);
     return 0;

@@ -4,10 +4,10 @@ import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { ackToWire, appendFromWire, type WireAck, type WireAppend } from './replication-frames';
 
-/** A connection that takes nothing for this long is given up. */
+/** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
 const ACK_BYTES = 200;
-/** Pieces of payloads that wait for their append: more than one of the longest is not sent at a time. */
+/** Bytes of payload pieces that wait for their append: a sender sends at most one of the longest at a time. */
 const PIECES_BYTES_MAX = 256 * 1024 * 1024;
 
 interface Frame {
@@ -16,9 +16,9 @@ interface Frame {
   appends: WireAppend[];
 }
 
-/** The receiving end of a stream of appends; acknowledgements go back on it. */
+/** The receiving end of a stream of appends. Acknowledgements are sent back on it. */
 export class AckStream {
-  /** The sender's name, '' before its first frame. */
+  /** The sender's name; '' before its first frame. */
   node = '';
   private readonly call: ServerDuplexStream<Frame, { acks: WireAck[] }>;
   private readonly sender: FrameSender<{ acks: WireAck[] }>;
@@ -74,7 +74,7 @@ export class AckStream {
   }
 
   close(): void {
-    // In a turn of its own: see RpcChannel.
+    // In a later turn of the event loop: see RpcChannel.
     setImmediate(() => {
       this.call.end();
       this.call.destroy();

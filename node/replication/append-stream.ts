@@ -7,9 +7,12 @@ import { entryBytes } from './entry-cache';
 import { ackFromWire, appendToWire, type WireAck, type WireAppend } from './replication-frames';
 import { replicationDefinition } from './replication-definition';
 
-/** What waits for a node that takes nothing; past it the stream is given up, and what is still wanted is sent anew. */
+/**
+ * Most bytes that wait for a node that takes nothing. Beyond this the stream is closed, and what is still needed is
+ * sent again.
+ */
 const QUEUE_BYTES_MAX = 192 * 1024 * 1024;
-/** A connection that takes nothing for this long is given up. */
+/** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
 const HEADER_BYTES = 300;
 
@@ -19,7 +22,7 @@ interface Frame {
   appends: WireAppend[];
 }
 
-/** One stream of appends to another node, from its opening to its end; acknowledgements come back on it. */
+/** One stream of appends to another node, from its opening to its end. Acknowledgements come back on it. */
 export class AppendStream {
   private readonly stream: RpcStream<Frame>;
   private readonly sender: FrameSender<Frame>;
@@ -30,20 +33,20 @@ export class AppendStream {
   constructor(parts: {
     channel: RpcChannel;
     nodeId: string;
-    hears: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
+    listener: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
   }) {
-    const { nodeId, hears } = parts;
+    const { nodeId, listener } = parts;
     this.stream = parts.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
-      ready: hears.ready,
+      ready: listener.ready,
       frame: (frame) => {
         for (const wire of frame.acks) {
           const found = ackFromWire(wire);
-          if (found !== null) hears.ack(found.shard, found.ack);
+          if (found !== null) listener.ack(found.shard, found.ack);
         }
       },
       ended: (end) => {
         this.close();
-        hears.ended(end);
+        listener.ended(end);
       },
     });
     this.sender = new FrameSender<Frame>({
@@ -76,7 +79,7 @@ export class AppendStream {
     this.stream.cancel();
   }
 
-  /** Sends a payload that is too long for a frame ahead of its append; answers its id, 0 for one that is not. */
+  /** Sends a payload that is too long for a frame in pieces, ahead of its append. Answers its id; 0 if it fits into a frame. */
   private sendPieces(payload: Buffer): number {
     if (payload.length <= FRAME_BYTES) return 0;
     const payloadId = this.nextPayloadId++;

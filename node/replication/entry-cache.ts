@@ -1,8 +1,11 @@
 import type { LogEntry } from './core/replica-state';
 
-/** Room for what a follower that keeps up has not got yet, some large bulks of vectors; one further behind reads the disk. */
+/**
+ * Room for what a follower that keeps up has not received yet, including some large bulks of vectors. For a follower
+ * further behind, the disk is read.
+ */
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
-/** What an entry takes besides its payload, about. */
+/** About how many bytes an entry takes besides its payload. */
 const ENTRY_OVERHEAD_BYTES = 200;
 
 /** The newest entries of a log, so that sending them to followers does not wait for the storage. */
@@ -11,7 +14,7 @@ export class EntryCache {
   private entries: LogEntry[] = [];
   private bytes = 0;
 
-  /** Takes over a change of the log. */
+  /** Applies a change of the log. */
   append(change: { truncateAfter?: number; entries?: LogEntry[] }): void {
     if (change.truncateAfter !== undefined) {
       while (this.entries.length > 0 && this.entries[this.entries.length - 1].sequence > change.truncateAfter) this.forget(this.entries.pop());
@@ -27,7 +30,7 @@ export class EntryCache {
     if (surplus > 0) this.entries.splice(0, surplus);
   }
 
-  /** Entries from `from` up to `to`, at most about `maxBytes` and at least one; null when `from` is not here. */
+  /** Entries from `from` up to `to`, at most about `maxBytes` but at least one; null if `from` is not cached. */
   read(from: number, to: number, maxBytes: number): LogEntry[] | null {
     const first = this.entries[0]?.sequence;
     if (first === undefined || from < first || from > this.entries[this.entries.length - 1].sequence) return null;
@@ -51,7 +54,7 @@ export class EntryCache {
   }
 }
 
-/** Bytes that an entry takes in memory and, about, in a message. */
+/** Bytes that an entry takes in memory and, approximately, in a message. */
 export function entryBytes(entry: LogEntry): number {
   return ENTRY_OVERHEAD_BYTES + (entry.write?.payload.length ?? 0);
 }

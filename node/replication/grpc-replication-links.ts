@@ -8,9 +8,9 @@ import { AppendStream } from './append-stream';
 import type { AppendAck, AppendMessage } from './core/messages';
 import type { ReplicationLinks, ReplicationReceiver } from './replication-links';
 
-/** Between attempts to reach a node. */
+/** The pauses between attempts to reach a node. */
 const PAUSES: BackoffPauses = { firstMs: 50, longestMs: 1_000 };
-/** A stream that is not up by then is given up: the other side took the connection and says nothing. */
+/** A stream that is not ready by then is closed: the other side accepted the connection and stays silent. */
 const READY_WITHIN_MS = 3_000;
 
 interface Outbound {
@@ -23,8 +23,8 @@ interface Outbound {
 }
 
 /**
- * Messages between replicas on gRPC streams: one to each node that this one sends appends to, opened when there is
- * something to send (a primary always has: its heartbeats) and opened again when it breaks.
+ * Messages between replicas on gRPC streams: one stream to each node to which this one sends appends. It is opened when
+ * there is something to send (a primary always has heartbeats), and opened again when it breaks.
  */
 export class GrpcReplicationLinks implements ReplicationLinks {
   private readonly nodeId: string;
@@ -37,7 +37,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
   private receiver: ReplicationReceiver | null = null;
   private closed = false;
 
-  /** `addressOf`: host:port of a node's gRPC services; null when it is not known. */
+  /** `addressOf`: host:port of a node's gRPC services; null if it is unknown. */
   constructor(options: { nodeId: string; addressOf: (node: string) => string | null; channels: RpcChannels; clock: Clock; log: Logger }) {
     this.nodeId = options.nodeId;
     this.addressOf = options.addressOf;
@@ -46,7 +46,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     this.log = options.log;
   }
 
-  /** Names who hears what arrives. */
+  /** Sets the receiver of incoming messages. */
   deliverTo(receiver: ReplicationReceiver): void {
     this.receiver = receiver;
   }
@@ -59,7 +59,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     this.inbound.get(to)?.send(shard, ack);
   }
 
-  /** A node has opened a stream of appends to this one; the one before, if there is one, is over. */
+  /** A node has opened a stream of appends to this one. An earlier stream from it, if there is one, ends. */
   accept(stream: AckStream): void {
     const before = this.inbound.get(stream.node);
     this.inbound.set(stream.node, stream);
@@ -110,7 +110,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     const stream: AppendStream = new AppendStream({
       channel: this.channels.to(outbound.address),
       nodeId: this.nodeId,
-      hears: {
+      listener: {
         ready: () => {
           if (outbound.stream !== stream) return;
           outbound.isReady = true;

@@ -1,23 +1,23 @@
 /**
- * Keys of a replicated shard beside its records (record-keys.ts has the letters d, j, m, o). Numbers are big-endian, so
- * that byte order is number order.
+ * Keys of a replicated shard besides those of its records (record-keys.ts has the letters d, j, m, o). Numbers are
+ * big-endian, so that byte order is number order.
  */
 
 /** The promises: promised epoch and last led epoch. */
 export const PROMISES_KEY = Buffer.from('rp');
-/** How far the log is in the records. */
+/** How much of the log is in the records. */
 export const APPLIED_KEY = Buffer.from('ra');
 /** The entry before the log's first: its sequence and epoch. */
 export const BASE_KEY = Buffer.from('rb');
-/** What sessions have written and given up; one key per session. */
+/** The writes that sessions have applied and given up; one key per session. */
 export const SESSIONS_RANGE = { from: Buffer.from('rs'), to: Buffer.from('rt') };
 
-/** Everything that a copy of a shard consists of: records, insertion order, specification, what is applied. */
+/** Everything that a copy of a shard contains: records, insertion order, specification, applied position. */
 export const COPIED_RANGE = { from: Buffer.from('d'), to: Buffer.from('s') };
 const COPIED_LETTERS = new Set(['d'.charCodeAt(0), 'm'.charCodeAt(0), 'o'.charCodeAt(0)]);
 const REPLICATION_LETTER = 'r'.charCodeAt(0);
 
-/** The log comes last, out of the way of whoever reads the rest. */
+/** The log comes last, so that scans of the rest don't pass over it. */
 export const LOG_RANGE = { from: Buffer.from('z'), to: Buffer.from('{') };
 
 export function sessionKey(session: string): Buffer {
@@ -28,7 +28,7 @@ export function sessionOfKey(key: Buffer): string {
   return key.toString('utf8', 2);
 }
 
-/** The epoch is in the key so that the log can be looked over without reading its entries. */
+/** The epoch is in the key so that the log can be examined without reading its entries. */
 export function logKey(sequence: number, epoch: number): Buffer {
   const key = Buffer.allocUnsafe(17);
   key[0] = LOG_RANGE.from[0];
@@ -37,7 +37,7 @@ export function logKey(sequence: number, epoch: number): Buffer {
   return key;
 }
 
-/** The place before every entry of `sequence`. */
+/** The position before every entry of `sequence`. */
 export function logKeyFrom(sequence: number): Buffer {
   return logKey(sequence, 0);
 }
@@ -46,7 +46,10 @@ export function positionOfLogKey(key: Buffer): { sequence: number; epoch: number
   return { sequence: Number(key.readBigUInt64BE(1)), epoch: Number(key.readBigUInt64BE(9)) };
 }
 
-/** Whether a key of COPIED_RANGE is part of a copy: not the journal of the indexes, which are made anew, and no promise. */
+/**
+ * Whether a key of COPIED_RANGE belongs to a copy. The journal of the indexes does not, because they are made anew; nor
+ * do the promises.
+ */
 export function isCopied(key: Buffer): boolean {
   if (COPIED_LETTERS.has(key[0])) return true;
   return key[0] === REPLICATION_LETTER && !key.equals(PROMISES_KEY) && !key.equals(BASE_KEY);

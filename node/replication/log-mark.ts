@@ -15,16 +15,17 @@ export interface MarkedState {
 }
 
 /**
- * Two slots, written in turn, so that a torn write leaves the one before. A slot: u32 checksum of what follows, f64
- * count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each in a block of its own: disks write blocks whole.
+ * Two slots, written alternately, so that a torn write leaves the previous one. A slot: u32 checksum of what follows,
+ * f64 count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each slot is in a block of its own, because
+ * disks write whole blocks.
  */
 const BLOCK_BYTES = 4096;
 const SLOT_BYTES = 44;
 
 /**
- * A high-water mark beside a store whose log may lose its end without saying so: RocksDB takes a write-ahead log that
- * is damaged, or gone, for one that ends there. The mark is raised before an entry is acknowledged, and
- * lowered before one is taken back, so that a store that holds less has lost something. Removing the file accepts the loss.
+ * A high-water mark beside a store whose log may silently lose its end: when a write-ahead log is damaged or missing,
+ * RocksDB takes that place for its end. The mark is raised before an entry is acknowledged, and lowered before one is
+ * removed. So a store that holds less than the mark has lost something. Removing the file accepts the loss.
  */
 export class LogMark {
   private constructor(
@@ -42,7 +43,7 @@ export class LogMark {
       const bytes = Buffer.alloc(2 * BLOCK_BYTES);
       const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
       if (bytesRead < bytes.length) {
-        // Written in full once, so that later writes change no length.
+        // Written in full length once, so that later writes change no length.
         await file.write(bytes, bytesRead, bytes.length - bytesRead, bytesRead);
         await syncFolder(dirname(path));
       }

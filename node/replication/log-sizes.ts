@@ -1,13 +1,13 @@
-/** How many bytes the entries of a log take, by running totals: asked after every apply, of logs of a million entries. */
+/** How many bytes the entries of a log take, by running totals: needed after every apply, for logs of a million entries. */
 export class LogSizes {
-  /** Sequence of the first entry whose size is known; those before count nothing. */
+  /** Sequence of the first entry whose size is known; earlier ones do not count. */
   private first = 0;
-  /** Bytes of the known entries up to and with each. */
+  /** For each known entry, the bytes up to and including it. */
   private totals: number[] = [];
   /** Total before the first of them. */
   private before = 0;
 
-  /** Notes the entry at the end of the log; one of the same or a later number that was there is gone. */
+  /** Records the entry at the end of the log; known entries with the same or a higher number are dropped. */
   add(sequence: number, bytes: number): void {
     if (this.totals.length === 0) this.first = sequence;
     if (sequence < this.first) {
@@ -19,7 +19,7 @@ export class LogSizes {
     this.totals.push((this.totals.at(-1) ?? this.before) + bytes);
   }
 
-  /** Forgets the entries below `sequence`. */
+  /** Drops the entries below `sequence`. */
   trim(sequence: number): void {
     const gone = Math.min(sequence - this.first, this.totals.length);
     if (gone <= 0) return;
@@ -28,7 +28,7 @@ export class LogSizes {
     this.first += gone;
   }
 
-  /** The lowest sequence from which on the entries up to `last` take at most so many bytes. */
+  /** The lowest sequence from which on the entries up to `last` take at most `bytes`. */
   firstWithin(bytes: number, last: number): number {
     const end = this.totalTo(last);
     if (end - this.before <= bytes) return 0;

@@ -5,7 +5,7 @@ import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairFromBytes, positionOf
 import type { MarkedState } from './log-mark';
 import { SettledWrites } from './settled-writes';
 
-/** Entries per page when they are read whole; each may be megabytes long. */
+/** Entries per page when whole entries are read; each may be megabytes long. */
 const READ_PAGE = 16;
 
 /** What a store holds of a log. */
@@ -15,9 +15,9 @@ export interface LogSurvey {
 }
 
 /**
- * Looks a store over as it is found at a start: the keys of every entry, and the content of those that are not in the
- * records yet. What is missing or damaged, against `mark` too, is told as `lossy`; the state then ends before it.
- * Errors: storage_failed.
+ * Examines a store at a start: the keys of every entry, and the content of those that are not in the records yet. What
+ * is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends before it. Errors:
+ * storage_failed.
  */
 export async function surveyLog(store: KeyValueStore, mark: MarkedState | null): Promise<LogSurvey> {
   const [promises, applied, base] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY]);
@@ -44,7 +44,7 @@ export function epochAt(state: Pick<ReplicaState, 'firstSequence' | 'precedingEp
   return epochStarts.findLast((start) => start.sequence <= sequence)?.epoch ?? precedingEpoch;
 }
 
-/** Forgets the starts of epochs that the log has no entry of any more. */
+/** Drops the starts of epochs of which the log has no entry any more. */
 export function dropTrimmedEpochs({ epochStarts, firstSequence, lastSequence }: ReplicaState): void {
   while (epochStarts.length > 0 && (epochStarts[1]?.sequence ?? lastSequence + 1) <= firstSequence) epochStarts.shift();
 }

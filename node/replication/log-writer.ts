@@ -7,7 +7,7 @@ import { logKey, pairToBytes, PROMISES_KEY } from './log-keys';
 import type { LogMark } from './log-mark';
 import { dropTrimmedEpochs, epochAt } from './log-survey';
 
-/** Payload stored in one batch: larger ones keep the event loop busy for long and gain nothing. */
+/** Payload bytes stored in one batch: larger batches block the event loop for long and gain nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
 interface WaitingChange {
@@ -17,8 +17,9 @@ interface WaitingChange {
 }
 
 /**
- * Puts changes of a log on stable storage, in order: those that wait share a batch and its sync, and then a write of the
- * high-water mark. Moves the log's part of `state` on. The first failure is the last: a failed sync must never be tried again.
+ * Puts changes of a log on stable storage, in order. Changes that wait share a batch and its sync, and then one write
+ * of the high-water mark. Updates the log's part of `state`. After the first failure it accepts nothing: a failed sync
+ * must never be tried again.
  */
 export class LogWriter {
   private readonly parts: {
@@ -26,7 +27,7 @@ export class LogWriter {
     mark: LogMark;
     state: ReplicaState;
     onEntry: (sequence: number, bytes: number) => void;
-    /** An entry is taken back. */
+    /** Called for an entry that is removed. */
     onCut: (position: { sequence: number; epoch: number }) => void;
   };
   private waiting: WaitingChange[] = [];
@@ -49,7 +50,7 @@ export class LogWriter {
     });
   }
 
-  /** Finishes what waits, and takes nothing more. */
+  /** Writes what waits, and accepts nothing more. */
   async close(): Promise<void> {
     this.closed = true;
     await this.writing;
@@ -57,7 +58,7 @@ export class LogWriter {
   }
 
   private async writeAll(): Promise<void> {
-    // Appends of the same turn of the event loop share the first sync.
+    // Appends in the same turn of the event loop share the first sync.
     await Promise.resolve();
     while (this.waiting.length > 0) {
       const batch = this.takeBatch();
@@ -84,7 +85,7 @@ export class LogWriter {
     return this.waiting.splice(0, count);
   }
 
-  /** Answers a stored batch once the mark says so; meanwhile the next batch is on its way to the store. */
+  /** Answers a stored batch once the mark covers it; meanwhile the next batch is written to the store. */
   private raiseMark(batch: WaitingChange[]): void {
     const { state, mark } = this.parts;
     const { lastSequence, promisedEpoch, lastLedEpoch } = state;
@@ -102,7 +103,10 @@ export class LogWriter {
 
   private async writeBatch(changes: LogChange[]): Promise<void> {
     const { state, store, onEntry, onCut } = this.parts;
-    /** By key, the last change of one wins: the store takes them in order, and so must what is removed and put again. */
+    /**
+     * By key, the last change of a key counts: the store applies changes in order, so this also holds for what is
+     * removed and put again.
+     */
     const writes: KeyValueChange[] = [];
     let { promisedEpoch, lastLedEpoch, lastSequence } = state;
     let epochStarts = [...state.epochStarts];
@@ -141,7 +145,7 @@ export class LogWriter {
     dropTrimmedEpochs(state);
   }
 
-  /** Before entries are taken back, so that they are not missed when a crash comes between. */
+  /** Lowers the mark before entries are removed, so that they do not count as lost if a crash comes in between. */
   private async lowerMark(sequence: number): Promise<void> {
     const { state, mark } = this.parts;
     await this.marking;

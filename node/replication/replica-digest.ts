@@ -8,11 +8,17 @@ import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-
 
 const MASK = (1n << 64n) - 1n;
 
-/** The digest of a replica's store, over one consistent view of it; writes may go on. Some seconds a gigabyte. Errors: storage_failed. */
+/**
+ * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte.
+ * Errors: storage_failed.
+ */
 export async function digestOf(store: KeyValueStore): Promise<ReplicaDigest> {
   let appliedSequence = 0;
   let items = 0;
-  /** Sums of the items' hashes, in four lanes: records are numbered differently on each replica, so their order says nothing. */
+  /**
+   * Sums of the items' hashes, in four lanes. A sum, because records are numbered differently on each replica, so their
+   * order means nothing.
+   */
   const sums = [0n, 0n, 0n, 0n];
   const order = createHash('sha256');
   const sessions = createHash('sha256');

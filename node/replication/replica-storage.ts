@@ -1,24 +1,27 @@
 import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 
 /**
- * A replica's stable storage: its log and its shard's records in one RocksDB, so that what is applied and how far move
- * together. Calls of `append` and `apply` may overlap; each kind is carried out in the order it was called.
+ * A replica's stable storage: its log and its shard's records in one RocksDB, so that records and applied position
+ * change together. Calls of `append` and `apply` may overlap; each kind is carried out in the order of the calls.
  * Errors: storage_failed, after which the replica has failed and must be closed.
  */
 export interface ReplicaStorage {
   readonly state: Readonly<ReplicaState>;
   /**
-   * Drops every entry after `truncateAfter` (never an applied one: an assertion), appends the entries, raises the promises;
-   * all of it on stable storage when it resolves. Several waiting calls share one sync.
+   * Drops every entry after `truncateAfter` (never an applied one: an assertion), appends the entries and raises the
+   * promises. All of it is on stable storage when it resolves. Several waiting calls share one sync.
    */
   append(change: LogChange): Promise<void>;
-  /** Entries from `fromSequence` on, at least one if there is one, and no more than about `maxBytes`. Errors: internal when they are trimmed away. */
+  /**
+   * Entries from `fromSequence` on: at least one if there is one, and about `maxBytes` at most. Errors: internal when
+   * they were trimmed away.
+   */
   read(fromSequence: number, maxBytes: number): Promise<LogEntry[]>;
   /** Applies the entries up to `sequence` in order and answers those that were not applied before. */
   apply(sequence: number): Promise<AppliedEntry[]>;
-  /** The first sequence from which on the log holds at most so many entries and about so many bytes. */
+  /** The first sequence from which on the log holds at most `entries` entries and about `bytes` bytes. */
   newestWithin(limits: { entries: number; bytes: number }): number;
-  /** Lets go of entries below `sequence` that are applied and that no reader has pinned. */
+  /** Deletes entries below `sequence` that are applied and that no reader has pinned. */
   trim(sequence: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -3,8 +3,8 @@ import type { AppendAck, AppendMessage, AppendResult, LogPosition } from './core
 import type { LogEntry } from './core/replica-state';
 
 /**
- * Messages between replicas as proto/quiver/v1/replication.proto has them, loaded with numbers for 64-bit integers (every
- * counter stays below 2^53), camel case and absent submessages as null.
+ * Messages between replicas as in proto/quiver/v1/replication.proto, loaded with numbers for 64-bit integers (every
+ * counter stays below 2^53), camel case, and null for absent submessages.
  */
 export interface WireAppend {
   collectionUid: string;
@@ -38,7 +38,7 @@ export interface WireAck {
 const EMPTY = Buffer.alloc(0);
 const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 
-/** `piecesOf` answers the id under which a payload travels in pieces, 0 when it goes along in one. */
+/** `piecesOf` answers the id under which a payload is sent in pieces; 0 if it is in the message itself. */
 export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage, piecesOf: (payload: Buffer) => number): WireAppend {
   const { epoch, prev, commit, sentAt, releasesLease, recorded } = message;
   const entries = message.entries.map((entry) => entryToWire(entry, piecesOf));
@@ -66,7 +66,7 @@ export function ackToWire({ collectionUid, shard }: ShardId, ack: AppendAck): Wi
   }
 }
 
-/** null for an acknowledgement that is none: one of a later version, say. */
+/** null for an invalid acknowledgement, for example one of a later version. */
 export function ackFromWire(wire: WireAck): { shard: ShardId; ack: AppendAck } | null {
   const { collectionUid, shard, epoch, replica, sentAt } = wire;
   const result = resultFromWire(wire);

@@ -5,7 +5,7 @@ import type { GrpcReplicationLinks } from './grpc-replication-links';
 import { replicationDefinition } from './replication-definition';
 import type { SnapshotReceiver } from './snapshot-receiver';
 
-/** The gRPC service by which other nodes reach this one's replicas. */
+/** The gRPC service through which other nodes reach this one's replicas. */
 export class ReplicationService implements RpcService {
   readonly definition: ServiceDefinition = replicationDefinition;
   readonly handlers: UntypedServiceImplementation;
@@ -15,7 +15,7 @@ export class ReplicationService implements RpcService {
     const { links, snapshots } = options;
     this.handlers = {
       Exchange: (call: ServerDuplexStream<any, any>) => {
-        // The sender waits for this word before it counts on the stream.
+        // The sender waits for these headers before it regards the stream as ready.
         call.sendMetadata(new Metadata());
         const stream: AckStream = new AckStream({
           call,

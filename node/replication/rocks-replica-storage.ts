@@ -11,23 +11,27 @@ import { LogWriter } from './log-writer';
 import type { ReplicaStorage } from './replica-storage';
 import type { SettledWrites } from './settled-writes';
 
-/** Payload applied to the records in one batch: larger ones gain nothing and keep readers of the log waiting. */
+/** Payload bytes applied to the records in one batch: larger batches gain nothing and delay readers of the log. */
 const APPLY_BYTES_MAX = 8 * 1024 * 1024;
-/** Entries per page of a read of the log; each may be megabytes long. */
+/** Entries per page when the log is read; each may be megabytes long. */
 const READ_PAGE = 16;
-/** Entries kept until they are applied; a replica that applies slower than it appends reads the others back. */
+/**
+ * Entries are kept in memory until they are applied, up to this size. A replica that applies more slowly than it
+ * appends reads the others back.
+ */
 const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** What fills the records of the shard whose log this is. */
+/** The shard to whose records the log is applied. */
 export interface LoggedShard {
   /** `payloads`: encoded writes (operation-codec.ts). */
   applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]>;
 }
 
 /**
- * The log of a replica in the store that also holds its shard's records. An append is synced, and appends that wait
- * share a sync; the records' batches are not, because the log repeats them. The store and the shard are the caller's.
- * A high-water mark in a file of its own tells at the next start when the store has lost the end of the log.
+ * The log of a replica, in the store that also holds its shard's records. An append is synced, and appends that wait
+ * share a sync. The batches of the records are not synced, because the log repeats them after a crash. The caller owns
+ * store and shard. A high-water mark in a separate file shows at the next start whether the store has lost the end of
+ * the log.
  */
 export class RocksReplicaStorage implements ReplicaStorage {
   readonly state: ReplicaState;
@@ -66,15 +70,15 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   /**
-   * `markPath` is the file of the log's high-water mark. A log that has lost something is opened, and says so in its state.
-   * Errors: storage_failed.
+   * `markPath` is the file of the log's high-water mark. A log that has lost something is opened, and its state says
+   * so. Errors: storage_failed.
    */
   static async open(parts: { store: KeyValueStore; shard: LoggedShard; markPath: string }): Promise<RocksReplicaStorage> {
     const { store, shard, markPath } = parts;
     const mark = await LogMark.open(markPath);
     try {
       const { state, settled } = await surveyLog(store, mark.state);
-      // What a crash left of a trim.
+      // Finish a trim that a crash interrupted.
       if (state.lossy === undefined) await store.clear({ from: LOG_RANGE.from, to: logKeyFrom(state.firstSequence) });
       return new RocksReplicaStorage({ store, shard, state, settled, mark });
     } catch (error) {
@@ -100,7 +104,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
         entries.push(logEntryFromBytes(value, positionOfLogKey(key)));
       }
     }
-    // What is on its way to the disk is sent to followers at the same time.
+    // Entries that are still being written to the disk are sent to followers already.
     for (let at = fromSequence + entries.length; ; at += 1) {
       const entry = this.unapplied.get(at);
       if (entry === undefined) return entries;
@@ -166,7 +170,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
     return results;
   }
 
-  /** The next entries to be applied, at least one, up to some bytes. */
+  /** The next entries to apply: at least one, and a bounded number of bytes. */
   private async toApply(sequence: number): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     let bytes = 0;

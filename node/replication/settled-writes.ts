@@ -4,9 +4,9 @@ import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
 import type { SettledWrite } from './core/replica-state';
 import { sessionKey, sessionOfKey } from './log-keys';
 
-/** Sessions remembered; the one that has been quiet longest goes first. Coordinators that live at once are far fewer. */
+/** Sessions remembered; the one that has been quiet longest is dropped first. Far fewer coordinators live at the same time. */
 const SESSIONS_MAX = 256;
-/** Writes remembered of a session that never says what it has settled; coordinators have some hundreds under way at most. */
+/** Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under way. */
 const WRITES_MAX = 4096;
 
 const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a' };
@@ -26,12 +26,13 @@ interface Session {
 }
 
 /**
- * Which writes the records hold, by the names that their sessions gave them, so that one which is in the log twice is
- * applied once. Decided by the log alone and stored with the records: the same on every replica and after a restart.
+ * Which writes the records hold, by the names that their sessions gave them, so that a write that is in the log twice
+ * is applied once. It depends only on the log and is stored with the records, so it is the same on every replica and
+ * after a restart.
  */
 export class SettledWrites {
   private readonly sessions = new Map<string, Session>();
-  /** Sessions that changed or went since the last call of `changes`. */
+  /** Sessions that were changed or dropped since the last call of `changes`. */
   private readonly touched = new Set<string>();
 
   /** From the entries of SESSIONS_RANGE. */
@@ -45,7 +46,7 @@ export class SettledWrites {
     return settled;
   }
 
-  /** Takes note of an entry that is to be applied; answers whether its write is new, or which entry it repeats. */
+  /** Records an entry that is about to be applied. Answers whether its write is new, or which entry it repeats. */
   begin(source: WriteSource, sequence: number): { type: 'new' } | { type: 'givenUp' } | { type: 'repeats'; sequence: number } {
     const session = this.sessions.get(source.session) ?? { settledBelow: 0, last: 0, writes: new Map<number, Known>() };
     this.sessions.set(source.session, session);
@@ -92,12 +93,12 @@ export class SettledWrites {
     );
   }
 
-  /** Forgets entry by entry and not once a batch: batches differ between replicas, and what is forgotten must not. */
+  /** Called for each entry, not for each batch: batches differ between replicas, but what is dropped must not. */
   private bound(session: Session): void {
     if (session.writes.size > WRITES_MAX) {
       const lowest = [...session.writes.keys()].reduce((least, number) => Math.min(least, number));
       session.writes.delete(lowest);
-      // Sent again it must not be taken for a new one.
+      // If it is sent again, it must not be taken for a new one.
       session.settledBelow = Math.max(session.settledBelow, lowest + 1);
     }
     if (this.sessions.size > SESSIONS_MAX) {

@@ -7,12 +7,12 @@ import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
 
 /**
- * A copy of a shard as a row of chunks, all of one consistent view of its store:
+ * A copy of a shard as a sequence of chunks, all from one consistent view of its store:
  *
  *   u32 checksum of what follows, u32 number of this chunk from 0, u32 number of entries
  *   each: u32 key bytes, u32 value bytes, key, value
  *
- * The last chunk has no entries. What is applied is among them, and is where the log goes on.
+ * The last chunk has no entries. The applied position is among the entries; the log continues from there.
  */
 const CHUNK_BYTES = 1024 * 1024;
 const HEAD_BYTES = 12;
@@ -38,18 +38,17 @@ export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
 }
 
 /**
- * Puts a copy in the place of what is in `folder`, whose store must be closed: written aside, complete and on stable
- * storage before it takes the place; nothing of the old is left. The promises that the replica made are kept. Answers
- * up to where the copy reaches.
- * Errors: storage_failed for a copy that is damaged, out of order or ends early, unavailable when it may not take the
- * place; the old data are still there then.
+ * Replaces the content of `folder`, whose store must be closed, with a copy. The copy is first written to another
+ * folder, complete and on stable storage; nothing of the old data is left. The promises that the replica made are kept.
+ * Answers the position up to which the copy reaches. Errors: storage_failed for a copy that is damaged, out of order or
+ * ends early, unavailable when it may not replace the data. In both cases the old data are still there.
  */
 export async function installCopy(parts: {
   folder: string;
   openStore: (folder: string) => Promise<KeyValueStore>;
   chunks: AsyncIterable<Buffer>;
   promises: { promisedEpoch: number; lastLedEpoch: number };
-  /** Asked when the copy is complete, just before it takes the place. */
+  /** Called when the copy is complete, just before it replaces the data. */
   mayTakePlace: (position: { sequence: number; epoch: number }) => boolean;
 }): Promise<{ sequence: number; epoch: number }> {
   const incoming = `${parts.folder}.incoming`;
@@ -79,19 +78,22 @@ export async function installCopy(parts: {
   return position;
 }
 
-/** Finishes or undoes an installation that a crash cut short; nothing happens when there was none. */
+/** Finishes or undoes an installation that a crash interrupted; does nothing if there was none. */
 export async function settleCopy(folder: string): Promise<void> {
-  // The old data were moved aside and the new ones have not taken their place: the old are what is complete for sure.
+  // The old data were moved aside and the new ones have not replaced them yet. Only the old ones are certainly complete.
   await rename(`${folder}.outgoing`, folder).catch(() => undefined);
   await Promise.all([rm(`${folder}.incoming`, { recursive: true, force: true }), rm(`${folder}.outgoing`, { recursive: true, force: true })]);
 }
 
-/** Removes what a replica has on the disk, and what an installation that was cut short left beside it. */
+/** Removes what a replica has on the disk, and what an interrupted installation left beside it. */
 export async function removeReplica(folder: string): Promise<void> {
   for (const path of [`${folder}.incoming`, `${folder}.outgoing`, folder]) await rm(path, { recursive: true, force: true });
 }
 
-/** The number of the shard that a folder beside the others belongs to, by its name: a replica or what an installation left; null for anything else. */
+/**
+ * The number of the shard to which a folder belongs, by its name: a replica, or what an installation left. null for any
+ * other name.
+ */
 export function shardOfFolder(name: string): number | null {
   const match = /^(\d{1,9})(?:\.incoming|\.outgoing)?$/.exec(name);
   return match === null ? null : Number(match[1]);

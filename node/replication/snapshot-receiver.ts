@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { inTime } from '../../shared/time/deadline';
 
-/** A sender that says nothing for this long is given up. */
+/** A sender that sends nothing for this long is given up. */
 const INACTIVITY_MS = 15_000;
 
 interface Part {
@@ -12,10 +12,10 @@ interface Part {
   piece?: { bytes: Buffer; isLast: boolean } | null;
 }
 
-/** Puts a copy in the place of a replica's data. Errors: unavailable when it must not, storage_failed when it can't. */
+/** Replaces a replica's data with a copy. Errors: unavailable when it may not, storage_failed when it can't. */
 export type InstallCopy = (id: ShardId, epoch: number, chunks: AsyncIterable<Buffer>) => Promise<{ sequence: number }>;
 
-/** Takes copies of shards from other nodes. */
+/** Receives copies of shards from other nodes. */
 export class SnapshotReceiver {
   private readonly install: InstallCopy;
   private readonly log: Logger;
@@ -25,9 +25,9 @@ export class SnapshotReceiver {
     this.log = options.log;
   }
 
-  /** Answers on the call when the copy is in its place or refused. */
+  /** Answers on the call when the copy is installed or refused. */
   receive(call: ServerDuplexStream<Part, { installedSequence?: number; refusal?: string }>): void {
-    // The usual iterator would destroy the call at the end of the parts, and the answer with it.
+    // The default iterator would destroy the call at the end of the parts, before the answer is sent.
     const parts = call.iterator({ destroyOnReturn: false }) as AsyncIterator<Part>;
     let isOver = false;
     call.on('close', () => (isOver = true));
@@ -67,7 +67,7 @@ async function* chunksFrom(parts: AsyncIterator<Part>): AsyncIterable<Buffer> {
   }
 }
 
-/** The next part, null after the last. Errors: unavailable when none comes in time or the stream breaks. */
+/** The next part; null after the last. Errors: unavailable when none comes in time or the stream breaks. */
 function next(parts: AsyncIterator<Part>): Promise<Part | null> {
   const part = parts.next().then(
     (result) => (result.done === true ? null : result.value),

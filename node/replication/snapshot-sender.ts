@@ -10,7 +10,7 @@ import { chunksOf } from './shard-copy';
 
 /** A receiver that takes nothing for this long is given up. */
 const INACTIVITY_MS = 10_000;
-/** What a receiver may need to put the copy in its place after the last chunk: closing and opening a shard. */
+/** Longest time that a receiver needs to install the copy after the last chunk: it closes and opens a shard. */
 const INSTALL_MS = 600_000;
 
 interface Part {
@@ -23,13 +23,13 @@ interface Answer {
   refusal?: string;
 }
 
-/** Copies shards to other nodes, no faster in all than a limit allows. */
+/** Copies shards to other nodes; a limit bounds the bytes per second of all copies together. */
 export class SnapshotSender {
   private readonly channels: RpcChannels;
   private readonly bytesPerSecond: number;
-  /** When the bytes sent so far would have been through at the limit, monotonic. */
+  /** When the bytes sent so far would have been sent at exactly the limit, monotonic. */
   private paidUntilMs = 0;
-  /** For operators: copies under way, and what became of them and how many bytes were sent since the start. */
+  /** For operators: copies under way, and since the start how many were installed or failed, and bytes sent. */
   readonly counts = { underWay: 0, installed: 0, failed: 0, sentBytes: 0 };
 
   constructor(options: { channels: RpcChannels; bytesPerSecond: number }) {
@@ -37,7 +37,7 @@ export class SnapshotSender {
     this.bytesPerSecond = options.bytesPerSecond;
   }
 
-  /** Resolves when the copy is in its place. Errors: unavailable. */
+  /** Resolves when the copy is installed. Errors: unavailable. */
   async send(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
     this.counts.underWay += 1;
     try {
@@ -90,12 +90,12 @@ export class SnapshotSender {
     if (early !== null) throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
   }
 
-  /** Waits as long as the limit asks for. */
+  /** Waits as long as the limit requires. */
   private async pause(bytes: number): Promise<void> {
     const nowMs = performance.now();
     this.paidUntilMs = Math.max(this.paidUntilMs, nowMs) + (bytes / this.bytesPerSecond) * 1000;
     const aheadMs = this.paidUntilMs - nowMs;
-    // Less than a timer can do is made up for later.
+    // Shorter waits than a timer can measure are made up for later.
     if (aheadMs > 5) await new Promise((wake) => setTimeout(wake, aheadMs));
   }
 }

@@ -4,16 +4,17 @@ import type { WriteSource } from '../../shared/shard/write-source';
 
 /**
  * What a storage node answers to coordinators: the ShardClient's calls for the shards that this node leads. Every call
- * names the epoch that its caller routed by. Errors: as for ShardClient, and `misrouted` when this node does not lead
- * the shard or leads it under a later epoch; it waits (within the deadline) when the caller knows a later epoch than it.
+ * names the epoch by which its caller routed it. If the caller knows a later epoch than this node, the node waits
+ * (within the deadline). Errors: as ShardClient, and `misrouted` when this node does not lead the shard or leads it
+ * under a later epoch.
  */
 export interface NodeShards {
-  /** `payload` is the encoded operations (shared/shard/operation-codec.ts); kept as it is in the log. */
+  /** `payload` holds the encoded operations (shared/shard/operation-codec.ts); the log stores it unchanged. */
   write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]>;
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>>;
 }
 
 export interface NodeCall extends CallOptions {
-  /** Epoch of the assignment that the caller routed by. */
+  /** Epoch of the assignment by which the caller routed. */
   epoch: number;
 }

@@ -5,7 +5,7 @@ import type { ReadKind } from '../../shared/shard/shard-read';
 export type NodeOperation = ReadKind | 'write';
 export const NODE_OPERATIONS: readonly NodeOperation[] = [...READ_KINDS, 'write'];
 
-/** Hears how long each call took, queueing for the shard included, whether it failed or not. */
+/** Gets the duration of each call, including the time in the shard's queue, whether it failed or not. */
 export interface OperationObserver {
   done(operation: NodeOperation, durationMs: number, outcome: 'answered' | 'failed'): void;
 }

@@ -13,7 +13,7 @@ import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 
-/** Answers the reads of coordinators (proto/quiver/v1/reads.proto) out of a node's shards. */
+/** Answers the reads of coordinators (proto/quiver/v1/reads.proto) from a node's shards. */
 export class ReadsService implements RpcService {
   readonly definition = readsDefinition;
   readonly handlers: ReadsHandlers = {
@@ -44,7 +44,7 @@ export class ReadsService implements RpcService {
   private readonly stallMs: number;
   private readonly observer: OperationObserver;
 
-  /** `limit` bounds the reads that run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  /** `limit` bounds the reads that run at once, over all coordinators. A reader that takes nothing for `stallMs` is cut off. */
   constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
@@ -58,7 +58,7 @@ export class ReadsService implements RpcService {
     await Promise.all([...this.streams].map((stream) => stream.drain()));
   }
 
-  /** Answers one request, unless its id has left `taken` meanwhile. Never fails. */
+  /** Answers one request, unless its id has been removed from `taken` meanwhile. Never fails. */
   private async answer(request: ReadRequest__Output, stream: ReadStream, taken: Set<number>): Promise<void> {
     const { id } = request;
     taken.add(id);
@@ -77,7 +77,7 @@ export class ReadsService implements RpcService {
     }
   }
 
-  /** Answers a read if not too many run already. A malformed one is no operation that metrics could name. */
+  /** Answers a read unless too many are running. A malformed read has no kind, so metrics do not count it. */
   private async limited<Kind extends ReadKind>(kind: Kind, message: ReadRequest__Output): Promise<AnswerOf<Kind>> {
     const { shard, epoch, remainingMs } = message;
     if (!shard) throw new QuiverError('internal', 'a read that names no shard');

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 
-/** How much of something may be in use at once over all streams of a node; what comes beyond is refused, not queued. */
+/** Bounds how much of something may be in use at once over all streams of a node. What exceeds it is refused, not queued. */
 export class RunningLimit {
   private inUse = 0;
 
@@ -10,7 +10,7 @@ export class RunningLimit {
     private readonly what: string,
   ) {}
 
-  /** Errors: overloaded when too much is in use. A single taking above the limit passes when it is alone. */
+  /** Errors: overloaded when too much is in use. A single amount above the limit passes if nothing else is in use. */
   take(amount: number): void {
     if (this.inUse > 0 && this.inUse + amount > this.max) throw new QuiverError('overloaded', `too many ${this.what} at once on this node`);
     this.inUse += amount;

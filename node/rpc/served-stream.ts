@@ -1,13 +1,19 @@
 import { Metadata, type ServerDuplexStream, status } from '@grpc/grpc-js';
 import { type FrameEntry, FrameSender } from '../../shared/rpc/frame-sender';
 
-/** While this much waits to be sent, no more requests are read from the stream: the reader is slower than it asks. */
+/**
+ * While this many bytes wait to be sent, no more requests are read from the stream: the reader takes answers more
+ * slowly than it asks.
+ */
 const PAUSE_BYTES = 8 * 1024 * 1024;
 
-/** What is running when a stream is paused still answers it; when this much has piled up, larger answers are not kept. */
+/**
+ * Requests that run when a stream is paused are still answered; beyond this many waiting bytes, larger answers are not
+ * kept.
+ */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
-/** One stream of requests that a node serves: frames in, answers out, with the bounds that keep a slow reader harmless. */
+/** One stream of requests that a node serves: frames in, answers out, with bounds on what a slow reader can cost. */
 export class ServedStream<In, Out> {
   private readonly sender: FrameSender<Out>;
   private readonly call: ServerDuplexStream<In, Out>;
@@ -16,7 +22,10 @@ export class ServedStream<In, Out> {
   private isDraining = false;
   private onQuiet: (() => void)[] = [];
 
-  /** `frame` is called with each frame; `ended` once, when nobody listens any more; `cut` before, when it is this side's doing. */
+  /**
+   * `frame` is called with each frame; `ended` once, when nobody reads answers any more; `cut` before that, if this
+   * side ended the stream.
+   */
   constructor(
     private readonly parts: {
       call: ServerDuplexStream<In, Out>;
@@ -24,7 +33,7 @@ export class ServedStream<In, Out> {
       frame: (frame: In) => void;
       ended: () => void;
       cut: (reason: string) => void;
-      /** A reader that takes nothing for so long is cut: it can ask again on another stream. */
+      /** A reader that takes nothing for this long is cut off; it can ask again on another stream. */
       stallMs: number;
     },
   ) {
@@ -43,23 +52,23 @@ export class ServedStream<In, Out> {
     call.on('end', () => void this.drain());
     call.on('cancelled', () => this.end());
     call.on('close', () => this.end());
-    // The caller waits for this before it sends anything: so it knows that it was let in.
+    // The caller waits for these headers before it sends anything: they show that it was admitted.
     call.sendMetadata(new Metadata());
   }
 
-  /** Sends answers; nothing happens once the stream is over. */
+  /** Sends answers; does nothing once the stream has ended. */
   push(entry: FrameEntry<Out>): void {
     if (this.isOver) return;
     this.sender.push(entry);
     if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
   }
 
-  /** More waits to be sent than a large answer should be added to. */
+  /** Too much waits to be sent to add a large answer. */
   get isFull(): boolean {
     return this.sender.queuedBytes > QUEUED_BYTES_MAX;
   }
 
-  /** A request has begun, or ended and pushed its answer: draining waits for as many ends as beginnings. */
+  /** A request has begun, or has ended and pushed its answer. Draining waits until every request that began has ended. */
   begin(): void {
     this.running += 1;
   }
@@ -70,7 +79,7 @@ export class ServedStream<In, Out> {
     for (const done of this.onQuiet.splice(0)) done();
   }
 
-  /** Takes no more frames; ends the stream when what runs is answered. */
+  /** Accepts no more frames; ends the stream when the running requests are answered. */
   async drain(): Promise<void> {
     this.isDraining = true;
     if (this.running > 0) await new Promise<void>((done) => this.onQuiet.push(done));
@@ -90,7 +99,7 @@ export class ServedStream<In, Out> {
     if (this.isOver) return;
     this.isOver = true;
     this.sender.close();
-    // Whatever still comes in is thrown away.
+    // Further frames are read and dropped.
     this.call.resume();
     this.parts.ended();
   }

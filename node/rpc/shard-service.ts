@@ -7,13 +7,13 @@ import { ReadsService } from './reads-service';
 import { RunningLimit } from './running-limit';
 import { WritesService } from './writes-service';
 
-/** Reads that run at once on a node: far beyond what its threads can do, so only a flood is refused. */
+/** Reads that run at once on a node: far more than its threads can do, so only a flood is refused. */
 const RUNNING_READS_MAX = 4_096;
 
 /** Payloads of writes in a node's memory at once: some of the largest, or thousands of usual ones. */
 const WRITE_BYTES_MAX = 512 * 1024 * 1024;
 
-/** Far beyond a pause of a coordinator's event loop; a reader so late has given up its requests anyway. */
+/** Far longer than a pause of a coordinator's event loop; a reader that is so late has given up its requests anyway. */
 const STALL_MS = 10_000;
 
 /** What runs at once on a node, counted over all streams. */
@@ -29,7 +29,7 @@ export function nodeLimits(options: { runningReadsMax?: number; writeBytesMax?: 
   };
 }
 
-/** The services by which coordinators reach a node's shards, for its RpcServer. */
+/** The services through which coordinators reach a node's shards, for its RpcServer. */
 export function shardServices(parts: {
   shards: NodeShards;
   clock: Clock;

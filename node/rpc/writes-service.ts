@@ -11,15 +11,15 @@ import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 
-/** The largest write: as much as a coordinator queues for one node at all. */
+/** The largest write: as much as a coordinator queues for one node in all. */
 const WRITE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Memory that a write without vectors still takes: it keeps the number of tiny ones in bounds, too. */
+/** Memory that even a write without vectors takes. Counting it bounds the number of tiny writes, too. */
 const WRITE_OVERHEAD_BYTES = 4 * 1024;
 
 const ANSWER_OVERHEAD_BYTES = 128;
 
-/** Takes the writes of coordinators (proto/quiver/v1/writes.proto) for a node's shards. */
+/** Accepts the writes of coordinators (proto/quiver/v1/writes.proto) for a node's shards. */
 export class WritesService implements RpcService {
   readonly definition = writesDefinition;
   readonly handlers: WritesHandlers = {
@@ -47,7 +47,10 @@ export class WritesService implements RpcService {
   private readonly stallMs: number;
   private readonly observer: OperationObserver;
 
-  /** `limit` bounds the bytes of the writes that arrive or run at once, over all coordinators; a reader that takes nothing for `stallMs` is cut. */
+  /**
+   * `limit` bounds the bytes of the writes that arrive or run at once, over all coordinators. A reader that takes
+   * nothing for `stallMs` is cut off.
+   */
   constructor(parts: { shards: NodeShards; clock: Clock; logger: Logger; limit: RunningLimit; stallMs: number; observer: OperationObserver }) {
     this.shards = parts.shards;
     this.clock = parts.clock;
@@ -152,7 +155,7 @@ function send(stream: WriteStream, answer: WriteAnswer): void {
   stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
 }
 
-/** A write whose payload comes in parts, being put together. */
+/** A write whose payload arrives in parts. */
 class WriteParts {
   private readonly payload: Buffer;
   private filledBytes = 0;
@@ -163,14 +166,17 @@ class WriteParts {
     this.add(request.payload);
   }
 
-  /** Takes the next part; the parts are copied, so that the whole begins at an aligned address. Errors: internal when it is more than was announced. */
+  /**
+   * Adds the next part. Parts are copied, so that the whole begins at an aligned address. Errors: internal when it is
+   * more than was announced.
+   */
   add(part: Buffer): void {
     if (this.filledBytes + part.length > this.payload.length) throw new QuiverError('internal', 'a write longer than announced');
     part.copy(this.payload, this.filledBytes);
     this.filledBytes += part.length;
   }
 
-  /** The payload when all of it is there. */
+  /** The payload when all of it has arrived. */
   get whole(): Buffer | null {
     return this.filledBytes === this.payload.length ? this.payload : null;
   }

@@ -10,10 +10,9 @@ const EXTERNAL_ID_LENGTH_MAX = 16_383;
 export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | DeleteOperation;
 
 /**
- * Refuses operations that could be stored but never applied: such a record would keep its shard from opening ever
- * again. Callers have checked what clients send, so a refusal is a programmer's error. One operation a step; `look` is
- * shown the metadata of each upsert that has any, and may refuse too.
- * Errors: internal; those of `look`.
+ * Refuses operations that could be stored but never applied: with such a record, the shard could never be opened again.
+ * Callers have checked what clients send, so a refusal is a programming error. One operation per step. `look` gets the
+ * metadata of each upsert that has any, and may refuse, too. Errors: internal; those of `look`.
  */
 export function* checkOperations(operations: WriteOperation[], dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): Generator<undefined, ShardOperation[]> {
   const checked: ShardOperation[] = [];

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { syncFolder } from '../files/stable-folder';
 
-/** A write step that has run this long lets other work of the event loop go first. */
+/** After this long, a write step pauses so that the event loop can do other work. */
 const SLICE_MS = 8;
 /** Small chunks are joined, and large ones cut, to about this size before they are written. */
 const WRITE_BYTES = 1 << 20;
-/** Files are read in steps of this size: one call takes at most 2 GiB, and checking a step must not take long. */
+/** Files are read in steps of this size: one call reads at most 2 GiB, and checking a step must not take long. */
 const READ_BYTES = 16 << 20;
-/** Buffers that one writev takes (IOV_MAX is 1024). */
+/** Buffers in one writev (IOV_MAX is 1024). */
 const PIECES_MAX = 1000;
 
 const MANIFEST_FORMAT = 1;
@@ -19,9 +19,9 @@ const MANIFEST_NAME = 'MANIFEST.json';
 export const CHECKPOINT_FILES = ['directory', 'filters', 'keywords'] as const;
 export type CheckpointFile = (typeof CHECKPOINT_FILES)[number];
 
-/** What a checkpoint consists of; written last, so that it names only what is complete and on stable storage. */
+/** What a checkpoint consists of. Written last, so that it names only what is complete and on stable storage. */
 export interface Manifest {
-  /** Every operation up to and with this one is in the files; later ones may be, in part. */
+  /** Every operation up to and including this one is in the files; later ones may be, in part. */
   operation: number;
   /** Highest record number given out. */
   lastRecno: number;
@@ -30,11 +30,14 @@ export interface Manifest {
   files: Record<CheckpointFile, { bytes: number; crc: number }>;
   /** Name of the vector index's own save. */
   vectors: string;
-  /** Wall time when it was written, milliseconds since the Unix epoch, for operators; not in those of earlier versions. */
+  /**
+   * Wall time when it was written, milliseconds since the Unix epoch, for operators. Absent in manifests of earlier
+   * versions.
+   */
   writtenAtMs?: number;
 }
 
-/** Reads the manifest of a shard's folder; null when there is none. Rejects when it is damaged. */
+/** Reads the manifest of a shard's folder; null if there is none. Rejects if it is damaged. */
 export async function readManifest(folder: string): Promise<Manifest | null> {
   let text: string;
   try {
@@ -49,7 +52,7 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
   return manifest;
 }
 
-/** The checked bytes of one file of a checkpoint. Rejects when it is missing, torn or altered. */
+/** The checked bytes of one file of a checkpoint. Rejects if it is missing, torn or altered. */
 export async function readCheckpointFile(folder: string, manifest: Manifest, name: CheckpointFile): Promise<Buffer> {
   const { bytes, crc } = manifest.files[name];
   const file = await open(join(folder, checkpointFolder(manifest.number), name), 'r');
@@ -111,7 +114,7 @@ export async function writeCheckpointFile(folder: string, number: number, name: 
   }
 }
 
-/** Makes the manifest the one in force, atomically and durably. */
+/** Puts the manifest in force, atomically and durably. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
   await syncFolder(join(folder, checkpointFolder(manifest.number)));
   const aside = join(folder, `${MANIFEST_NAME}.new`);
@@ -127,8 +130,8 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 }
 
 /**
- * Removes an attempt that failed, unless the manifest names it: when only the last sync failed, it may be in force
- * after a crash, and so may the one before. Rejects when that can't be told.
+ * Removes a failed attempt, unless the manifest names it: if only the last sync failed, either it or the previous one
+ * may be in force after a crash. Rejects if that can't be determined.
  */
 export async function removeCheckpoint(folder: string, number: number): Promise<void> {
   const manifest = await readManifest(folder);
@@ -137,7 +140,7 @@ export async function removeCheckpoint(folder: string, number: number): Promise<
   await rm(join(folder, `${MANIFEST_NAME}.new`), { force: true });
 }
 
-/** Removes the folders of every checkpoint but `number` (null: all): older ones and torn attempts. */
+/** Removes the folders of every checkpoint except `number` (null: all): older ones and torn attempts. */
 export async function removeOtherCheckpoints(folder: string, number: number | null): Promise<void> {
   for (const name of await readdir(folder)) {
     if (/^checkpoint-\d+$/.test(name) && (number === null || name !== checkpointFolder(number))) {

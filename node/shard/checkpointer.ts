@@ -5,19 +5,22 @@ import type { ShardLogger } from './shard-options';
 import type { ShardCounters } from './shard-writer';
 
 /**
- * A checkpoint is due after this many changed items, this many bytes of their vectors, or a tenth of the shard where
- * that is more: it bounds what a start after a crash has to repair to some seconds, and the writing to a small part of
- * the load.
+ * A checkpoint is due after this many changed items, this many bytes of their vectors, or a tenth of the shard if that
+ * is more. This bounds the repairs of a start after a crash to some seconds, and the writing to a small part of the
+ * load.
  */
 const CHANGES_MIN = 50_000;
 const CHANGED_BYTES_MIN = 256 * 1024 * 1024;
 const CHANGED_SHARE = 0.1;
-/** Any change is in a checkpoint after this long. */
+/** After this long, any change is in a checkpoint. */
 const AGE_MAX_MS = 10 * 60_000;
-/** A graph that has grown by so much, after a load say, is saved at most this often: building it again takes longer. */
+/**
+ * A checkpoint is due, at most once in this time, when the graph has grown by this factor, for example after a load:
+ * building it again would take longer than saving it.
+ */
 const GRAPH_GROWTH = 1.1;
 const GRAPH_AGE_MS = 60_000;
-/** After a failed attempt, a full disk say, the next one waits. */
+/** The pause after a failed attempt, for example because of a full disk. */
 const RETRY_MS = 60_000;
 const CHECK_MS = 5_000;
 
@@ -26,7 +29,7 @@ export class Checkpointer {
   private manifest: Manifest | null;
   private changes = 0;
   private graphRows: number;
-  /** Number of the newest attempt, failed ones included: no folder is written twice. */
+  /** Number of the newest attempt, including failed ones, so that no folder is written twice. */
   private lastNumber: number;
   private lastStartMs = performance.now();
   private notBeforeMs = 0;
@@ -34,7 +37,7 @@ export class Checkpointer {
   private readonly timer: NodeJS.Timeout;
   private readonly openedAtMs = Date.now();
 
-  /** `repairs`: how many items of the last checkpoint had to be mended when it was loaded; Infinity for all. */
+  /** `repairs`: how many items of the last checkpoint had to be repaired when it was loaded; Infinity for all. */
   constructor(
     private readonly parts: {
       folder: string;
@@ -54,7 +57,7 @@ export class Checkpointer {
     this.timer.unref();
   }
 
-  /** So many items were put or deleted. */
+  /** `count` items were put or deleted. */
   noteChanges(count: number): void {
     this.changes += count;
   }
@@ -64,19 +67,22 @@ export class Checkpointer {
     return this.changes > 0 || this.graphRows !== this.graphRowsNow();
   }
 
-  /** How far the last checkpoint is behind, for operators. `atMs`: wall time; without one, when the shard was opened. */
+  /**
+   * How far the last checkpoint is behind, for operators. `atMs`: its wall time; if there was none, when the shard was
+   * opened.
+   */
   get state(): { atMs: number; unsavedChanges: number } {
     const unsavedChanges = Math.min(this.changes, Math.max(this.parts.indexes.directory.liveCount, this.parts.counters.lastOperation));
     return { atMs: this.manifest?.writtenAtMs ?? this.openedAtMs, unsavedChanges };
   }
 
-  /** Writes the present state of the indexes, so that a later start does not have to repeat what led to it. */
+  /** Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. */
   write(): Promise<void> {
     this.running ??= this.attempt().finally(() => (this.running = null));
     return this.running;
   }
 
-  /** Starts no more by itself, and waits for the one that runs. */
+  /** Starts no more checkpoints by itself, and waits for the running one. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.running?.catch(() => undefined);
@@ -108,7 +114,7 @@ export class Checkpointer {
   private async attempt(): Promise<void> {
     const { folder, indexes, counters, records } = this.parts;
     const number = ++this.lastNumber;
-    // The checkpoint covers every operation up to here; slots touched later are repaired from the journal at the next start.
+    // The checkpoint covers every operation up to here; slots changed later are repaired from the journal at the next start.
     const { lastOperation, lastRecno } = counters;
     const graphRows = this.graphRowsNow();
     const covered = this.changes;
@@ -122,7 +128,7 @@ export class Checkpointer {
         keywords: await write('keywords', indexes.keywords.save()),
       };
       const vectors = await indexes.vectors.save();
-      // A checkpoint that outlives a loss of power must not be ahead of the records: a log would then repeat what the
+      // A checkpoint that survives a loss of power must not be ahead of the records. A log would then repeat what the
       // indexes hold already, in other slots and under the same operation numbers.
       await records.stabilise(counters.lastOperation);
       const manifest: Manifest = { operation: lastOperation, lastRecno, number, files, vectors, writtenAtMs: Date.now() };
@@ -131,7 +137,7 @@ export class Checkpointer {
       this.graphRows = graphRows;
     } catch (error) {
       this.changes += covered;
-      // On a full disk what was written of it is in the way of everything else.
+      // On a full disk, the written part takes the space that everything else needs.
       await removeCheckpoint(folder, number).catch(() => undefined);
       throw error;
     }

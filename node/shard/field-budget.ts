@@ -2,26 +2,26 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
 import type { FilterIndex } from '../filter/filter-index';
 
-/** A write's claim on fields that the shard does not have yet. */
+/** The fields that a write claims and the shard does not have yet. */
 export interface FieldClaim {
-  /** To be called once the write is applied or has failed. */
+  /** Call once the write is applied or has failed. */
   release(): void;
 }
 
 /**
- * Bounds the distinct metadata fields of a shard: each costs a kilobyte of memory however few items have it, and metadata
- * whose keys are data (an id as a key, say) would make one for every item. A write is judged before it is stored or goes
- * into a log, by the shard that takes it: what is in a log is applied by every replica alike. Fields claimed by writes
- * under way count, so that many at once get no further than one after another.
- * A shard that has more already, from before the limit, is served as ever and takes items with the fields it has.
+ * Bounds the distinct metadata fields of a shard. Each costs a kilobyte of memory, however few items have it, and
+ * metadata whose keys are data (for example an id as a key) would add one for every item. A write is checked before it
+ * is stored or goes into a log, by the shard that accepts it: what is in a log is applied by every replica alike.
+ * Fields claimed by writes under way count, so that concurrent writes get no further than consecutive ones. A shard
+ * that has more fields from before the limit is served as before, and accepts items with the fields that it has.
  */
 export class FieldBudget {
-  /** Claims by field. */
+  /** Number of claims by field. */
   private readonly claimed = new Map<string, number>();
 
   constructor(private readonly parts: { filters: () => FilterIndex; fieldsMax: number }) {}
 
-  /** A claim that holds nothing yet; `add` takes one item's metadata to it. Errors of `add`: limit_exceeded. */
+  /** A claim that holds nothing yet; `add` adds one item's metadata to it. Errors of `add`: limit_exceeded. */
   open(): FieldClaim & { add(metadata: JsonObject, externalId: string): void } {
     const mine = new Set<string>();
     return {

@@ -3,20 +3,20 @@ import type { SlotAllocator } from '../records/slot-allocator';
 import { type IndexedItem, type ShardIndexes, addToIndexes, removeFromIndexes } from './shard-indexes';
 import type { PriorItem } from './write-plan';
 
-/** One item's change: the version that goes, if there is one, and the version that comes, if there is one. */
+/** One item's change: the version that is removed, if any, and the version that is added, if any. */
 export interface IndexChange {
   prior: PriorItem | null;
   item: IndexedItem | null;
 }
 
 /**
- * Changes are applied together up to this weight, which stands for a few milliseconds at most: one call of the vector
- * index for many small items, and few large ones at a time.
+ * Changes are applied together up to this weight, which takes at most a few milliseconds: many small items in one call
+ * of the vector index, or few large ones.
  */
 const GROUP_WEIGHT = 32_768;
-/** What an item weighs beside its text and metadata; a bulk load of vectors goes in one step. */
+/** Weight of an item besides its text and metadata; a bulk load of vectors is applied in one step. */
 const ITEM_WEIGHT = 16;
-/** What it weighs to take an item out whose text is not at hand. */
+/** Weight of removing an item whose text is not available. */
 const PRIOR_WEIGHT = 1024;
 
 interface ChangeGroup {
@@ -25,22 +25,22 @@ interface ChangeGroup {
 }
 
 /**
- * Brings the indexes of a shard to what a durable write says, in slices. An item changes in one step, so that a reader
- * sees it as it was or as it will be, with vector, metadata and keywords of one version; different items of one write
- * may be seen to change one after the other. One write at a time.
+ * Brings the indexes of a shard up to date with a durable write, in slices. Each item changes in one step, so that a
+ * reader sees either its old or its new state, with vector, metadata and keywords of one version. Readers may see
+ * different items of one write change one after the other. One write at a time.
  */
 export class IndexApplication {
-  /** Groups to be applied yet, by the slots of the versions that go. */
+  /** Groups that are still to be applied, by the slots of the versions that are removed. */
   private readonly pending = new Map<number, ChangeGroup>();
-  /** Of a group that was brought forward; the indexes are of no more use then. */
+  /** The error of a group that was brought forward; the indexes can't be used afterwards. */
   private failure: unknown = null;
 
   constructor(private readonly parts: { indexes: ShardIndexes; slots: SlotAllocator; dim: number }) {}
 
-  /** Errors: what an index throws; it then shows part of the write. */
+  /** Errors: what an index throws; the indexes then show a part of the write. */
   async run(changes: IndexChange[]): Promise<void> {
     const groups = [...groupsOf(changes)];
-    // Nearly every write: no reader comes between.
+    // Nearly every write: no reader comes in between.
     if (groups.length === 1) return this.apply(groups[0]);
     for (const group of groups) for (const { prior } of group.changes) if (prior !== null) this.pending.set(prior.slot, group);
     try {
@@ -50,7 +50,7 @@ export class IndexApplication {
     }
   }
 
-  /** Applies now the groups that these slots' versions go with. Answers whether there were any. */
+  /** Applies now the groups that remove these slots' versions. Answers whether there were any. */
   bringForward(slots: number[]): boolean {
     if (this.pending.size === 0) return false;
     let isAny = false;
@@ -60,7 +60,7 @@ export class IndexApplication {
       try {
         this.apply(group);
       } catch (error) {
-        // The writer's to tell: `run` fails with it.
+        // The writer reports it: `run` fails with it.
         this.failure ??= error;
       }
       isAny = true;

@@ -6,7 +6,7 @@ import { deadlineTimer } from '../../shared/time/deadline';
 import type { Shard } from './shard';
 import type { ShardHost } from './shard-host';
 
-/** The ShardClient for shards in this very process. */
+/** The ShardClient for shards in the same process. */
 export class LocalShardClient implements ShardClient {
   private readonly host: ShardHost;
   private readonly clock: Clock;
@@ -35,8 +35,8 @@ export class LocalShardClient implements ShardClient {
   }
 
   /**
-   * Runs a call on the shard, waiting for the shard if it is being opened. Past the deadline the caller gets an error
-   * and the work, if it has begun, goes on to its end: `late` says what that means for the caller.
+   * Runs a call on the shard; waits if the shard is being opened. Past the deadline the caller gets the error of
+   * `late`, which says what that means for the call. If the work has begun, it continues to its end.
    */
   private within<Result>(
     call: CallOptions,

@@ -21,7 +21,7 @@ interface RecoveryParts {
   records: RecordStore;
   factories: IndexFactories;
   vectorOptions: VectorIndexOptions;
-  /** Of the shard's keyword text. */
+  /** The analyser of the shard's keyword text. */
   analyser: Analyser;
   logger: ShardLogger;
 }
@@ -29,21 +29,22 @@ interface RecoveryParts {
 export interface RecoveredShard {
   indexes: ShardIndexes;
   counters: ShardCounters;
-  /** The checkpoint in force, null when there is none that can be used. */
+  /** The checkpoint in force; null if there is none that can be used. */
   manifest: Manifest | null;
   /** Items that the next start would have to repair again; Infinity if it would have to rebuild an index. */
   repairs: number;
 }
 
 /**
- * Brings a shard's indexes to the state of its records: the checkpoint's files, with every slot that was touched after
- * the checkpoint began emptied and filled again from the records. A file that can't be used is rebuilt from all records.
+ * Brings a shard's indexes to the state of its records: loads the checkpoint's files, empties every slot that was
+ * changed after the checkpoint began, and fills it again from the records. A file that can't be used is rebuilt from
+ * all records.
  */
 export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard> {
   const { folder, records, factories, vectorOptions, analyser, logger } = parts;
   const { manifest, journal } = await usableManifest(parts);
 
-  /** The content of a file, or null (and a log line) when the index has to be rebuilt. */
+  /** The content of a file; null (with a log line) if the index has to be rebuilt. */
   const load = async <Index>(name: CheckpointFile, decode: (bytes: Buffer) => Index | Promise<Index>): Promise<Index | null> => {
     if (manifest === null) return null;
     try {
@@ -89,13 +90,13 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
 }
 
 interface Journal {
-  /** What each slot touched holds in the end: a record, or null for nothing. */
+  /** What each changed slot holds in the end: a record, or null for nothing. */
   touched: Map<number, number | null>;
   lastOperation: number;
   lastRecno: number;
 }
 
-/** The manifest in force and the journal after it; null, and no slots in the journal, when everything is to be rebuilt. */
+/** The manifest in force and the journal after it; null, and an empty journal, if everything has to be rebuilt. */
 async function usableManifest({ folder, records, logger }: RecoveryParts): Promise<{ manifest: Manifest | null; journal: Journal }> {
   const manifest = await readManifest(folder).catch((error: unknown) => {
     logger.warn({ error, folder }, 'the checkpoint cannot be used; the indexes are rebuilt from the records');
@@ -111,13 +112,13 @@ async function usableManifest({ folder, records, logger }: RecoveryParts): Promi
 }
 
 /**
- * The journal after `operation`; null when it does not hold that operation itself, so that the records are older.
- * Errors: storage_damaged for a gap in it.
+ * The journal after `operation`; null if it does not hold that operation itself, so that the records are older. Errors:
+ * storage_damaged for a gap in it.
  */
 async function readJournal(records: RecordStore, operation: number): Promise<Journal | null> {
   const journal: Journal = { touched: new Map(), lastOperation: 0, lastRecno: 0 };
   let isFirst = true;
-  // From the entry of `operation` itself, which trimming keeps.
+  // Starts with the entry of `operation` itself, which trimming keeps.
   for await (const page of records.journal(operation)) {
     for (const { operation: number, entry } of page) {
       if (journal.lastOperation > 0 && number !== journal.lastOperation + 1) {
@@ -174,7 +175,10 @@ async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound
   for await (const page of records.items()) await putItems(indexes, missing, page, dim);
 }
 
-/** Puts items into the indexes chosen, in which their slots are empty; in slices, as a start must answer too. */
+/**
+ * Puts items into the chosen indexes, in which their slots are empty; in slices, because the process must also answer
+ * during a start.
+ */
 async function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): Promise<void> {
   await inSlices(putSteps(indexes, chosen, page));
   if (chosen.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);

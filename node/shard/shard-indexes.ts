@@ -8,15 +8,15 @@ import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 
 /** Makes the indexes of a shard; the composition root chooses the implementations. */
 export interface IndexFactories {
-  /** `save` null: an empty index. Rejects when the save can't be used. */
+  /** `save` null: an empty index. Rejects if the save can't be used. */
   openVectorIndex(options: VectorIndexOptions, save: string | null): Promise<VectorIndex>;
-  /** `bytes` null: an empty index. Rejects on bytes that no save wrote. `metadataOf` answers for slots put before. */
+  /** `bytes` null: an empty index. Rejects malformed bytes. `metadataOf` answers for slots put before. */
   loadFilterIndex(bytes: Buffer | null, metadataOf: (slot: number) => JsonObject): Promise<FilterIndex>;
-  /** `bytes` null: an empty index. Rejects on bytes that no save of an index with this analyser wrote. */
+  /** `bytes` null: an empty index. Rejects bytes that were not saved by an index with this analyser. */
   loadKeywordIndex(bytes: Buffer | null, analyser: Analyser): Promise<KeywordIndex>;
 }
 
-/** Everything in memory that can be made again from the records, kept in step. */
+/** All indexes in memory. They can be made again from the records, and are kept consistent with each other. */
 export interface ShardIndexes {
   directory: Directory;
   vectors: VectorIndex;
@@ -24,14 +24,14 @@ export interface ShardIndexes {
   keywords: KeywordIndex;
 }
 
-/** What an item's text and metadata come to: made ahead, so that putting the item is quick. */
+/** An item's parsed metadata and analysed text, made in advance so that putting the item is quick. */
 export interface PreparedContent {
-  /** The metadata, parsed: what can't be parsed must not come so far. */
+  /** The parsed metadata. Metadata that can't be parsed must have been refused before. */
   parsed: JsonObject;
   analysed: AnalysedText;
 }
 
-/** An item on its way into the indexes. */
+/** An item that is about to be put into the indexes. */
 export interface IndexedItem extends PreparedContent {
   slot: number;
   recno: number;
@@ -49,7 +49,7 @@ export function parsedMetadata(metadata: string): JsonObject {
   return metadata === '{}' ? EMPTY_METADATA : (JSON.parse(metadata) as JsonObject);
 }
 
-/** Parses and analyses items without changing what any index answers, in steps of some hundred microseconds. */
+/** Parses and analyses items without changing the answers of any index, in steps of some hundred microseconds. */
 export function* prepareItems(keywords: KeywordIndex, items: { metadata: string; parsed?: JsonObject | undefined; text: string | null }[]): Generator<undefined, PreparedContent[]> {
   const prepared: PreparedContent[] = [];
   for (const { metadata, text, parsed = parsedMetadata(metadata) } of items) {
@@ -59,7 +59,7 @@ export function* prepareItems(keywords: KeywordIndex, items: { metadata: string;
   return prepared;
 }
 
-/** Takes live slots out of every index. */
+/** Removes live slots from every index. */
 export function removeFromIndexes(indexes: ShardIndexes, slots: number[]): void {
   if (slots.length === 0) return;
   indexes.vectors.remove(Uint32Array.from(slots));
@@ -70,7 +70,7 @@ export function removeFromIndexes(indexes: ShardIndexes, slots: number[]): void 
   }
 }
 
-/** Puts items into empty slots of every index. The vectors go first: they are the only step that a full disk can fail. */
+/** Puts items into empty slots of every index. The vectors come first: they are the only step that fails on a full disk. */
 export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
   if (items.length === 0) return;
   addVectors(indexes.vectors, items, dim);

@@ -6,11 +6,11 @@ import type { SlotSet } from '../slots/slot-set';
 import { type ShardIndexes, parsedMetadata } from './shard-indexes';
 import type { ShardCounters } from './shard-writer';
 
-/** Items looked at per step of a scan: bounds what a scan with a rare filter holds in memory. */
+/** Items examined per step of a scan: bounds the memory of a scan with a rare filter. */
 const SCAN_PAGE = 1000;
-/** Up to so many matches are put in order in memory (some milliseconds) instead of walking the whole insertion order. */
+/** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
-/** An item replaced while it is read is read again; every round needs a write that overtakes it, so few are seen. */
+/** An item replaced while it is read is read again. Every round needs a write that overtakes the read, so there are few. */
 const ROUNDS_MAX = 64;
 
 interface ItemPlace {
@@ -23,7 +23,10 @@ interface ReadItem {
   item: StoredItem;
 }
 
-/** Reading whole items of one shard, each as one write left it. A read sees every write that was answered before it began. */
+/**
+ * Reads whole items of one shard, each in the state after one write. A read sees every write that was answered before
+ * it began.
+ */
 export class ShardItems {
   constructor(
     private readonly parts: {
@@ -46,14 +49,14 @@ export class ShardItems {
     const { indexes, counters } = this.parts;
     const { directory } = indexes;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
-    // Resolved once; what is stored after that is looked at by itself.
+    // Resolved once; items stored after that are checked one by one.
     const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
     const lastRecno = counters.lastRecno;
     const items: StoredItem[] = [];
     for await (const page of this.places(request, allowed)) {
       const candidates = page.filter(({ stamp, externalId }) => {
         const slot = directory.slotOf(externalId);
-        // Another stamp: deleted and put again since; it comes at its new place.
+        // Another stamp: the item was deleted and put again meanwhile, so it appears at its new place.
         if (slot < 0 || directory.stampOf(slot) !== stamp) return false;
         return allowed === null || allowed.has(slot) || directory.recnoOf(slot) > lastRecno;
       });
@@ -72,7 +75,7 @@ export class ShardItems {
     return items;
   }
 
-  /** Where candidates of a scan stand in insertion order, after the place that the request names. */
+  /** The positions of a scan's candidates in insertion order, after the position that the request names. */
   private places(request: ScanRequest, allowed: SlotSet | null): AsyncIterable<ItemPlace[]> | Iterable<ItemPlace[]> {
     if (allowed === null) return this.parts.records.order(request.after, Math.min(SCAN_PAGE, request.limit));
     if (allowed.size > SORTED_MATCHES_MAX) return this.parts.records.order(request.after, SCAN_PAGE);
@@ -91,7 +94,7 @@ export class ShardItems {
     return places.sort(inInsertionOrder);
   }
 
-  /** The items as they are now, null where absent; text, vector and metadata of each are of one version. */
+  /** The items as they are now, null where absent; text, vector and metadata of each are of the same version. */
   private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
@@ -111,7 +114,7 @@ export class ShardItems {
           (found[i] as ReadItem).item.text = text;
           return;
         }
-        // The record is gone: replaced or deleted, and the directory knows it by the time of the next look.
+        // The record is gone: the item was replaced or deleted, and the directory knows that by the time of the next look.
         found[i] = null;
         left.push(i);
       });

@@ -1,12 +1,12 @@
 import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { StoreMemory } from '../kv/key-value-store';
 
-/** What operators may know of an open shard beyond what its callers do. */
+/** What operators can see of an open shard in addition to what callers see. */
 export interface ShardObservation {
   status: ShardStatus;
-  /** Bytes in memory; `vectorIndex`: codes and graph links, the originals mapped from the disk not counted. */
+  /** Bytes in memory; `vectorIndex`: codes and graph links, without the originals mapped from the disk. */
   memory: { vectorIndex: number; directory: number; filterIndex: number; keywordIndex: number; store: StoreMemory };
-  /** `atMs`: wall time of the last checkpoint, or when the shard was opened if there was none. */
+  /** `atMs`: wall time of the last checkpoint; if there was none, when the shard was opened. */
   checkpoint: { atMs: number; unsavedChanges: number };
 }
 
@@ -16,12 +16,12 @@ export interface ReplicaObservation {
   shard: number;
   leads: boolean;
   epoch: number;
-  /** Log positions: stored, applied to the records. */
+  /** Log positions: stored, and applied to the records. */
   lastSequence: number;
   appliedSequence: number;
   /** Writes whose callers wait. */
   pendingWrites: number;
-  /** Entries that the follower furthest behind lacks; 0 on a follower. */
+  /** How many entries the follower furthest behind lacks; 0 on a follower. */
   lagMax: number;
   data: ShardObservation;
 }

@@ -8,15 +8,18 @@ import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import type { ShardIndexes } from './shard-indexes';
 
-/** A search whose candidates are deleted under it is asked again at most this often, each time for as many more. */
+/** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
 const ATTEMPTS_MAX = 4;
-/** Items replaced while they are scored are scored again; every round needs a write that overtakes it, so few are seen. */
+/**
+ * Items replaced while they are scored are scored again. Every round needs a write that overtakes the search, so there
+ * are few.
+ */
 const ROUNDS_MAX = 64;
 
-/** Candidates scored before others are served: their metadata and scores are a few milliseconds of the thread. */
+/** Candidates scored before others are served: their metadata and scores take the thread a few milliseconds. */
 const SCORED_AT_ONCE = 1_000;
 
-/** So many hits are made in slices: ten thousand take the thread some 20 ms. */
+/** From this many hits on, they are built in slices: ten thousand take the thread about 20 ms. */
 const SLICED_HITS = 1_000;
 const HITS_PER_STEP = 256;
 
@@ -31,9 +34,9 @@ interface FoundHit {
 }
 
 /**
- * Searching one shard. A search sees every write that was answered before it began. What is deleted while it runs is
- * left out; what is replaced is scored in its new version: an old version is never answered, and an item that is there
- * all the time never missed.
+ * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
+ * left out; a replaced item is scored in its new version. So an old version is never answered, and an item that exists
+ * all the time is never missed.
  */
 export class ShardSearch {
   constructor(
@@ -59,7 +62,8 @@ export class ShardSearch {
         if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount };
         const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed });
         const { hits, goneCount } = await this.upToDate(found, request, epoch);
-        // What the index did not name scores at most as its last answer does: hits below that may not be the next best.
+        // Items that the index did not return score at most as high as its last answer. Below that score, other items
+        // may be better than these hits.
         const isWhole = found.slots.length < wanted || found.slots.length >= candidateCount;
         const isFull = hits.length === request.k && hits[request.k - 1].hit.score >= found.scores[found.scores.length - 1];
         const isSure = goneCount === 0 || isWhole || isFull;
@@ -68,7 +72,7 @@ export class ShardSearch {
           continue;
         }
         if (request.texts && !(await this.addTexts(hits))) {
-          // Bringing a write forward gets it nearer to its end, so that this comes to one, too.
+          // Bringing a write forward brings it closer to its end, so this loop ends, too.
           if (this.parts.bringForward(hits.map(({ slot }) => slot))) attempt--;
           if (attempt < ATTEMPTS_MAX) continue;
           throw overtaken();
@@ -95,7 +99,7 @@ export class ShardSearch {
     }
   }
 
-  /** By place in `externalIds`; undefined for what is not there. */
+  /** By position in `externalIds`; undefined for items that do not exist. */
   private async scoreOf(vector: Float32Array, externalIds: string[]): Promise<(Hit | undefined)[]> {
     const { directory, vectors } = this.parts.indexes;
     const found: (Hit | undefined)[] = new Array(externalIds.length);
@@ -118,9 +122,9 @@ export class ShardSearch {
     const { indexes, slots } = this.parts;
     const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
-    // Whole groups of short texts score alike, so that which of them are the best k is for their ids to say.
+    // Many short texts have equal scores, so ids decide which of them are the best k.
     const nameOf = (slot: number): string => directory.externalIdOf(slot);
-    // A slot that is emptied between two slices stays empty until then.
+    // A slot that is emptied between two slices stays empty until the read ends.
     const epoch = slots.beginRead();
     try {
       for (let round = 1; round <= ATTEMPTS_MAX; round++) {
@@ -142,15 +146,15 @@ export class ShardSearch {
   }
 
   /**
-   * The hits of what was found, with items that were replaced since `epoch` in their new version where that passes the
-   * filter, and without those that are gone. `goneCount`: how many of the slots found were not up to date.
+   * The hits for the slots found. Items that were replaced since `epoch` appear in their new version if that passes the
+   * filter; items that are gone are left out. `goneCount`: how many of the slots found were out of date.
    */
   private async upToDate(found: SlotScores, request: VectorSearch, epoch: number): Promise<{ hits: FoundHit[]; goneCount: number }> {
     const { indexes, slots } = this.parts;
     const isLive = (slot: number): boolean => indexes.directory.isLive(slot);
     let scored = pairsOf(found);
     let goneCount = 0;
-    // The index passes over an item whose old version went before its row was reached and whose new one was not there yet.
+    // The index misses an item if its old version was removed before its row was reached and its new one was not there yet.
     let moved = slots.movedSince(epoch);
     for (let round = 1; ; round++) {
       const gone = scored.filter(({ slot }) => !isLive(slot));
@@ -174,15 +178,15 @@ export class ShardSearch {
     }
   }
 
-  /** See `hits`: in slices where they are many, but for later rounds, since nothing goes between two steps that are made at once. */
+  /** See `hits`: in slices if there are many. Later rounds run at once, so that nothing can be removed between two steps. */
   private made(scored: ScoredSlot[], k: number, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
     const steps = this.hits(scored, k);
     return scored.length < SLICED_HITS || round >= ATTEMPTS_MAX ? resultOf(steps) : inLaterSlices(steps);
   }
 
   /**
-   * The best `k` of live slots, given by falling score, in the order of answers: ties by external id. Null when one of them
-   * went between two steps.
+   * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
+   * them was removed between two steps.
    */
   private *hits(scored: ScoredSlot[], k: number): Generator<undefined, FoundHit[] | null> {
     const { directory } = this.parts.indexes;
@@ -207,7 +211,7 @@ export class ShardSearch {
     return hits.every(({ slot }) => directory.isLive(slot)) ? hits : null;
   }
 
-  /** False when a record went before it was read: its item was replaced or deleted. */
+  /** False if a record was deleted before it was read: its item was replaced or deleted. */
   private async addTexts(hits: FoundHit[]): Promise<boolean> {
     const { indexes, records } = this.parts;
     const { directory } = indexes;

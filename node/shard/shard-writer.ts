@@ -15,20 +15,21 @@ const SYNCED = { sync: true, alongside: (): KeyValueChange[] => [] };
 
 type StoredRecord = RecordBatch['stored'][number];
 
-/** Where the numbering of a shard stands. */
+/** The numbers that a shard has given out last. */
 export interface ShardCounters {
   lastOperation: number;
   lastRecno: number;
 }
 
 /**
- * The write path of one shard: plan, prepare, make durable, apply, answer. Runs one batch at a time (WriteQueue sees to it).
- * Preparing (parsing, text analysis) and applying run in slices, so that a large write holds up nothing but the writes
- * behind it. Preparing takes most of the time and comes first: what readers see meanwhile is the state before the write.
+ * The write path of one shard: plan, prepare, make durable, apply, answer. Runs one batch at a time (WriteQueue ensures
+ * that). Preparing (parsing, text analysis) and applying run in slices, so that a large write delays only the writes
+ * behind it. Preparing takes most of the time and comes first, so readers see the state before the write meanwhile.
  *
- * A failed disk write leaves nothing visible, but what reached the disk is unknown, and an fsync must never be tried
- * again (Rebello et al., "Can applications recover from fsync failures?", 2020): the shard takes no more writes until it
- * is opened anew, which happens once its disk takes writes again. If the indexes can't follow a durable batch, the same holds for reads.
+ * A failed disk write leaves nothing visible, but it is unknown what reached the disk, and an fsync must never be tried
+ * again (Rebello et al., "Can applications recover from fsync failures?", 2020). So the shard accepts no more writes
+ * until it is opened again, which happens once its disk accepts writes. If the indexes can't follow a durable batch,
+ * the same holds for reads.
  */
 export class ShardWriter {
   private broken: QuiverError | null = null;
@@ -44,9 +45,9 @@ export class ShardWriter {
       counters: ShardCounters;
       /** Called after each batch with the number of items put or deleted. */
       onChanges: (count: number) => void;
-      /** The indexes no longer show what is durable: nothing may be read until the shard is opened anew. */
+      /** The indexes no longer show what is durable: nothing may be read until the shard is opened again. */
       onDiverged: (error: Error) => void;
-      /** The disk failed: no write is taken until the shard is opened anew, and reads go on. */
+      /** The disk failed: no write is accepted until the shard is opened again; reads continue. */
       onWriteFailed: (error: Error) => void;
     },
   ) {
@@ -54,8 +55,8 @@ export class ShardWriter {
   }
 
   /**
-   * `writing` is how the batch goes to the disk; `alongside` of it is asked for once the outcomes are known, and written
-   * even if nothing else changes.
+   * `writing` says how the batch goes to the disk. Its `alongside` is called once the outcomes are known, and its
+   * changes are written even if nothing else changes.
    */
   async commit(
     requests: ShardOperation[][],
@@ -93,7 +94,7 @@ export class ShardWriter {
       this.parts.onDiverged(error as Error);
       throw new QuiverError('commit_unknown', 'the write is stored but not yet visible; it is safe to try again', { cause: error });
     }
-    // Only now: a checkpoint that begins meanwhile must not count this operation among those that its files hold.
+    // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
     counters.lastOperation = operation;
     counters.lastRecno = recno;
     this.parts.onChanges(items.length + dropped.length);
@@ -101,14 +102,14 @@ export class ShardWriter {
   }
 
   /**
-   * Applies now what is durable already of the items in these slots: for readers who found a record gone that the indexes
-   * still name. Answers whether there was any.
+   * Applies now what is already durable for the items in these slots: for a reader that found a record gone while the
+   * indexes still name it. Answers whether there was anything to apply.
    */
   bringForward(slots: number[]): boolean {
     return this.application.bringForward(slots);
   }
 
-  /** What is still being prepared fails with the error, and nothing of it is stored; what is durable goes on. */
+  /** Writes that are still being prepared fail with the error, and nothing of them is stored; durable ones continue. */
   abandon(error: () => QuiverError): void {
     this.abandoned = error;
   }
@@ -155,7 +156,7 @@ export class ShardWriter {
   }
 }
 
-/** One record a step. */
+/** One record per step. */
 function* recordsOf(items: IndexedItem[]): Generator<undefined, StoredRecord[]> {
   const stored: StoredRecord[] = [];
   for (const item of items) {
@@ -165,7 +166,7 @@ function* recordsOf(items: IndexedItem[]): Generator<undefined, StoredRecord[]> 
   return stored;
 }
 
-/** What callers are told of a failed write; the whole of it is in the log. */
+/** The description of a failed write for callers; the log has the details. */
 function diskTrouble(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   return cause instanceof Error && /no space left|quota exceeded/i.test(cause.message) ? 'the disk is full' : 'the disk failed';

@@ -22,34 +22,34 @@ import { ShardWriter } from './shard-writer';
 import { makeStableFolder, syncFolder } from '../files/stable-folder';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
-/** Slow enough that nobody who reads or writes notices: a gigabyte takes a quarter of a minute. */
+/** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
 const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
 
-/** What a shard tells the host that opened it. */
+/** What a shard reports to the host that opened it. */
 export interface ShardSurroundings {
   budget: WriteBudget;
-  /** The shard can no longer answer rightly and has to be closed and opened anew. */
+  /** The shard can no longer answer correctly, and has to be closed and opened again. */
   onDiverged: (error: Error) => void;
-  /** The shard's disk failed; it reads, and has to be closed and opened anew to write again. */
+  /** The shard's disk failed. Reads work; for writes it has to be closed and opened again. */
   onWriteFailed: (error: Error) => void;
-  /** Something on the disk is not what was written: told once, whether a read met it or the check of all records. */
+  /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
   onDamaged: (error: Error) => void;
 }
 
 /**
- * How a shard is closed: for now; because its data are to be removed, which running calls are told; or to be opened anew
- * from its records at once, without a checkpoint.
+ * Why a shard is closed: for now (`closed`); because its data will be removed, which running calls report (`dropped`);
+ * or to be opened again from its records at once, without a checkpoint (`reopened`).
  */
 export type ClosingReason = 'closed' | 'dropped' | 'reopened';
 
-/** One shard, open: records, indexes, and the paths between them. Everything it holds on disk is under its folder. */
+/** One open shard: records, indexes, and the paths between them. Everything it has on disk is in its folder. */
 export class Shard {
   private readonly reader: ShardReader;
   private readonly queue: WriteQueue;
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
   private readonly fields: FieldBudget;
-  /** Writes on their way through the log, decoded: by what they are encoded in. */
+  /** Decoded writes on their way through the log, by their payload. */
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   private diverged = false;
   private damaged = false;
@@ -90,9 +90,8 @@ export class Shard {
   }
 
   /**
-   * Opens the shard in `folder`, making it when it does not exist.
-   * Errors: storage_failed, also for a folder in use and for a shard of another dimension, metric or
-   * language.
+   * Opens the shard in `folder`; makes it if it does not exist. Errors: storage_failed, also for a folder in use and
+   * for a shard of another dimension, metric or language.
    */
   static async open(
     folder: string,
@@ -119,7 +118,7 @@ export class Shard {
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),
-          // Before the shard is there nobody has been answered; whoever asks it first meets the damage again.
+          // Before the shard exists, nobody has got an answer; the first caller meets the damage again.
           onDamaged: (error) => shard?.diverge(error),
         },
       });
@@ -134,7 +133,10 @@ export class Shard {
     }
   }
 
-  /** Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for what callers must not send. */
+  /**
+   * Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for operations that callers must not
+   * send.
+   */
   write(operations: WriteOperation[]): Promise<WriteOutcome[]> {
     return this.whileOpen(async () => {
       const { checked, claim } = await this.check(operations);
@@ -147,9 +149,9 @@ export class Shard {
   }
 
   /**
-   * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that goes beyond the limits of the
-   * shard: to be asked before it goes into a log. What is in a log is judged no more, so that replicas agree. The claim is
-   * to be released when the write is applied or has failed. Errors: limit_exceeded, internal.
+   * Refuses an encoded write (operation-codec.ts) that `applyLogged` could not apply, or that is beyond the limits of the
+   * shard. Call it before a write goes into a log: what is in a log is not checked again, so that replicas agree. Release
+   * the claim when the write is applied or has failed. Errors: limit_exceeded, internal.
    */
   async admit(payload: Buffer): Promise<FieldClaim> {
     const { checked, claim } = await this.check(await inSlices(operationsInSteps(payload)));
@@ -158,9 +160,9 @@ export class Shard {
   }
 
   /**
-   * Applies encoded writes that a log already holds on stable storage, in order, and writes what `alongside` answers in the
-   * same step; none of it is synced, because the log repeats it after a crash. One call at a time, and never beside `write`.
-   * Errors: as `write`; every one means that the shard has to be opened anew.
+   * Applies encoded writes that a log already holds on stable storage, in order, and writes the changes of `alongside` in
+   * the same step. None of it is synced, because the log repeats it after a crash. One call at a time, and never at the
+   * same time as `write`. Errors: as `write`; after any of them the shard has to be opened again.
    */
   applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]> {
     return this.whileOpen(async () => {
@@ -185,7 +187,7 @@ export class Shard {
     }
   }
 
-  /** Errors: those of the read; unavailable and not_found when the shard closes under it. */
+  /** Errors: those of the read; unavailable and not_found when the shard closes meanwhile. */
   read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
     return this.whileOpen(() => answerRead(this.reader, kind, request));
   }
@@ -219,18 +221,18 @@ export class Shard {
     await this.parts.recovered.indexes.vectors.settled();
   }
 
-  /** Writes the present state of the indexes, so that a later start does not have to repeat what led to it. */
+  /** Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. */
   checkpoint(): Promise<void> {
     return this.whileOpen(() => this.checkpointer.write());
   }
 
-  /** Finishes what is queued, writes a checkpoint when the data stay and anything changed, and closes; idempotent. */
+  /** Finishes what is queued, writes a checkpoint if the data stay and anything changed, and closes; idempotent. */
   close(reason: ClosingReason = 'closed'): Promise<void> {
     this.closing ??= { reason, done: this.finish(reason) };
     return this.closing.done;
   }
 
-  /** Looks at every file of the records once, in the background: damage is found before somebody needs what it hit. */
+  /** Checks every file of the records once, in the background, so that damage is found before somebody needs the data. */
   private async verify(): Promise<void> {
     const { records, folder, options } = this.parts;
     try {
@@ -248,14 +250,14 @@ export class Shard {
     this.surroundings.onDamaged(error);
   }
 
-  /** Nothing is read any more that the indexes answer: the host closes the shard and opens it from its records. */
+  /** From here on nothing is read from the indexes: the host closes the shard and opens it from its records. */
   private diverge(error: Error): void {
     if (this.diverged || this.closing !== null) return;
     this.diverged = true;
     this.surroundings.onDiverged(error);
   }
 
-  /** Fails the writes that nothing is stored of yet: for a shard that is about to be removed. */
+  /** Fails the writes of which nothing is stored yet: for a shard that is about to be removed. */
   abandonWrites(): void {
     this.queue.abandon(() => this.closedError('dropped'));
     this.writer.abandon(() => this.closedError('dropped'));
@@ -270,7 +272,7 @@ export class Shard {
     }
     await this.queue.settled();
     await this.checkpointer.stop();
-    // The indexes of a diverged shard do not show what its counters say.
+    // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
       await this.checkpointer
         .write()
@@ -283,7 +285,10 @@ export class Shard {
     }
   }
 
-  /** Runs a call; one that fails because the shard closes under it is told so, and one that a divergence may have misled too. */
+  /**
+   * Runs a call. If it fails because the shard is closing, or if a divergence may have made its answer wrong, it fails
+   * with the error for that.
+   */
   private async whileOpen<Result>(call: () => Result | Promise<Result>): Promise<Result> {
     this.checkOpen();
     let result: Result;
@@ -317,11 +322,11 @@ function isAboutWrite(error: unknown): boolean {
 /** The specification as it is stored with a shard's records: what must not change between two starts. */
 export function specText(spec: ShardSpec): string {
   const { collectionUid: uid, shard, dim, metric, language } = spec;
-  // Without a language the text is that of shards made before there were any: an absent member leaves no trace in JSON.
+  // Without a language, the text equals that of shards made by versions without languages: JSON omits absent members.
   return JSON.stringify({ format: 1, uid, shard, dim, metric, language });
 }
 
-/** Marks new records as those of the shard, on stable storage, or checks that they are. */
+/** Stores in new records, durably, to which shard they belong; or checks that they belong to this one. */
 async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<void> {
   const stored = await records.spec();
   if (stored === null) {

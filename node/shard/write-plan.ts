@@ -13,7 +13,7 @@ export interface PriorItem {
   text: string | null;
 }
 
-/** The item as the batch leaves it. */
+/** The item after the batch. */
 export interface PlannedItem {
   externalId: string;
   stamp: number;
@@ -27,16 +27,16 @@ export interface PlannedItem {
 export interface WritePlan {
   /** By request, then by operation. */
   outcomes: WriteOutcome[][];
-  /** Final states of the ids touched whose item changes, in the order of their last operation. */
+  /** Final states of the ids whose item changes, in the order of their last operation. */
   puts: { item: PlannedItem; prior: PriorItem | null }[];
-  /** Items that are gone after the batch. */
+  /** Items that no longer exist after the batch. */
   deletes: { externalId: string; prior: PriorItem }[];
 }
 
 /**
- * Folds the operations of several requests, in order, into one change per id: what a reader would see after applying
- * them one by one. One operation a step: what is stored of its item may have to be parsed. An update keeps the stamp, and the metadata and text that it leaves out; a deleted item that is put
- * again is a new one.
+ * Combines the operations of several requests, in order, into one change per id: what a reader would see after applying
+ * them one by one. One operation per step, because stored metadata may have to be parsed. An update keeps the stamp,
+ * and the metadata and text that it omits. A deleted item that is put again is a new one.
  */
 export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: string) => PriorItem | null): Generator<undefined, WritePlan> {
   const states: ItemStates = new Map();
@@ -92,7 +92,7 @@ function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existin
   };
 }
 
-/** JSON text may hold lone surrogates, which UTF-8 can't carry; written as escapes they mean the same. */
+/** JSON text may hold lone surrogates, which UTF-8 can't represent; as escapes they mean the same. */
 function wellFormed(json: string): string {
   return json.isWellFormed() ? json : JSON.stringify(JSON.parse(json));
 }

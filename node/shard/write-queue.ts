@@ -2,19 +2,19 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { WriteOutcome } from '../../shared/shard/shard-client';
 import type { ShardOperation } from './checked-write';
 
-/** A batch takes what waits up to this size: larger ones make every writer in them wait longer and gain nothing. */
+/** A batch takes what waits up to this size: a larger one makes every writer in it wait longer and gains nothing. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Bytes of writes of all shards of a process that wait at once: some seconds of a bulk load. */
+/** Bytes of writes that may wait in all shards together: some seconds of a bulk load. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
-/** What waits to be written on a whole node, counted in one place: its shards share the memory. */
+/** Bytes that wait to be written on a whole node, counted in one place: its shards share the memory. */
 export class WriteBudget {
   private waitingBytes = 0;
 
   constructor(private readonly bytesMax = WAITING_BYTES_MAX) {}
 
-  /** False when the bytes have no room; a write larger than the whole budget is let in when nothing else waits. */
+  /** False if there is no room for the bytes. A write larger than the whole budget is accepted if nothing else waits. */
   take(bytes: number): boolean {
     if (this.waitingBytes > 0 && this.waitingBytes + bytes > this.bytesMax) return false;
     this.waitingBytes += bytes;
@@ -38,8 +38,8 @@ interface QueuedWrite {
 }
 
 /**
- * Group commit: while one batch is being made durable the next one gathers, so that concurrent writers share its sync.
- * Batches run one at a time, requests in the order of arrival; a request is never divided.
+ * Group commit: while one batch is being made durable, the next one collects requests, so that concurrent writers share
+ * its sync. Batches run one at a time, requests in the order of arrival; a request is never split.
  */
 export class WriteQueue {
   private waiting: QueuedWrite[] = [];
@@ -70,7 +70,7 @@ export class WriteQueue {
     return this.waiting.length;
   }
 
-  /** Fails what waits; what runs goes on. */
+  /** Fails the waiting writes; the running batch continues. */
   abandon(error: () => QuiverError): void {
     for (const write of this.waiting.splice(0)) {
       this.parts.budget.give(write.bytes);

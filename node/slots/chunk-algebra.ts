@@ -7,7 +7,7 @@ import {
   type SlotChunk,
 } from './slot-chunk';
 
-/** Set operations on two chunks of the same range. Each gives a new chunk, or null when nothing is left. */
+/** Set operations on two chunks of the same range. Each makes a new chunk; null if that would be empty. */
 
 export function intersectChunks(a: SlotChunk, b: SlotChunk): SlotChunk | null {
   if (a.words !== null && b.words !== null) {

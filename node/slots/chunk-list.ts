@@ -22,13 +22,13 @@ export interface ChunkEntry {
   chunk: SlotChunk;
 }
 
-/** The chunks of a large slot set. A copy shares them; whoever changes a shared chunk copies that chunk first. */
+/** The chunks of a large slot set. A copy shares them; whoever changes a shared chunk copies it first. */
 export class ChunkList {
-  /** High halves of the slots, rising, one for each chunk; no chunk is empty. */
+  /** High halves of the slots, ascending, one for each chunk; no chunk is empty. */
   private highs: number[] = [];
   private chunks: SlotChunk[] = [];
 
-  /** Takes over non-empty chunks by strictly rising high half. */
+  /** Takes ownership of non-empty chunks, strictly ascending by high half. */
   static fromEntries(entries: Iterable<ChunkEntry>): ChunkList {
     const list = new ChunkList();
     for (const { high, chunk } of entries) list.append(high, chunk);
@@ -46,7 +46,7 @@ export class ChunkList {
     return list;
   }
 
-  /** Of slots that rise strictly. */
+  /** From strictly ascending slots. */
   static fromSorted(slots: ArrayLike<number>): ChunkList {
     const list = new ChunkList();
     for (let from = 0; from < slots.length; ) {
@@ -61,7 +61,7 @@ export class ChunkList {
     return list;
   }
 
-  /** Number of slots, counted over the chunks. */
+  /** Number of slots, summed over the chunks. */
   slotCount(): number {
     return this.chunks.reduce((sum, chunk) => sum + chunk.size, 0);
   }
@@ -71,7 +71,7 @@ export class ChunkList {
     return at >= 0 && chunkHas(this.chunks[at], slot & 0xffff);
   }
 
-  /** Says whether the slot was new. */
+  /** Answers whether the slot was new. */
   add(slot: number): boolean {
     const high = slot >>> 16;
     let at = this.find(high);
@@ -83,7 +83,7 @@ export class ChunkList {
     return chunkAdd(this.owned(at), slot & 0xffff);
   }
 
-  /** Says whether the slot was there. */
+  /** Answers whether the slot was in the list. */
   remove(slot: number): boolean {
     const at = this.find(slot >>> 16);
     if (at < 0 || !chunkHas(this.chunks[at], slot & 0xffff)) return false;
@@ -140,7 +140,7 @@ export class ChunkList {
     return result;
   }
 
-  /** All slots in rising order; `count` is their number. */
+  /** All slots, ascending; `count` is their number. */
   toArray(count: number): Uint32Array {
     const slots = new Uint32Array(count);
     for (let i = 0, offset = 0; i < this.chunks.length; offset += this.chunks[i++].size) {
@@ -149,7 +149,7 @@ export class ChunkList {
     return slots;
   }
 
-  /** Sets the bit of every slot; slots past the end of `words` are left out. */
+  /** Sets the bit of every slot; ignores slots beyond the end of `words`. */
   orIntoBitmap(words: Uint32Array): void {
     for (let i = 0; i < this.chunks.length; i++) {
       const start = this.highs[i] * CHUNK_WORDS;
@@ -162,7 +162,7 @@ export class ChunkList {
     return this.highs.length === 0 ? 0 : (this.highs[this.highs.length - 1] + 1) * CHUNK_SLOTS;
   }
 
-  /** To be read only. */
+  /** Must not be changed. */
   entries(): ChunkEntry[] {
     return this.highs.map((high, i) => ({ high, chunk: this.chunks[i] }));
   }
@@ -176,16 +176,16 @@ export class ChunkList {
     this.chunks.push(chunk);
   }
 
-  /** The chunk at a position, made this list's own first. */
+  /** The chunk at a position; copied first if it is shared. */
   private owned(at: number): SlotChunk {
     if (this.chunks[at].shared) this.chunks[at] = copyChunk(this.chunks[at]);
     return this.chunks[at];
   }
 
-  /** Position of the chunk with this high half, else the complement of where it belongs. */
+  /** Position of the chunk with this high half; if there is none, the bitwise complement of where it belongs. */
   private find(high: number): number {
     const highs = this.highs;
-    /* Slots are dense, so the chunk of range h is nearly always the h-th. */
+    // Slots are dense, so the chunk of range h is nearly always the h-th.
     if (highs[high] === high) return high;
     const at = lowerBound(highs, highs.length, high);
     return at < highs.length && highs[at] === high ? at : ~at;

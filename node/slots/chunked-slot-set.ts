@@ -3,25 +3,25 @@ import { lowerBound } from './slot-chunk';
 import type { SlotSet } from './slot-set';
 
 /**
- * Up to this many slots a set is one plain sorted array (8 bytes a slot): a chunk costs some 200 bytes by itself, and
+ * Up to this many slots, a set is one plain sorted array (8 bytes per slot): a chunk alone takes about 200 bytes, and
  * the slots of a small set are spread over all chunks.
  */
 const SMALL_MAX = 256;
 /** A chunked set becomes small again well below SMALL_MAX, so that it does not convert at every change. */
 const SMALL_AGAIN = 128;
-/** The object and its plain array's header, as V8 lays them out on 64 bits. */
+/** The object and the header of its plain array, in V8's 64-bit layout. */
 const SET_BYTES = 80;
 
 /**
- * The mutable SlotSet. Single-threaded; a copy shares its chunks with the original until either changes them, so
- * `clone` costs a few microseconds whatever the size and is the way to hand out a set that stays as it is.
+ * The mutable SlotSet. Single-threaded. A copy shares its chunks with the original until either changes them. So
+ * `clone` takes a few microseconds for any size, and is the way to pass on a set that must not change.
  */
 export class ChunkedSlotSet implements SlotSet {
   private count = 0;
-  /** The slots: sorted while they are few, else in chunks. */
+  /** The slots: a sorted array while they are few, otherwise chunks. */
   private slots: number[] | ChunkList = [];
 
-  /** A set of the slots given, in any order, repeated or not. */
+  /** A set of the given slots, in any order, with or without repetitions. */
   static fromArray(slots: ArrayLike<number> & Iterable<number>): ChunkedSlotSet {
     let sorted = true;
     for (let i = 1; i < slots.length && sorted; i++) sorted = slots[i - 1] < slots[i];
@@ -32,17 +32,17 @@ export class ChunkedSlotSet implements SlotSet {
     return ChunkedSlotSet.fromSorted(rising.subarray(0, size));
   }
 
-  /** The set itself when it is of this class (not a copy), else a new one of the same slots. */
+  /** The set itself (not a copy) if it is of this class, otherwise a new one with the same slots. */
   static from(slots: SlotSet): ChunkedSlotSet {
     return slots instanceof ChunkedSlotSet ? slots : ChunkedSlotSet.fromSorted(slots.toArray());
   }
 
-  /** A set of the bits of `words` (bit s & 31 of word s >> 5 stands for slot s). */
+  /** A set from the bits of `words` (bit s & 31 of word s >> 5 is slot s). */
   static fromBitmap(words: Uint32Array): ChunkedSlotSet {
     return ChunkedSlotSet.ofChunks(ChunkList.fromBitmap(words));
   }
 
-  /** A set of slots that rise strictly. */
+  /** A set of strictly ascending slots. */
   static fromSorted(slots: ArrayLike<number>): ChunkedSlotSet {
     const set = new ChunkedSlotSet();
     set.count = slots.length;
@@ -50,7 +50,7 @@ export class ChunkedSlotSet implements SlotSet {
     return set;
   }
 
-  /** A set of non-empty chunks by strictly rising high half, which it takes over. */
+  /** A set of non-empty chunks, strictly ascending by high half; takes ownership of them. */
   static fromEntries(entries: Iterable<ChunkEntry>): ChunkedSlotSet {
     return ChunkedSlotSet.ofChunks(ChunkList.fromEntries(entries));
   }
@@ -66,7 +66,7 @@ export class ChunkedSlotSet implements SlotSet {
     return at < slots.length && slots[at] === slot;
   }
 
-  /** Says whether the slot was new. */
+  /** Answers whether the slot was new. */
   add(slot: number): boolean {
     if (!(this.slots instanceof ChunkList)) {
       if (this.slots.length < SMALL_MAX) return this.addToFew(this.slots, slot);
@@ -77,7 +77,7 @@ export class ChunkedSlotSet implements SlotSet {
     return isNew;
   }
 
-  /** Says whether the slot was there. */
+  /** Answers whether the slot was in the set. */
   remove(slot: number): boolean {
     if (this.slots instanceof ChunkList) {
       if (!this.slots.remove(slot)) return false;
@@ -141,7 +141,7 @@ export class ChunkedSlotSet implements SlotSet {
     else for (const slot of other.slots) this.remove(slot);
   }
 
-  /** Calls `visit` with the slots in rising order; the set must not change meanwhile. */
+  /** Calls `visit` with the slots in ascending order; the set must not change meanwhile. */
   forEach(visit: (slot: number) => void): void {
     for (const slot of this.slots instanceof ChunkList ? this.slots.toArray(this.count) : this.slots) visit(slot);
   }
@@ -165,7 +165,7 @@ export class ChunkedSlotSet implements SlotSet {
     return words;
   }
 
-  /** Sets the bit of every slot; slots past the end of `words` are left out. */
+  /** Sets the bit of every slot; ignores slots beyond the end of `words`. */
   orIntoBitmap(words: Uint32Array): void {
     if (this.slots instanceof ChunkList) this.slots.orIntoBitmap(words);
     else for (const slot of this.slots) if (slot >>> 5 < words.length) words[slot >>> 5] |= 1 << (slot & 31);
@@ -175,7 +175,7 @@ export class ChunkedSlotSet implements SlotSet {
     return SET_BYTES + (this.slots instanceof ChunkList ? this.slots.memoryBytes : 8 * this.slots.length);
   }
 
-  /** The chunks by rising high half, for writing them out; to be read only. */
+  /** The chunks, ascending by high half, for writing them out; must not be changed. */
   entries(): ChunkEntry[] {
     return (this.slots instanceof ChunkList ? this.slots : ChunkList.fromSorted(this.slots)).entries();
   }

@@ -1,13 +1,13 @@
 /**
- * The members of one range of 65,536 slots, as the low 16 bits of each: a sorted array while they are few, a bitmap of
- * 2,048 words after. Exactly one of `values` and `words` is set.
+ * The members of one range of 65,536 slots, as the low 16 bits of each: a sorted array while they are few, otherwise a
+ * bitmap of 2,048 words. Exactly one of `values` and `words` is set.
  */
 export interface SlotChunk {
   size: number;
   /** Sorted; only the first `size` entries count, the rest is room to grow. */
   values: Uint16Array | null;
   words: Uint32Array | null;
-  /** Held by more than one set: whoever changes it makes a copy first. Never goes back to false. */
+  /** Shared by more than one set: whoever changes it must copy it first. Never becomes false again. */
   shared: boolean;
 }
 
@@ -16,7 +16,10 @@ export const CHUNK_SLOTS = 65_536;
 export const CHUNK_WORDS = CHUNK_SLOTS / 32;
 /** Above this many members the bitmap (8 KiB) is smaller than the array. */
 export const ARRAY_MAX = 4_096;
-/** A bitmap goes back to an array only well below ARRAY_MAX, so that one slot coming and going does not convert each time. */
+/**
+ * A bitmap becomes an array again only well below ARRAY_MAX, so that adding and removing one slot does not convert it
+ * each time.
+ */
 const BITMAP_MIN = 3_072;
 const FIRST_CAPACITY = 8;
 
@@ -42,14 +45,14 @@ export function emptyChunk(): SlotChunk {
   return { size: 0, values: new Uint16Array(FIRST_CAPACITY), words: null, shared: false };
 }
 
-/** A chunk of the sorted, distinct `values`, which it takes over. */
+/** A chunk of the sorted, distinct `values`; takes ownership of the array. */
 export function chunkFromValues(values: Uint16Array): SlotChunk {
   const chunk: SlotChunk = { size: values.length, values, words: null, shared: false };
   if (chunk.size > ARRAY_MAX) toWords(chunk);
   return chunk;
 }
 
-/** A chunk of the bits of `words` (2,048 of them), which it takes over. */
+/** A chunk of the bits of `words` (2,048 of them); takes ownership of the array. */
 export function chunkFromWords(words: Uint32Array): SlotChunk {
   let size = 0;
   for (let i = 0; i < CHUNK_WORDS; i++) if (words[i] !== 0) size += popcount(words[i]);
@@ -74,7 +77,7 @@ export function chunkHas(chunk: SlotChunk, low: number): boolean {
   return at < chunk.size && values[at] === low;
 }
 
-/** Adds to a chunk that is not shared; says whether it was new. */
+/** Adds to a chunk that is not shared. Answers whether the member was new. */
 export function chunkAdd(chunk: SlotChunk, low: number): boolean {
   if (chunk.words !== null) {
     const word = chunk.words[low >>> 5];
@@ -103,7 +106,7 @@ export function chunkAdd(chunk: SlotChunk, low: number): boolean {
   return true;
 }
 
-/** Removes from a chunk that is not shared; says whether it was there. */
+/** Removes from a chunk that is not shared. Answers whether it was a member. */
 export function chunkRemove(chunk: SlotChunk, low: number): boolean {
   if (!chunkHas(chunk, low)) return false;
   if (chunk.words !== null) {
@@ -118,7 +121,7 @@ export function chunkRemove(chunk: SlotChunk, low: number): boolean {
   return true;
 }
 
-/** The members in rising order, written to `target` from `offset` on with `base` added. */
+/** Writes the members in ascending order to `target` from `offset` on, with `base` added. */
 export function writeMembers(chunk: SlotChunk, base: number, target: Uint32Array, offset: number): void {
   if (chunk.words === null) {
     const values = chunk.values as Uint16Array;
@@ -130,7 +133,7 @@ export function writeMembers(chunk: SlotChunk, base: number, target: Uint32Array
   }
 }
 
-/** Sets the members' bits in `words`, whose bit 0 stands for the chunk's first slot. */
+/** Sets the members' bits in `words`, whose bit 0 is the chunk's first slot. */
 export function orInto(chunk: SlotChunk, words: Uint32Array): void {
   if (chunk.words !== null) {
     for (let i = 0; i < CHUNK_WORDS; i++) words[i] |= chunk.words[i];
@@ -141,7 +144,7 @@ export function orInto(chunk: SlotChunk, words: Uint32Array): void {
 }
 
 export function chunkMemoryBytes(chunk: SlotChunk): number {
-  /** The chunk object and its typed array's own header, as V8 lays them out on 64 bits. */
+  /** The chunk object and the header of its typed array, in V8's 64-bit layout. */
   const OVERHEAD = 200;
   return OVERHEAD + (chunk.words?.byteLength ?? 0) + (chunk.values?.byteLength ?? 0);
 }

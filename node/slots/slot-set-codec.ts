@@ -20,7 +20,7 @@ export function writeSlotSet(set: ChunkedSlotSet, writer: ByteWriter): void {
   }
 }
 
-/** Throws an Error on bytes that no set was written as. */
+/** Errors: those of malformed bytes, as a plain Error. */
 export function readSlotSet(reader: ByteReader): ChunkedSlotSet {
   const count = reader.u32();
   if (count > CHUNK_SLOTS) throw new Error(`saved slot set has ${count} chunks`);

@@ -5,7 +5,7 @@
 export interface SlotSet {
   readonly size: number;
   has(slot: number): boolean;
-  /** Slots in rising order. */
+  /** Slots in ascending order. */
   toArray(): Uint32Array;
   /** Bit s of the result (word s >> 5, bit s & 31) says whether s is in the set; at least `slotCount` bits long. */
   toBitmap(slotCount: number): Uint32Array;

@@ -1,11 +1,11 @@
 import { nextStep, type MaintenanceStep } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
-/** Puts pause when none came for so long: long against the gap between batches of a load, short to a person. */
+/** Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a person. */
 const IDLE_MS = 500;
-/** After a failed step (a full disk, say) the next is tried no sooner, lest it be tried without end. */
+/** The pause after a failed step (for example because of a full disk), so that it is not repeated without end. */
 const RETRY_MS = 30_000;
-/** Looking at the status costs microseconds: not after each single put. */
+/** Checking the status takes microseconds, so it is not done after each single put. */
 const ROWS_PER_LOOK = 256;
 
 type ActiveStep = Exclude<MaintenanceStep, { type: 'nothing' }>;
@@ -26,10 +26,10 @@ export class Maintainer {
     },
   ) {}
 
-  /** To be called after every change of so many rows. */
+  /** Call after every change of `rows` rows. */
   changed(rows: number): void {
     if (this.closed) return;
-    // A timer that keeps being put off costs less than one made anew for each put.
+    // A timer that is refreshed costs less than a new one for each put.
     if (this.idleTimer === null) {
       this.idleTimer = setTimeout(() => this.look(true), IDLE_MS).unref();
     } else {
@@ -39,9 +39,9 @@ export class Maintainer {
     if (this.rowsSinceLook >= ROWS_PER_LOOK) this.look(false);
   }
 
-  /** Resolves when no step runs or is due; what would wait for a pause is done at once. */
+  /** Resolves when no step runs or is due; steps that would wait for a pause run at once. */
   async settled(): Promise<void> {
-    // Background steps do not keep the process alive, but someone waiting for them shall.
+    // Background steps do not keep the process alive, but a caller that waits for them must see the end.
     const keepAlive = setInterval(() => {}, 1_000);
     try {
       while (!this.closed) {
@@ -54,7 +54,7 @@ export class Maintainer {
     }
   }
 
-  /** No step starts any more; resolves when the last one has ended, which is for the caller to hasten. */
+  /** Starts no more steps. Resolves when the running one has ended; the caller may make it end early. */
   async close(): Promise<void> {
     this.closed = true;
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);

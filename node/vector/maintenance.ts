@@ -8,36 +8,39 @@ export type MaintenanceStep =
   | { type: 'nothing' };
 
 /**
- * Below this many rows a scan of the codes answers as fast as a walk, and exactly: no graph. (200,000 × 384 text
- * embeddings: a scan of 10,000 rows took 190 µs, a walk at the same recall 265.)
+ * Below this many rows, a scan of the codes is as fast as a walk, and exact: no graph. (200,000 × 384 text embeddings:
+ * a scan of 10,000 rows took 190 µs, a walk at the same recall 265.)
  */
 export const GRAPH_ROWS_MIN = 10_000;
 
 /**
- * Share of the graph's rows that may be dead before the live ones are copied out and built anew. Dead rows cost a walk
- * their share of its steps, so at a quarter a search takes a third longer; rebuilding earlier would spend more on
- * building than searching gets back.
+ * Share of the graph's rows that may be dead before the live ones are copied and built anew. Dead rows take their share
+ * of a walk's steps, so at a quarter a search takes a third longer. Rebuilding earlier would cost more than searches
+ * gain.
  */
 export const DEAD_SHARE_MAX = 0.25;
 
-/** While puts go on, growing rows are let gather to this share of the graph, so that copying its links stays cheap. */
+/** While puts continue, growing rows may collect up to this share of the graph, so that copying its links stays cheap. */
 const BUSY_GROWING_SHARE = 1 / 64;
 const BUSY_GROWING_MIN = 1_000;
-/** A scan of so many takes longer than any walk. */
+/** Scanning more rows than this takes longer than any walk. */
 const BUSY_GROWING_MAX = 20_000;
-/** Once puts pause, fewer are worth a copy of the links: what is left scanned is then under a tenth of a walk. */
+/**
+ * Once puts pause, fewer rows are worth a copy of the links: scanning the remaining ones then takes less than a tenth
+ * of a walk.
+ */
 const IDLE_GROWING_SHARE = 1 / 2_000;
 const IDLE_GROWING_MIN = 64;
-/** The graph grows at most by half at a step, so that a long load is searchable by graph bit by bit. */
+/** The graph grows by at most half in a step, so that a long load becomes searchable by graph step by step. */
 const STEP_SHARE_MAX = 1 / 2;
-/** Growth since the last calibration that asks for another. */
+/** The growth since the last calibration after which another is due. */
 const CALIBRATION_GROWTH = 1.5;
-/** The same while a backlog waits: measuring takes time from building, and efforts grow slowly. */
+/** The same while rows wait to be added: measuring takes time from building, and efforts grow slowly. */
 const CALIBRATION_GROWTH_BUSY = 3;
 
 /**
- * The next step for an index in the given state; `idle`: no put for a while, so what is left over is taken in too.
- * Calibration comes before more growth when there was none: until then searches walk with a guess on the safe side.
+ * The next step for an index in the given state. `idle`: no put for a while, so the remaining rows are added, too. If
+ * there was no calibration yet, it comes before more growth: until then, searches walk with a safe guess.
  */
 export function nextStep(status: NativeStatus, idle: boolean): MaintenanceStep {
   const { rows, live, graphRows, graphDead, effortRows } = status;

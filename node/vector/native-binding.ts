@@ -6,10 +6,10 @@ import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
 
 /**
- * The vector index of the addon (node/native/addon.cc), as it is: the same names, argument order and meaning. Failures
- * are Errors with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections.
- * One of `extend`, `calibrate` and `compact` may run at a time; everything else may overlap. `extend`, `calibrate` and
- * `compact` do not keep the process alive.
+ * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
+ * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
+ * `extend`, `calibrate` and `compact` may run at a time, and they do not keep the process alive; everything else may
+ * overlap.
  */
 export interface AddonVectorIndex {
   /** Appends rows; synchronous, written to the originals file but not synced. */
@@ -17,7 +17,7 @@ export interface AddonVectorIndex {
   remove(slots: Uint32Array): void;
   /**
    * `effort`: 0 calibrated, 1 `ef`, 2 exact. `allowed`: 0 all (words null), 1 `words` lists the slots, 2 `words` is a
-   * bitmap; `allowedCount`: how many slots that allows. The arrays are copied before the call returns.
+   * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns.
    */
   search(
     query: Float32Array,
@@ -28,38 +28,41 @@ export interface AddonVectorIndex {
     words: Uint32Array | null,
     allowedCount: number,
   ): Promise<{ slots: Uint32Array; scores: Float64Array }>;
-  /** Whether a search over so many allowed slots will scan them: then they are best given as a list. */
+  /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
   vectors(slots: Uint32Array): Float32Array;
   liveCount(): number;
   status(): NativeStatus;
-  /** Adds up to `rows` more rows to a copy of the graph and swaps it in. */
+  /** Adds up to `rows` more rows to a copy of the graph and puts it in use. */
   extend(rows: number, threads: number): Promise<void>;
-  /** Measures the effort that the recall target takes on the present graph, which must exist. */
+  /** Measures the effort that the recall target needs on the present graph, which must exist. */
   calibrate(recallTarget: number, threads: number): Promise<void>;
-  /** Starts again with the live rows alone, their originals in a new file; a graph from `graphRowsMin` rows on. */
+  /**
+   * Makes the index anew from the live rows alone, with their originals in a new file, and a graph from `graphRowsMin`
+   * rows on.
+   */
   compact(originals: string, graphRowsMin: number, threads: number): Promise<void>;
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;
-  /** Fails what runs; resolves when it has ended and the memory is free. */
+  /** Makes running calls fail; resolves when they have ended and the memory is free. */
   close(): Promise<void>;
 }
 
 export interface NativeStatus {
-  /** Rows there are, dead ones too. */
+  /** Number of rows, including dead ones. */
   rows: number;
   live: number;
-  /** Rows of the graph: the first so many. */
+  /** Rows of the graph: always the first ones. */
   graphRows: number;
   graphDead: number;
-  /** Calibrated efforts; 0 without a graph or when the target is out of the walk's reach. */
+  /** Calibrated efforts; 0 without a graph, or when a walk can't reach the target. */
   effortAt10: number;
   effortAt100: number;
-  /** Rows of the graph at its last calibration, 0 if there was none. */
+  /** Rows of the graph at its last calibration; 0 if there was none. */
   effortRows: number;
-  /** 1 when the originals were found to be cut short or can't be read: what is read of them fails from then on. */
+  /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */
   damaged: number;
   memoryBytes: number;
   /** Path of the originals file in use. */
@@ -70,18 +73,18 @@ export interface NativeBinding {
   VectorIndex: new (options: {
     metric: Metric;
     dim: number;
-    /** File for the originals; emptied. */
+    /** File for the originals; it is emptied. */
     originals: string;
-    /** One of `kernelNames()`; the fastest if left out. */
+    /** One of `kernelNames()`; default: the fastest. */
     kernels?: string | undefined;
   }) => AddonVectorIndex;
-  /** The inner loops that this processor can run, fastest first. */
+  /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }
 
 let binding: NativeBinding | undefined;
 
-/** Loads the addon, once per JavaScript thread. Throws when it was not built. */
+/** Loads the addon, once per JavaScript thread. Errors: that of an addon that was not built, a plain Error. */
 export function nativeBinding(): NativeBinding {
   if (binding === undefined) {
     const path = join(packageRoot(__dirname), 'node', 'native', 'build', 'vectors.node');
@@ -92,12 +95,12 @@ export function nativeBinding(): NativeBinding {
 }
 
 /**
- * What a failure of the addon is to the rest: `storage_failed` for the disk, `internal` for the others (closed, wrong
- * arguments, out of memory). The addon's own error is the cause; its message may name paths and is for the log.
+ * A failure of the addon as a QuiverError: `storage_failed` for the disk, `internal` for the others (closed, wrong
+ * arguments, out of memory). The addon's own error is the cause; its message may contain paths and is for the log.
  */
 export function nativeError(error: unknown): QuiverError {
   if (error instanceof QuiverError) return error;
-  // By its members, not its class: an addon loaded in one realm throws that realm's Error.
+  // Recognised by its members, not its class: an addon that was loaded in one realm throws that realm's Error.
   const { code, message } = (error ?? {}) as { code?: string; message?: string };
   const details = { code, message };
   switch (code) {

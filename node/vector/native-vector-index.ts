@@ -16,10 +16,10 @@ const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 
 /**
- * The vector index over the FAISS addon: rows are scanned while they are few, then a graph built in the background is
- * walked (node/native/search.h), with an effort calibrated to the recall target.
+ * The vector index over the FAISS addon. It scans rows while they are few. Later it walks a graph that is built in the
+ * background (node/native/search.h), with an effort calibrated to the recall target.
  *
- * Files in its folder: `originals-N.f32`, the vectors, one per compaction; and saves (see save-names.ts).
+ * Files in its folder: `originals-N.f32`, the vectors, one for each compaction; and saves (see saveName).
  */
 export class NativeVectorIndex implements VectorIndex {
   private readonly maintainer: Maintainer;
@@ -29,7 +29,7 @@ export class NativeVectorIndex implements VectorIndex {
   private constructor(
     private readonly options: VectorIndexOptions,
     private readonly addon: AddonVectorIndex,
-    /** Numbers of the newest save and originals file; the next ones count on. */
+    /** Numbers of the newest save and originals file; the next ones continue from them. */
     private readonly newest: { save: number; originals: number },
   ) {
     this.maintainer = new Maintainer({
@@ -44,13 +44,13 @@ export class NativeVectorIndex implements VectorIndex {
   }
 
   /**
-   * An empty index, or the one that `save` (a name that {@link save} returned) holds. Throws `storage_failed` when the
-   * save is missing, torn or of another kind; the folder is left as it was then.
+   * An empty index, or the one in `save` (a name that {@link save} returned). Errors: storage_failed when the save is
+   * missing, torn or of another kind; the folder is then unchanged.
    */
   static async open(
     options: VectorIndexOptions,
     save: string | null,
-    /** Forces an instruction set (native-binding.ts); the fastest otherwise. */
+    /** Forces an instruction set (native-binding.ts); default: the fastest. */
     kernels?: string,
   ): Promise<NativeVectorIndex> {
     const { folder, dim, metric, buildThreads } = options;
@@ -59,7 +59,8 @@ export class NativeVectorIndex implements VectorIndex {
     const numbers = save === null ? { number: 0, originals: 1 } : parseSaveName(save);
     if (numbers === null) throw new QuiverError('storage_failed', 'no such saved vector index', { details: { save } });
     const originals = join(folder, originalsName(numbers.originals));
-    // An index is made with a file of its own, so a save's originals stay untouched until it has proved good.
+    // A new index always creates an originals file. It gets a scratch file here, so that a save's originals stay
+    // untouched until the save has proved valid.
     const scratch = join(folder, 'originals.scratch');
     let addon: AddonVectorIndex | undefined;
     try {
@@ -169,7 +170,7 @@ export class NativeVectorIndex implements VectorIndex {
     const inUse = this.originalsInUse();
     for (const file of await readdir(this.options.folder)) {
       const number = parseOriginalsName(file);
-      // Higher numbers than the one in use: what a compaction is writing.
+      // A higher number than the one in use: a compaction is writing this file.
       if (kept.has(file) || (number !== null && (number >= inUse || originals.has(number)))) continue;
       await rm(join(this.options.folder, file), { recursive: true, force: true });
     }
@@ -181,7 +182,8 @@ export class NativeVectorIndex implements VectorIndex {
   }
 
   private async closeOnce(): Promise<void> {
-    // Work that is told to end does not keep the process alive, but whoever waits for the end, to close what is beneath, shall see it.
+    // The work that is being stopped does not keep the process alive. But a caller that waits for its end, in order to
+    // close the storage below, must see it.
     const keepAlive = setInterval(() => {}, 1_000);
     try {
       const stopped = this.maintainer.close();
@@ -217,7 +219,7 @@ export class NativeVectorIndex implements VectorIndex {
     }
   }
 
-  /** The error for the caller; one that comes from damage is told to the owner, too. */
+  /** The error for the caller. If it comes from damage, the owner is notified, too. */
   private failureOf(error: unknown): QuiverError {
     const failure = nativeError(error);
     if (failure.kind !== 'storage_failed' || this.closing !== null || this.addon.status().damaged === 0) return failure;
@@ -232,8 +234,8 @@ export class NativeVectorIndex implements VectorIndex {
 }
 
 /**
- * Names of the files that a native vector index keeps in its folder. A save's name says which originals it belongs to,
- * so that a name is all it takes to open it and to know what may be deleted.
+ * Names of the files that a native vector index keeps in its folder. A save's name contains the number of its
+ * originals, so the name alone is enough to open it and to know which files may be deleted.
  */
 function saveName(number: number, originals: number): string {
   return `save-${number}-${originals}.index`;
@@ -243,13 +245,13 @@ function originalsName(number: number): string {
   return `originals-${number}.f32`;
 }
 
-/** The numbers in a save's name, null if it is not one. */
+/** The numbers in a save's name; null if it is not one. */
 function parseSaveName(name: string): { number: number; originals: number } | null {
   const match = /^save-(\d+)-(\d+)\.index$/.exec(name);
   return match === null ? null : { number: Number(match[1]), originals: Number(match[2]) };
 }
 
-/** N of a path to `originals-N.f32`, null if it is not one. */
+/** N of a path to `originals-N.f32`; null if it is not one. */
 function parseOriginalsName(path: string): number | null {
   const match = /(?:^|\/)originals-(\d+)\.f32$/.exec(path);
   return match === null ? null : Number(match[1]);

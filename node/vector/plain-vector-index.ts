@@ -15,7 +15,7 @@ const DIGEST_BYTES = 32;
 
 /**
  * The vector index as a plain scan over a map: no approximation, no native code, no background work. The reference that
- * tests compare the native index with, and small enough to be right by reading.
+ * tests compare the native index with, and short enough to be checked by reading.
  */
 export class PlainVectorIndex implements VectorIndex {
   private readonly bySlot = new Map<number, Float32Array>();
@@ -25,7 +25,7 @@ export class PlainVectorIndex implements VectorIndex {
     mkdirSync(options.folder, { recursive: true });
   }
 
-  /** An empty index, or the one that `save` (a name that {@link save} returned) holds; `storage_failed` if it is torn. */
+  /** An empty index, or the one in `save` (a name that {@link save} returned). Errors: storage_failed when it is torn. */
   static async open(options: VectorIndexOptions, save: string | null): Promise<PlainVectorIndex> {
     const index = new PlainVectorIndex(options);
     if (save !== null) await index.load(save);

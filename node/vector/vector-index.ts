@@ -4,33 +4,36 @@ import type { SlotSet } from '../slots/slot-set';
 
 /**
  * The vectors of one shard, searchable by similarity under the shard's metric. Slots are dense 32-bit numbers that the
- * shard assigns and reuses; the index keeps whatever numbering it needs inside.
+ * shard assigns and reuses; the index may use any numbering inside.
  *
  * Implementations: the native one over FAISS's graph (`native-vector-index.ts`) and a plain scan in TypeScript
  * (`plain-vector-index.ts`, the reference that tests compare with). Both pass test/contract/vector-index.
  *
- * Ownership and concurrency: arguments are copied before a call returns or are not changed by the caller until its
+ * Ownership and concurrency: arguments are copied before a call returns, or the caller does not change them until its
  * promise settles (typed arrays given to `search` and `score` must not change meanwhile). put and remove are
  * synchronous, never overlap each other (one JavaScript thread), and may run while searches, maintenance or a save are
- * under way: a search sees every put and remove that returned before it was called, and may see later ones.
- * Errors: internal for a wrong length, a slot out of range or use after close; storage_failed for a failing disk (then
- * nothing of that put is visible).
+ * under way. A search sees every put and remove that returned before it was called, and may see later ones. Errors:
+ * internal for a wrong length, a slot out of range or use after close; storage_failed for a failing disk (then nothing
+ * of that put is visible).
  */
 export interface VectorIndex {
-  /** Sets the vector of each slot (new, or replacing the slot's earlier one). `vectors` is row-major, slots.length × dim. */
+  /**
+   * Sets the vector of each slot (a new one, or in place of the slot's earlier one). `vectors` is row-major,
+   * slots.length × dim.
+   */
   put(slots: Uint32Array, vectors: Float32Array): void;
-  /** Takes the slots out of every later answer; unknown slots are ignored. */
+  /** Removes the slots from every later answer; unknown slots are ignored. */
   remove(slots: Uint32Array): void;
   /**
-   * The best min(k, candidates) slots by score, best first, where candidates are the live slots, or those of `allowed`
-   * that are live. All candidates that tie with the last one and were seen are appended too (at most `k` more), so that
-   * the caller can break ties by its own order. Scores are the exact metric (shared/vector/metric.ts) in float32
-   * arithmetic. A `calibrated` search promises the recall target; with few candidates the answer is exact.
+   * The best min(k, candidates) slots by score, best first. Candidates are the live slots, or those of `allowed` that
+   * are live. All candidates found that tie with the last one are appended (at most `k` more), so that the caller can
+   * break ties by its own order. Scores are the exact metric (shared/vector/metric.ts) in float32 arithmetic. A
+   * `calibrated` search promises the recall target; with few candidates the answer is exact.
    */
   search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores>;
-  /** Exact scores of the given live slots, in their order; NaN for a slot that is not live. */
+  /** Exact scores of the given slots, in their order; NaN for a slot that is not live. */
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
-  /** The vectors exactly as they were put, row-major in the order of `slots`; throws on a slot that is not live. */
+  /** The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not live. */
   vectors(slots: Uint32Array): Float32Array;
   /** Number of live slots. */
   readonly liveCount: number;
@@ -39,11 +42,11 @@ export interface VectorIndex {
   settled(): Promise<void>;
   /**
    * Writes the present state into the index's folder under a new name and returns that name; the files are on stable
-   * storage when it resolves. Slots touched after the call began may be saved in their earlier or later state: the
+   * storage when it resolves. Slots changed after the call began may be saved in their earlier or later state; the
    * caller repairs those after opening (remove, then put). Earlier saves stay until `discardOtherSaves`.
    */
   save(): Promise<string>;
-  /** Deletes every saved state but `name`. */
+  /** Deletes every saved state except `name`. */
   discardOtherSaves(name: string): Promise<void>;
   /** Stops background work at the next safe point, fails running calls, frees native memory; idempotent. */
   close(): Promise<void>;
@@ -51,7 +54,7 @@ export interface VectorIndex {
 
 /** How an index is made: empty, or from a save. */
 export interface VectorIndexOptions {
-  /** Folder that belongs to this index alone; made when missing. Anything unknown in it may be deleted. */
+  /** Folder that belongs to this index alone; made if missing. Unknown files in it may be deleted. */
   folder: string;
   dim: number;
   metric: import('../../shared/vector/metric').Metric;
@@ -59,18 +62,18 @@ export interface VectorIndexOptions {
   recallTarget: number;
   /** Native threads that build graphs. */
   buildThreads: number;
-  /** Called when background work fails; the index goes on without it (searches stay right, only slower). */
+  /** Called when background work fails. The index continues without it; searches stay correct but become slower. */
   onBackgroundError: (error: Error) => void;
   /**
-   * Called when the vectors on the disk turn out to be damaged: the call that met it fails with `storage_failed`, others may,
-   * too, and the index has to be closed and made anew. May be called several times.
+   * Called when the vectors on the disk turn out to be damaged. The call that found it fails with `storage_failed`, and
+   * others may fail, too; the index has to be closed and made anew. May be called several times.
    */
   onDamaged: (error: Error) => void;
 }
 
 export interface VectorIndexStatus {
   segments: SegmentStatus[];
-  /** Bytes of memory for codes, graph and tables; mapped originals not counted. */
+  /** Bytes of memory for codes, graph and tables, without mapped originals. */
   memoryBytes: number;
   diskBytes: number;
 }

@@ -10,20 +10,22 @@
  */
 export interface ClusterStore {
   get(key: string): Promise<StoreEntry | null>;
-  /** All entries whose key starts with `prefix`, by key, at one revision. */
+  /** All entries whose key starts with `prefix`, sorted by key, as of one revision. */
   list(prefix: string): Promise<{ entries: StoreEntry[]; revision: number }>;
   /**
-   * Applies all `changes` if every guard holds, else nothing. Durable when it resolves.
-   * On failure `current` holds the present entry (or null) of each guarded key, in the guards' order.
-   * A key may be changed once in a transaction (an assertion). Deleting an absent key is no change, and without any change
-   * the revision stays. QuiverError `commit_unknown`: the write failed under way and is there as a whole or not at all.
+   * Applies all `changes` if every guard holds, otherwise none. Durable when it resolves. On failure `current` holds
+   * the present entry (or null) of each guarded key, in the order of the guards. A transaction may change a key only
+   * once (an assertion). Deleting an absent key is not a change; a transaction without changes leaves the revision as
+   * it is. Errors: QuiverError `commit_unknown` when the write failed under way: it was applied as a whole or not at
+   * all.
    */
   transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult>;
   /**
-   * Calls `listener` with every change under `prefix` with a revision greater than `afterRevision`, in order, until
-   * the returned function is called. The changes of one transaction arrive in one call, never inside of the call to
-   * `watch` or `transact`. The past is kept for a while only: when `afterRevision` lies before it (always so before the
-   * revision that the store was opened at), `watch` throws QuiverError `unavailable`: list again, and watch from there.
+   * Calls `listener` with every change under `prefix` whose revision is greater than `afterRevision`, in order, until
+   * the returned function is called. The changes of one transaction arrive in one call, and never during the call to
+   * `watch` or `transact`. Past changes are kept only for a while. If `afterRevision` is older than that (always so
+   * when it is before the revision at which the store was opened), `watch` fails: list again, and watch from the new
+   * revision. Errors: QuiverError `unavailable`.
    */
   watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void;
   close(): Promise<void>;
@@ -32,7 +34,7 @@ export interface ClusterStore {
 export interface StoreEntry {
   key: string;
   value: string;
-  /** Revision of the last change of this key. */
+  /** Revision of the last change to this key. */
   revision: number;
 }
 
@@ -42,7 +44,7 @@ export interface Guard {
   revision: number;
 }
 
-/** `session`: the entry vanishes with this session of the store; only for stores that are SessionStores. */
+/** `session`: the entry is deleted when this session of the store ends. Only for stores that are SessionStores. */
 export type StoreChange = { type: 'put'; key: string; value: string; session?: string } | { type: 'delete'; key: string };
 
 export type TransactionResult = { applied: true; revision: number } | { applied: false; current: (StoreEntry | null)[] };

@@ -1,12 +1,12 @@
 import { status } from '@grpc/grpc-js';
 
 /**
- * What is known of a call that failed: `unreached`: it was never sent; `refused`: etcd answered and did nothing;
- * `unknown`: it was sent, and what became of it was not heard.
+ * What is known about a failed call. `unreached`: it was never sent. `refused`: etcd answered and did nothing.
+ * `unknown`: it was sent, but no answer came, so it may have taken effect.
  */
 export type EtcdFailure = 'unreached' | 'refused' | 'unknown';
 
-/** Statuses by which etcd says that it applied nothing. All others may hide a change that was made. */
+/** Status codes with which etcd says that it applied nothing. With any other code, the change may have been made. */
 const REFUSALS = new Set<number>([
   status.INVALID_ARGUMENT,
   status.NOT_FOUND,
@@ -19,7 +19,7 @@ const REFUSALS = new Set<number>([
   status.UNIMPLEMENTED,
 ]);
 
-/** A call of etcd that failed, with its gRPC status code. */
+/** A failed call to etcd, with its gRPC status code. */
 export class EtcdCallError extends Error {
   constructor(
     message: string,

@@ -11,7 +11,7 @@ import { EtcdWatch } from './etcd-watch';
 import type { SessionStore, StoreSession } from './session-store';
 import { WatchedKeys } from './watched-keys';
 
-/** Prefixes whose last list is remembered for a watch that follows: each process watches a dozen or so. */
+/** How many prefixes have their last list remembered for a watch that follows. Each process watches about a dozen. */
 const LISTS_KEPT = 32;
 
 interface RememberedList {
@@ -20,16 +20,17 @@ interface RememberedList {
 }
 
 /**
- * The ClusterStore of the cluster form, over etcd (API 3.4 or later), with sessions. Reads are linearizable; a
- * transaction is one of etcd's, sent at most once. Nothing is ever cached, and while etcd is away calls fail by their
- * deadline and work again afterwards.
+ * The ClusterStore of the cluster form, over etcd (API 3.4 or later), with sessions. Reads are linearizable. A
+ * transaction is one etcd transaction, sent at most once. Nothing is cached. While etcd is away, calls fail at their
+ * deadline; they work again when it is back.
  *
- * A watch never throws for a past that is too old, and outlives every loss of etcd. What it can't replay it tells as a
- * difference, in a single call whose events have several revisions: keys that changed, by revision, then those that
- * vanished. That difference is complete when the prefix was listed through this store just before it was watched.
+ * A watch never throws because its past is too old, and it survives every loss of etcd. Changes that it can't replay
+ * are delivered as a difference, in a single call whose events have several revisions: first the keys that changed, by
+ * revision, then the keys that were deleted. The difference is complete if the prefix was listed through this store
+ * just before it was watched.
  *
- * Limits: no empty key, and at most 128 guards and 128 changes a transaction (assertions); etcd takes requests of up to
- * 1.5 MiB.
+ * Limits: no empty key, and at most 128 guards and 128 changes in a transaction (assertions); etcd accepts requests of
+ * up to 1.5 MiB.
  */
 export class EtcdClusterStore implements ClusterStore, SessionStore {
   private readonly transport: EtcdTransport;
@@ -37,7 +38,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
   private readonly lists = new Map<string, RememberedList>();
   private closed = false;
 
-  /** Connects when something is asked of it; etcd may be away. Reads the certificate files, and throws if it can't. */
+  /** Connects at the first call; etcd may be away until then. Reads the certificate files, and throws if it can't. */
   constructor(options: EtcdOptions) {
     this.transport = new EtcdTransport(options);
   }
@@ -58,7 +59,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
   async transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult> {
     this.mustBeOpen();
     assert(new Set(changes.map((change) => change.key)).size === changes.length, 'a transaction changes a key once');
-    /* A transaction of nothing would be answered by any member from what it happens to know. */
+    // Any etcd member would answer an empty transaction from its own state, which may be old.
     if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range({ key: Buffer.of(0) })).header.revision) };
     const request = transactionToMessage(guards, changes);
     try {
@@ -91,7 +92,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     }
   }
 
-  /** Calls under way fail; sessions that are still open run out by themselves. */
+  /** Calls under way fail. Sessions that are still open expire by themselves. */
   async close(): Promise<void> {
     this.closed = true;
     for (const watch of this.watches) watch.stop();

@@ -3,7 +3,7 @@ import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState
 import { EtcdCallError } from './etcd-call-error';
 import { definitionOf, type EtcdMethod, type EtcdRequest, type EtcdResponse } from './etcd-protocol';
 
-/** Certificate files (PEM) of connections to etcd. They are read once. */
+/** Certificate files (PEM) for connections to etcd. They are read once. */
 export interface EtcdCertificates {
   caFile?: string;
   certFile?: string;
@@ -11,27 +11,27 @@ export interface EtcdCertificates {
 }
 
 const CHANNEL_OPTIONS: ChannelOptions = {
-  /* etcd hangs up on clients that ping more than every 5 s; a silent connection is found out within 9 s. */
+  // etcd disconnects clients that ping more often than every 5 s. A dead connection is detected within 9 s.
   'grpc.keepalive_time_ms': 6000,
   'grpc.keepalive_timeout_ms': 3000,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
-  /* Nothing is ever sent twice behind the back of the caller. */
+  // gRPC must not resend a call by itself: the caller decides.
   'grpc.enable_retries': 0,
-  /* A list of all collections is one message. */
+  // A list of all collections comes as one message.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
   'grpc.enable_http_proxy': 0,
   'grpc.use_local_subchannel_pool': 1,
 };
 
-/** The connection to one member of etcd. It connects by itself when something is asked of it, and again after each loss. */
+/** The connection to one etcd member. It connects at the first call, and again after each loss. */
 export class EtcdEndpoint {
   private readonly client: Client;
   private closed = false;
 
-  /** `url`: http://host:port, https://host:port, or host:port, which is secure when certificates are given. */
+  /** `url`: http://host:port, https://host:port, or host:port, which means https when certificates are given. */
   constructor(url: string, certificates: EtcdCertificates = {}) {
     const given = Object.values(certificates).some((file) => file !== undefined);
     const secure = url.startsWith('https://') || (given && !url.startsWith('http://'));
@@ -39,18 +39,21 @@ export class EtcdEndpoint {
     this.client = new Client(target, secure ? secureCredentials(certificates) : credentials.createInsecure(), CHANNEL_OPTIONS);
   }
 
-  /** Whether there is a connection right now; if not, one is tried. */
+  /** Whether it is connected right now. If not, this starts an attempt. */
   get isConnected(): boolean {
     return !this.closed && this.client.getChannel().getConnectivityState(true) === connectivityState.READY;
   }
 
-  /** Errors: EtcdCallError `unreached` when there is no connection before the deadline (Unix ms) or the endpoint is closed. */
+  /**
+   * Resolves when connected. Errors: EtcdCallError `unreached` when there is no connection before the deadline (Unix
+   * ms) or the endpoint is closed.
+   */
   async connected(deadlineMs: number): Promise<this> {
     const channel = this.client.getChannel();
     return new Promise((resolve, reject) => {
       const fail = (cause?: Error): void => reject(new EtcdCallError('no connection to etcd', status.UNAVAILABLE, 'unreached', { cause }));
       const look = (error?: Error): void => {
-        /* Asking a closed channel for its state, as the client's own waitForReady does, would bring it back to life. */
+        // Don't ask a closed channel for its state, as the client's own waitForReady does: that would reopen it.
         if (this.closed || error !== undefined) return fail(error);
         const state = channel.getConnectivityState(true);
         if (state === connectivityState.READY) resolve(this);
@@ -61,8 +64,8 @@ export class EtcdEndpoint {
   }
 
   /**
-   * One request, one response, sent once.
-   * Errors: EtcdCallError of any outcome; `signal` cancels, as `unknown`.
+   * One request, one response, sent once. `signal` cancels the call, which then fails as `unknown`. Errors:
+   * EtcdCallError of any outcome.
    */
   async unary<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { metadata: Metadata; deadlineMs: number; signal: AbortSignal }): Promise<EtcdResponse<Method>> {
     this.mustBeOpen();
@@ -80,8 +83,8 @@ export class EtcdEndpoint {
   }
 
   /**
-   * Requests and responses both ways; without a deadline it lasts until one side ends it.
-   * Errors: EtcdCallError `unreached` when the endpoint is closed.
+   * A bidirectional stream. Without a deadline it lasts until one side ends it. Errors: EtcdCallError `unreached` when
+   * the endpoint is closed.
    */
   stream<Method extends EtcdMethod>(method: Method, options: { metadata: Metadata; deadlineMs?: number }): ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>> {
     this.mustBeOpen();

@@ -2,22 +2,22 @@ import assert from 'node:assert';
 import type { Guard, StoreChange, StoreEntry, StoreEvent } from './cluster-store';
 import type { Compare, EtcdRange, KeyValue, RequestOp, ResponseOp, TxnRequest, WatchEvent } from './etcd-protocol';
 
-/** etcd's `--max-txn-ops`, which nothing here raises. */
+/** etcd's default for `--max-txn-ops`, which we leave as it is. */
 const TRANSACTION_OPERATIONS_MAX = 128;
 
 /** The range of keys that start with `prefix`, as etcd's requests name it. */
 export function prefixToRange(prefix: string): { key: Buffer; range_end: Buffer } {
-  /* To etcd, a range that ends at a zero byte has no end. */
+  // For etcd, a range that ends at a zero byte is unbounded.
   const unbounded = Buffer.of(0);
   if (prefix === '') return { key: unbounded, range_end: unbounded };
   const key = Buffer.from(prefix);
-  /* The first key after all of them: UTF-8 has no byte 0xff, so the last byte has a successor. */
+  // The first key after all of them. UTF-8 has no byte 0xff, so the last byte can always be incremented.
   const end = Buffer.from(key);
   end[end.length - 1]++;
   return { key, range_end: end };
 }
 
-/** An empty key is an assertion: etcd has none. */
+/** The key must not be empty (an assertion): etcd has no empty keys. */
 export function keyToRange(key: string): EtcdRange {
   assert(key !== '', 'a key of etcd is not empty');
   return { key: Buffer.from(key) };
@@ -32,7 +32,10 @@ export function eventFromMessage({ type, kv }: WatchEvent): StoreEvent {
   return { type: 'put', ...entryFromKeyValue(kv) };
 }
 
-/** The changes if the guards hold, else a read of the guarded keys, in their order. At most 128 of each (an assertion). */
+/**
+ * Makes the changes if the guards hold, otherwise reads the guarded keys, in their order. At most 128 of each (an
+ * assertion).
+ */
 export function transactionToMessage(guards: Guard[], changes: StoreChange[]): TxnRequest {
   assert(Math.max(guards.length, changes.length) <= TRANSACTION_OPERATIONS_MAX, 'a transaction of etcd has at most 128 guards and 128 changes');
   return {
@@ -49,7 +52,7 @@ export function currentFromMessage(responses: ResponseOp[]): (StoreEntry | null)
   });
 }
 
-/** Absent keys have the modification revision 0 in etcd, too. */
+/** In etcd, too, an absent key has the modification revision 0. */
 function guardToMessage({ key, revision }: Guard): Compare {
   assert(key !== '', 'a key of etcd is not empty');
   return { key: Buffer.from(key), target: 'MOD', result: 'EQUAL', mod_revision: revision };

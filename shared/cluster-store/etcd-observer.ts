@@ -1,8 +1,8 @@
-/** What became of a call: an answer, a refusal, which is one too, or none within the deadline. */
+/** How a call ended: with an answer, with a refusal (etcd answered, too), or without an answer within the deadline. */
 export type EtcdCallOutcome = 'answered' | 'refused' | 'failed';
 
-/** Hears of every unary call to etcd when it is over, repetitions counted in. */
+/** Is called after every unary call to etcd. A call that was repeated is reported once. */
 export interface EtcdObserver {
-  /** `method`: etcd's own name, such as `KV.Range`. */
+  /** `method`: etcd's own name, for example `KV.Range`. */
   called(method: string, outcome: EtcdCallOutcome, durationMs: number): void;
 }

@@ -3,10 +3,13 @@ import type { MethodDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { packageRoot } from '../process/package-root';
 
-/** The messages of etcd's v3 API (proto/etcd), as far as they are used. Whole numbers of 64 bits come as decimal strings, which hold them all. */
+/**
+ * The messages of etcd's v3 API (proto/etcd), as far as we use them. 64-bit integers are decimal strings, so no digit
+ * is lost.
+ */
 export interface EtcdRange {
   key: Buffer;
-  /** The first key after the range; absent: `key` alone. */
+  /** The first key after the range. Absent: the range is `key` alone. */
   range_end?: Buffer;
 }
 
@@ -24,7 +27,7 @@ export interface RangeResponse {
 export interface KeyValue {
   key: Buffer;
   value: Buffer;
-  /** The store's revision at the key's last change. */
+  /** The store's revision at the last change to the key. */
   mod_revision: string;
 }
 
@@ -65,7 +68,7 @@ export interface WatchResponse {
   created: boolean;
   canceled: boolean;
   compact_revision: string;
-  /** More of the same revision follows. */
+  /** More events of the same revision follow in the next message. */
   fragment: boolean;
   events: WatchEvent[];
 }
@@ -77,7 +80,7 @@ export interface WatchEvent {
 
 type Permission = EtcdRange & { permType: 'READ' | 'READWRITE' };
 
-/** The calls that are made, by the names of etcd's protocol, each as [request, response]. */
+/** The calls that we make, by the names of etcd's protocol, each as [request, response]. */
 export interface EtcdCalls {
   'KV.Range': [RangeRequest, RangeResponse];
   'KV.Txn': [TxnRequest, TxnResponse];
@@ -106,7 +109,7 @@ const protocol = loadSync(join(packageRoot(__dirname), 'proto/etcd/rpc.proto'), 
   oneofs: true,
 });
 
-/** Path and codecs of a call. */
+/** Path and serialisers of a call. */
 export function definitionOf<Method extends EtcdMethod>(method: Method): MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>> {
   const [service, name] = method.split('.');
   return (protocol[`etcdserverpb.${service}`] as unknown as Record<string, MethodDefinition<EtcdRequest<Method>, EtcdResponse<Method>>>)[name];

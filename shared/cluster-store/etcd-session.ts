@@ -7,10 +7,10 @@ import type { EtcdResponse } from './etcd-protocol';
 import type { EtcdTransport } from './etcd-transport';
 import type { StoreSession } from './session-store';
 
-/** etcd raises shorter ones to this by itself. */
+/** etcd raises shorter times to live to this by itself. */
 const TTL_MIN_SECONDS = 2;
 
-/** A session as a lease of etcd. It is no longer renewed, and so runs out, when its transport is closed. */
+/** A session as an etcd lease. Closing its transport stops the renewals, so the lease expires. */
 export class EtcdSession implements StoreSession {
   private readonly listeners: (() => void)[] = [];
   private readonly ending = new AbortController();
@@ -31,7 +31,7 @@ export class EtcdSession implements StoreSession {
   /** Errors: EtcdCallError. */
   static async open(transport: EtcdTransport, { ttlSeconds }: { ttlSeconds: number }): Promise<EtcdSession> {
     assert(Number.isInteger(ttlSeconds) && ttlSeconds >= TTL_MIN_SECONDS, 'a session lives at least two seconds');
-    /* Repeatable: a lease whose grant was not heard of runs out with nothing bound to it. */
+    // Repeatable: if the answer is lost, the lease that was granted expires with nothing bound to it.
     const granted = await transport.call('Lease.LeaseGrant', { TTL: ttlSeconds }, { repeatable: true });
     return new EtcdSession(transport, granted.ID, (ttlSeconds * 1000) / 3);
   }
@@ -72,8 +72,8 @@ export class EtcdSession implements StoreSession {
   }
 
   /**
-   * One renewal on a stream of its own, so that it has its own deadline. False: etcd says that the lease is gone.
-   * Errors: EtcdCallError when nothing was heard.
+   * One renewal, on a stream of its own so that it has its own deadline. Answers false when etcd says that the lease is
+   * gone. Errors: EtcdCallError when no answer came.
    */
   private async renew(): Promise<boolean> {
     const deadlineMs = Date.now() + Math.min(this.renewalMs, this.transport.callTimeoutMs);

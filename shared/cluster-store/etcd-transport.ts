@@ -7,7 +7,7 @@ import { type EtcdCertificates, EtcdEndpoint } from './etcd-endpoint';
 import type { EtcdCallOutcome, EtcdObserver } from './etcd-observer';
 import type { EtcdMethod, EtcdRequest, EtcdResponse } from './etcd-protocol';
 
-/** Long enough for an election of etcd's own leader (about a second), short enough for whoever waits. */
+/** Longer than an election of etcd's leader (about a second), and short enough for callers to wait. */
 const CALL_TIMEOUT_MS = 3000;
 
 /** How to reach etcd. `endpoints`: at least one of http://host:port, https://host:port, host:port. */
@@ -15,30 +15,30 @@ export interface EtcdOptions extends EtcdCertificates {
   endpoints: string[];
   username?: string;
   password?: string;
-  /** Deadline of every call, connecting included. */
+  /** Deadline of every call, including the time to connect. */
   callTimeoutMs?: number;
-  /** Hears of every unary call. */
+  /** Called for every unary call. */
   observer?: EtcdObserver;
 }
 
 /**
- * Calls to an etcd of one or more members: uses one member until it fails, then another that answers. A call that may
- * change something is sent at most once, unless etcd said itself that it did nothing. With a user name, a token is
- * fetched when it is needed, and again when etcd knows it no more; while etcd has authentication switched off, calls go
- * without.
+ * Calls to an etcd of one or more members. It uses one member until that fails, then another that answers. A call that
+ * may change something is sent at most once, unless etcd itself said that it did nothing. With a user name it fetches a
+ * token when one is needed, and a new one when etcd no longer accepts it. While authentication is switched off in etcd,
+ * calls go without a token.
  */
 export class EtcdTransport {
   readonly callTimeoutMs: number;
   private readonly endpoints: EtcdEndpoint[];
   private readonly credentials: { name: string; password: string } | null;
   private preferred: EtcdEndpoint;
-  /** Null inside: authentication is off. */
+  /** Resolves to null when authentication is off. */
   private token: Promise<string | null> | null = null;
   private readonly closing = new AbortController();
   private readonly observer: EtcdObserver | null;
 
   constructor(options: EtcdOptions) {
-    /* Every call under way listens to it, and there may be many. */
+    // Every call under way listens to this signal, and there may be many.
     setMaxListeners(0, this.closing.signal);
     assert(options.endpoints.length > 0, 'etcd has at least one endpoint');
     const { caFile, certFile, keyFile } = options;
@@ -50,20 +50,20 @@ export class EtcdTransport {
   }
 
   /**
-   * Calls a unary method. `repeatable`: the call may be sent again after its answer was lost, and is, until the deadline.
+   * Calls a unary method. `repeatable`: the call may be sent again when its answer is lost, and is, until the deadline.
    * Errors: EtcdCallError.
    */
   async call<Method extends EtcdMethod>(method: Method, request: EtcdRequest<Method>, options: { repeatable: boolean }): Promise<EtcdResponse<Method>> {
     if (this.observer === null) return this.repeated(method, request, options);
     const startMs = performance.now();
-    const tell = (outcome: EtcdCallOutcome): void => this.observer?.called(method, outcome, performance.now() - startMs);
+    const report = (outcome: EtcdCallOutcome): void => this.observer?.called(method, outcome, performance.now() - startMs);
     try {
       const answer = await this.repeated(method, request, options);
-      tell('answered');
+      report('answered');
       return answer;
     } catch (error) {
-      // What a closed client leaves undone says nothing of etcd.
-      if (!this.closing.signal.aborted) tell(isEtcdCallError(error) && error.outcome === 'refused' ? 'refused' : 'failed');
+      // A call that failed because we closed the client says nothing about etcd.
+      if (!this.closing.signal.aborted) report(isEtcdCallError(error) && error.outcome === 'refused' ? 'refused' : 'failed');
       throw error;
     }
   }
@@ -78,7 +78,7 @@ export class EtcdTransport {
       try {
         const metadata = await this.metadata(endpoint, deadlineMs);
         isWithoutToken = metadata.get('token').length === 0;
-        /* A member that hangs must leave time for another one. */
+        // Keep enough time to try another member when this one hangs.
         const share = options.repeatable && this.endpoints.length > 1 ? this.callTimeoutMs / 2 : this.callTimeoutMs;
         const attemptDeadlineMs = Math.min(deadlineMs, Date.now() + share);
         return await endpoint.unary(method, request, { metadata, deadlineMs: attemptDeadlineMs, signal: this.closing.signal });
@@ -99,14 +99,14 @@ export class EtcdTransport {
   }
 
   /**
-   * Opens a stream to a member that has a leader. Its `error` event says why it ended, after which another may be opened.
-   * Errors: EtcdCallError `unreached` when no member can be reached before the call deadline.
+   * Opens a stream to a member that has a leader. Its `error` event says why it ended; then another stream may be
+   * opened. Errors: EtcdCallError `unreached` when no member can be reached before the call deadline.
    */
   async stream<Method extends EtcdMethod>(method: Method, options: { deadlineMs?: number } = {}): Promise<ClientDuplexStream<EtcdRequest<Method>, EtcdResponse<Method>>> {
     const deadlineMs = options.deadlineMs ?? Date.now() + this.callTimeoutMs;
     const endpoint = await this.connected(deadlineMs);
     const metadata = await this.metadata(endpoint, deadlineMs);
-    /* A member cut off from the others ends the stream instead of keeping silent. */
+    // With this, a member that is cut off from the others ends the stream instead of staying silent.
     metadata.set('hasleader', 'true');
     const stream = endpoint.stream(method, { metadata, deadlineMs: options.deadlineMs });
     stream.on('error', (error: ServiceError) => {
@@ -116,7 +116,7 @@ export class EtcdTransport {
     return stream;
   }
 
-  /** The next call fetches a new token: for streams, which may be refused in a message instead of by a status. */
+  /** Makes the next call fetch a new token. For streams, where the refusal may come in a message instead of a status. */
   forgetToken(): void {
     this.token = null;
   }
@@ -126,7 +126,7 @@ export class EtcdTransport {
     return this.closing.signal;
   }
 
-  /** Cuts everything under way short. */
+  /** Ends everything that is under way. */
   close(): void {
     this.closing.abort();
     for (const endpoint of this.endpoints) endpoint.close();
@@ -163,15 +163,16 @@ export class EtcdTransport {
     } catch (error) {
       if (isEtcdCallError(error) && error.code === status.FAILED_PRECONDITION) return null;
       this.token = null;
-      /* Whatever became of the token, the call that wanted it was not sent. */
+      // Whatever happened to the request for a token, the call that needed it was not sent.
       if (isEtcdCallError(error) && error.outcome === 'unknown') throw new EtcdCallError(error.message, error.code, 'unreached', { cause: error });
       throw error;
     }
   }
 
   /**
-   * etcd says "invalid argument" for a token of before a change of users, and for none when one is needed; to who has none
-   * and shows a certificate it may say "permission denied": it takes the certificate's name for the user.
+   * Whether a token may be the reason. etcd answers "invalid argument" to a token from before a change of users, and to
+   * a call without the token that it needs. To a client with a certificate and no token it may answer "permission
+   * denied", because it takes the name in the certificate for the user.
    */
   private mayBeToken(error: EtcdCallError, isWithoutToken: boolean): boolean {
     if (this.credentials === null) return false;

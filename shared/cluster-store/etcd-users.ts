@@ -4,23 +4,26 @@ import { prefixToRange } from './etcd-messages';
 import type { EtcdMethod, EtcdRequest } from './etcd-protocol';
 import { type EtcdOptions, EtcdTransport } from './etcd-transport';
 
-/** etcd's own name of the user and the role that may do everything; it asks for both before users count. */
+/**
+ * The name that etcd reserves for the user and the role that may do everything. Both must exist before authentication
+ * can be switched on.
+ */
 const ROOT = 'root';
-/** The least key there is: what a client reads to learn the store's revision. Nothing is kept there. */
+/** The least possible key. Clients read it to learn the store's revision; nothing is stored there. */
 const LEAST_KEY = Buffer.of(0);
 
-/** The user by which members of a cluster reach etcd. */
+/** The user with which members of a cluster log in to etcd. */
 export interface EtcdUser {
   name: string;
   password: string;
-  /** What it may read and write. */
+  /** The user may read and write the keys that start with this. */
   prefix: string;
 }
 
 /**
- * Makes etcd ask for users: `root`, and one that may read and write what lies under a prefix and nothing else. May be
- * done again and again, by several at once too: what is there already stays, a user's other password is replaced.
- * Errors: EtcdCallError, also when users are in force and `rootPassword` is not root's.
+ * Switches etcd's authentication on, with two users: `root`, and one that may read and write only under a prefix. May
+ * be repeated, also by several processes at once: what exists stays, except that a different password of the user is
+ * replaced. Errors: EtcdCallError, also when authentication is on and `rootPassword` is not root's password.
  */
 export async function ensureEtcdUsers(options: Omit<EtcdOptions, 'username' | 'password'>, rootPassword: string, user: EtcdUser): Promise<void> {
   const asRoot = new EtcdTransport({ ...options, username: ROOT, password: rootPassword });
@@ -37,14 +40,14 @@ export async function ensureEtcdUsers(options: Omit<EtcdOptions, 'username' | 'p
     await unlessThere(call('Auth.UserAdd', { name: user.name, password: user.password }));
     await call('Auth.UserGrantRole', { user: user.name, role: user.name });
     await call('Auth.AuthEnable', {});
-    // Only then: every change of a password ends the tokens of all members.
+    // Only if it differs: changing a password invalidates the tokens of all members.
     if (!(await isPassword(options, user))) await call('Auth.UserChangePassword', { name: user.name, password: user.password });
   } finally {
     asRoot.close();
   }
 }
 
-/** etcd says "failed precondition" of what is there already. */
+/** etcd answers "failed precondition" when the user, role or grant exists already. */
 async function unlessThere(call: Promise<unknown>): Promise<void> {
   try {
     await call;

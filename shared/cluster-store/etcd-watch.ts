@@ -10,13 +10,13 @@ import { WatchedKeys } from './watched-keys';
 
 type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
 
-/** Why following the stream ended: `gap`: what comes after the last seen revision can't be replayed. */
+/** Why following the stream ended. `gap`: the changes after the last seen revision can't be replayed. */
 type Ending = 'lost' | 'gap';
 
 /**
- * One watch of a prefix over etcd, which never ends by itself: it opens its stream again after every loss, from the
- * last revision seen, and where etcd has forgotten the changes since (compaction, a restored backup) it reads all there
- * is and tells the difference in one call.
+ * One watch of a prefix over etcd, which never ends by itself. After every loss it opens its stream again from the last
+ * revision seen. Where etcd no longer has the changes since then (compaction, a restored backup), it reads all entries
+ * and delivers the difference in one call.
  *
  *     knowing ──► following ──► lost ──► following (from the last revision)
  *                     └───────► gap ───► reading ──► following
@@ -28,16 +28,16 @@ export class EtcdWatch {
   private readonly backoff = new RetryBackoff();
   private readonly stopping = new AbortController();
   private stream: Stream | null = null;
-  /** Everything up to this revision has been told. */
+  /** Every change up to this revision has been delivered. */
   private seenRevision: number;
-  /** Null until it is read as of the first revision. */
+  /** Null until the keys have been read as of the first revision. */
   private keys: WatchedKeys | null;
-  /** Another cluster than the last time replays another past. */
+  /** Another cluster than last time has another history. */
   private clusterId: string | null = null;
-  /** Events of a message that etcd has split. */
+  /** Events collected from a message that etcd has split. */
   private fragments: StoreEvent[] = [];
 
-  /** `known`: the entries under the prefix at `afterRevision`, where the caller has them already. */
+  /** `known`: the entries under the prefix at `afterRevision`, if the caller has them already. */
   constructor(options: {
     transport: EtcdTransport;
     prefix: string;
@@ -53,7 +53,7 @@ export class EtcdWatch {
     void this.run();
   }
 
-  /** Nothing is told after this. */
+  /** Nothing is delivered after this. */
   stop(): void {
     this.stopping.abort();
     const { stream } = this;
@@ -77,8 +77,8 @@ export class EtcdWatch {
   }
 
   /**
-   * Where even the first revision is forgotten, what is older than it counts as known: all that came since is told, but
-   * keys that vanished meanwhile were never heard of here.
+   * If etcd no longer has the first revision, keys that are older than it count as known. All changes since then are
+   * delivered, except for keys that were deleted meanwhile: nothing here knows that they existed.
    */
   private async knownAtStart(): Promise<WatchedKeys> {
     if (this.seenRevision === 0) return new WatchedKeys();
@@ -96,7 +96,7 @@ export class EtcdWatch {
     if (this.isStopped) return;
     const events = keys.missed(entries, revision);
     this.seenRevision = revision;
-    this.tell(keys, events);
+    this.deliver(keys, events);
   }
 
   private async read(options: { revision?: number; keys_only?: boolean }): Promise<{ entries: StoreEntry[]; revision: number }> {
@@ -105,7 +105,7 @@ export class EtcdWatch {
     return { entries: response.kvs.map(entryFromKeyValue), revision: Number(response.header.revision) };
   }
 
-  /** Resolves when the stream is over. */
+  /** Resolves when the stream has ended. */
   private async follow(keys: WatchedKeys): Promise<Ending> {
     const stream = await this.transport.stream('Watch.Watch');
     this.stream = stream;
@@ -114,7 +114,8 @@ export class EtcdWatch {
       const end = (ending: Ending): void => {
         clearTimeout(silence);
         stream.removeListener('data', take);
-        // In a turn of its own: within the callback that brings a frame or an end, Node's HTTP/2 sends for ever (nodejs/node#39076).
+        // Not within this callback: cancelling a stream while HTTP/2 delivers a frame or an end makes Node send for
+        // ever (nodejs/node#39076).
         setImmediate(() => stream.cancel());
         resolve(ending);
       };
@@ -123,22 +124,21 @@ export class EtcdWatch {
         const ending = this.isStopped ? 'lost' : this.take(response, keys);
         if (ending !== null) end(ending);
       };
-      /* A member that takes the stream but never confirms the watch is as good as away. */
+      // A member that accepts the stream but never confirms the watch counts as lost.
       const silence = setTimeout(() => end('lost'), this.transport.callTimeoutMs);
       stream.on('data', take);
       stream.on('error', () => end('lost'));
       stream.on('end', () => end('lost'));
       if (this.isStopped) return end('lost');
       const { key, range_end } = prefixToRange(this.prefix);
-      /*
-       * Begins with the last one seen: after a compaction at exactly the first revision asked for, older etcds leave out
-       * that revision's deletes without a word (etcd issue 18089). Zero would mean: from now on.
-       */
+      // Starts at the last revision seen, not after it: when etcd was compacted at exactly the first revision asked
+      // for, older versions silently leave out the deletes of that revision (etcd issue 18089). 0 would mean "from now
+      // on", hence at least 1.
       stream.write({ create_request: { key, range_end, start_revision: Math.max(1, this.seenRevision) } });
     });
   }
 
-  /** Null: go on. */
+  /** Answers null to continue. */
   private take(response: WatchResponse, keys: WatchedKeys): Ending | null {
     if (response.canceled) {
       if (Number(response.compact_revision) > 0) return 'gap';
@@ -149,7 +149,8 @@ export class EtcdWatch {
       const { cluster_id, revision } = response.header;
       const sameCluster = this.clusterId === null || this.clusterId === cluster_id;
       this.clusterId = cluster_id;
-      /* A member may lag behind, which reading tells from a store that was put back: it waits for the newest. */
+      // The member may lag behind, or the store may have been restored. Reading tells which: a read waits for the
+      // newest revision.
       if (!sameCluster || Number(revision) < this.seenRevision) return 'gap';
       this.backoff.reset();
     }
@@ -171,17 +172,17 @@ export class EtcdWatch {
     }
     for (const [revision, together] of byRevision) {
       this.seenRevision = revision;
-      this.tell(keys, together);
+      this.deliver(keys, together);
     }
   }
 
-  private tell(keys: WatchedKeys, events: StoreEvent[]): void {
+  private deliver(keys: WatchedKeys, events: StoreEvent[]): void {
     keys.apply(events);
     if (this.isStopped || events.length === 0) return;
     try {
       this.listener(events);
     } catch (error) {
-      /* A fault of the listener's program: it surfaces, and costs the watch none of what follows. */
+      // The listener threw. Rethrow it outside the watch, so that the error surfaces and the watch goes on.
       queueMicrotask(() => {
         throw error;
       });

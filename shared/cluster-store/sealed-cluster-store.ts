@@ -8,11 +8,17 @@ import type { SessionStore, StoreSession } from './session-store';
 /** `required`: an entry without a seal counts as absent. `adopt`: it counts, and `sealAll` seals it. */
 export type SealRule = 'required' | 'adopt';
 
-/** Entries whose refusal is remembered, so that each is told of once; who forges more is told of again. */
+/**
+ * How many refused entries are remembered, so that each is reported only once. Beyond this number an entry may be
+ * reported again.
+ */
 const REFUSALS_KEPT = 4_096;
-/** A transaction that met forged entries in its way is made again over them; whoever forges faster than that wins. */
+/**
+ * A transaction that finds forged entries at its keys is repeated so that it overwrites them. It gives up when somebody
+ * keeps forging between the attempts.
+ */
 const ATTEMPTS_MAX = 4;
-/** Entries sealed in one transaction: etcd takes 128 changes, in a request of 1.5 MiB. */
+/** Entries sealed in one transaction: etcd accepts 128 changes, and a request of 1.5 MiB. */
 const SEALED_AT_ONCE = 32;
 const SEALED_LENGTH_AT_ONCE = 256 * 1024;
 
@@ -23,12 +29,12 @@ const OF_ANOTHER =
 const OTHER_SECRET = 'the entries of the cluster store are sealed under another secret: CLUSTER_SECRET is not that of this cluster';
 
 /**
- * A cluster store whose entries carry seals (EntrySeal), over one that others can write to. What is put is sealed; an
- * entry whose seal is missing or wrong counts as absent: it is in no answer, a watch tells of it as deleted, and a put
- * that expects nothing at its key goes over it. Callers see values without seals.
+ * A cluster store whose entries carry seals (EntrySeal), over a store that others can write to. It seals every value
+ * that is put. An entry whose seal is missing or wrong counts as absent: lists leave it out, a watch reports it as
+ * deleted, and a put that expects no entry at its key overwrites it. Callers see values without seals.
  *
- * Seals say who made an entry and for which key, not when: an earlier entry of the same key can be put back by who has a
- * copy of it and can write to the store.
+ * A seal says who made an entry and for which key, but not when. Somebody who has a copy of an earlier entry of the
+ * same key and can write to the store can put it back.
  */
 export class SealedClusterStore implements ClusterStore, SessionStore {
   private readonly inner: ClusterStore & SessionStore;
@@ -37,10 +43,10 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   private readonly rule: SealRule;
   private readonly log: Logger;
   private readonly onRefused: () => void;
-  /** By key, the revision of the refused entry that was told of last. */
+  /** By key, the revision of the refused entry that was last reported. */
   private readonly refused = new Map<string, number>();
 
-  /** `onRefused` is called once for each entry that is left out. */
+  /** `onRefused` is called once for each entry that is refused. */
   constructor(options: { store: ClusterStore & SessionStore; seal: EntrySeal; rule: SealRule; log: Logger; onRefused: () => void }) {
     this.inner = options.store;
     this.seal = options.seal;
@@ -68,7 +74,7 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
       if (result.applied) return result;
       const current = result.current.map((entry) => (entry === null ? null : this.opened(entry)));
       const standing = result.current;
-      // What the caller sees is what it expected: a refused entry stands where it expects none.
+      // Every guard holds for what the caller sees. So a refused entry is where the caller expects none.
       const isAsExpected = guards.every((guard, i) => (current[i]?.revision ?? 0) === guard.revision);
       if (!isAsExpected || attempt === ATTEMPTS_MAX) return { applied: false, current };
       expected = guards.map((guard, i) => ({ key: guard.key, revision: standing[i]?.revision ?? 0 }));
@@ -88,9 +94,9 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   }
 
   /**
-   * To be called before anything else: a store by whose entries nobody can begin must not be taken for an empty one, and
-   * be written over. Errors: invalid_parameter when there are entries under `prefix` and none that counts, or one that
-   * `isVital` is sealed under another secret: what would be made anew in its place would cost data; unavailable.
+   * Call this before anything else, so that a store in which no entry can be read is not taken for an empty one and
+   * overwritten. Errors: invalid_parameter when there are entries under `prefix` and none of them counts, or when one
+   * that `isVital` is sealed under another secret: making it anew would lose data; unavailable.
    */
   async mustBeOurs(prefix: string, isVital: (key: string) => boolean): Promise<void> {
     const { entries } = await this.inner.list(prefix);
@@ -107,8 +113,8 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
   }
 
   /**
-   * Seals what is there without a seal (where that counts) or under the other secret, but for entries that live with
-   * their owners' sessions: those are put anew by their owners. Answers how many were sealed. Errors: unavailable.
+   * Seals entries without a seal (where they count) and entries sealed under the other secret. Leaves out entries that
+   * live with a session, because their owners put them again. Answers how many it sealed. Errors: unavailable.
    */
   async sealAll(prefix: string, isOfSession: (key: string) => boolean): Promise<number> {
     const { entries } = await this.inner.list(prefix);
@@ -125,7 +131,10 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
     return count;
   }
 
-  /** Each by itself when they can't be sealed together: one that was changed meanwhile is sealed by that change. */
+  /**
+   * Seals entries one by one when they can't be sealed together. An entry that was changed meanwhile has been sealed by
+   * that change.
+   */
   private async sealSome(entries: StoreEntry[]): Promise<number> {
     const put = (some: StoreEntry[]): Promise<TransactionResult> =>
       this.inner.transact(
@@ -138,7 +147,10 @@ export class SealedClusterStore implements ClusterStore, SessionStore {
     return count;
   }
 
-  /** A change of which nobody knows whether it was made is made again; its guards let it through once. */
+  /**
+   * Answers null when it is unknown whether the change was made. The caller may repeat it: its guards let it through
+   * only once.
+   */
   private async unlessUnknown(result: Promise<TransactionResult>): Promise<TransactionResult | null> {
     try {
       return await result;

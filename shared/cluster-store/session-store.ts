@@ -1,30 +1,30 @@
 /**
- * A store whose entries can live as long as their owner: puts that name a session vanish with it (`session` of a put in
- * ClusterStore). Implemented over etcd, where a session is a lease.
+ * A store whose entries can live as long as their owner: an entry put under a session is deleted with it (`session` of
+ * a put in ClusterStore). Implemented over etcd, where a session is a lease.
  */
 export interface SessionStore {
   /**
-   * Opens a session and keeps it alive until it is closed, lost, or its store is closed (then it runs out by itself).
-   * `ttlSeconds` (integer, at least 2: etcd's minimum with its default timings) is how long it outlives an owner that
-   * says nothing more; its entries vanish up to half a second after that.
-   * Errors: unavailable when the store can't be reached.
+   * Opens a session and keeps it alive until it is closed or lost, or its store is closed (then it expires by itself).
+   * `ttlSeconds` (integer, at least 2: etcd's minimum with its default timings) is how long the session outlives an
+   * owner that no longer renews it. Its entries are deleted up to half a second later. Errors: unavailable when the
+   * store can't be reached.
    */
   openSession(options: { ttlSeconds: number }): Promise<StoreSession>;
 }
 
 /**
- * One session. While the store can't be reached it is neither alive nor lost: it goes on being tried, and only the
- * store's own word that it is gone makes it lost.
+ * One session. While the store can't be reached, it keeps trying and is neither alive nor lost. It is lost only when
+ * the store says that it is gone.
  */
 export interface StoreSession {
   readonly id: string;
   /** True once the store has said that the session, and every entry bound to it, is gone. */
   readonly isLost: boolean;
   /**
-   * Calls `listener` once when the session is lost, never inside of this call, and at once (in a microtask) when it is
-   * lost already. A session that its owner closed is not lost.
+   * Calls `listener` once when the session is lost, never during this call. If it is lost already, the call follows at
+   * once, in a microtask. A session that its owner closed is not lost.
    */
   onLost(listener: () => void): void;
-  /** Ends the session and removes its entries; when the store can't be reached they vanish after the TTL. Never rejects. */
+  /** Ends the session and deletes its entries. If the store can't be reached, they are deleted after the TTL. Never rejects. */
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import type { StoreEntry, StoreEvent } from './cluster-store';
 
 /**
- * What one watcher has been told: the keys under its prefix, each with the revision of its last change. From it follows
- * what the watcher has missed when the store can't replay the past any more.
+ * What one watcher knows: the keys under its prefix, each with the revision of its last change. From this it computes
+ * what the watcher has missed when the store can no longer replay the past.
  */
 export class WatchedKeys {
   private readonly revisions = new Map<string, number>();
@@ -20,9 +20,9 @@ export class WatchedKeys {
   }
 
   /**
-   * The events that lead from what the watcher knows to `entries`, all there is at `revision`: by revision, the
-   * vanished keys last, as deleted at `revision` (when they were is not known). A key is compared by whether its
-   * revision is another, not a greater one: a store restored from a backup goes back.
+   * The events that lead from what the watcher knows to `entries`, the full content at `revision`. Changed keys come
+   * first, by revision, then deleted keys, with `revision` because the real one is unknown. A key counts as changed if
+   * its revision differs, not only if it is greater: a store that was restored from a backup goes back.
    */
   missed(entries: readonly StoreEntry[], revision: number): StoreEvent[] {
     const events: StoreEvent[] = entries

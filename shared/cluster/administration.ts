@@ -5,14 +5,17 @@ import { loadService } from '../rpc/protocol';
 
 export const administrationDefinition = loadService<AdministrationDefinition>('quiver/v1/administration.proto', 'quiver.v1.Administration');
 
-/** What a node is asked: a report; with `probe` nothing, with `digestOf` the digest of a replica instead. */
+/**
+ * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
+ * replica.
+ */
 export interface WireQuestion {
   id: number;
   probe: boolean;
   digestOf: ShardId | null;
 }
 
-/** A node's answer as the protocol has it. */
+/** A node's answer, as the protocol defines it. */
 export interface WireReport {
   id: number;
   report: { shards: WireReplicaReport[] } | null;

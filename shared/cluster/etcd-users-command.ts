@@ -3,14 +3,14 @@ import { readEtcdConfig } from '../config/config';
 import { etcdOptions } from './member-options';
 import { STATE_PREFIX } from './members';
 
-/** An etcd that is being installed has no majority at first. */
+/** While etcd is being installed, it may have no majority yet. */
 const PATIENCE_MS = 300_000;
 const RETRY_MS = 2_000;
 
 /**
- * `quiver etcd-users`: makes etcd ask for users, and the one of ETCD_USERNAME and ETCD_PASSWORD its member's, who may read
- * and write what Quiver keeps there and nothing else. ETCD_ROOT_PASSWORD is root's, from now on or since the last time.
- * Ends with 0 when it is so, with 1 and one line on standard error when it can't be done within five minutes.
+ * `quiver etcd-users`: switches etcd's authentication on. The member user, ETCD_USERNAME with ETCD_PASSWORD, may read
+ * and write Quiver's entries and nothing else. ETCD_ROOT_PASSWORD is the password of root: set now, or by an earlier
+ * run. Exits with 0 when done, and with 1 and one line on standard error when it can't be done within five minutes.
  */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readEtcdConfig(environment);

@@ -34,7 +34,7 @@ export function etcdOptions(config: EtcdConfig): EtcdOptions {
   };
 }
 
-/** How a member presents itself to the others. Errors: invalid_parameter for files that can't be read. */
+/** What a member shows to prove who it is. Errors: invalid_parameter for files that can't be read. */
 export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCredentials {
   const { tlsCaFile, tlsCertFile, tlsKeyFile, tlsServerName } = config;
   const member = { secret: config.clusterSecret, otherSecret: config.clusterSecretOther, name: config.memberId, log };
@@ -46,14 +46,14 @@ export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCr
   }
 }
 
-/** host:port by which others reach this member's RPC port. */
+/** The host:port at which others reach this member's RPC port. */
 export function memberAddress(config: ClusterConfig, rpcPort: number): string {
   const { advertiseAddress } = config;
   if (/:\d+$/.test(advertiseAddress)) return advertiseAddress;
   return `${advertiseAddress || hostname()}:${rpcPort}`;
 }
 
-/** What must never be in a log. */
+/** Texts that must never be in a log. */
 export function secretsOf(config: Pick<Config, 'apiKey'> & ClusterConfig): string[] {
   return [config.apiKey, config.etcdPassword, config.clusterSecret, config.clusterSecretOther].filter((secret) => secret !== undefined);
 }

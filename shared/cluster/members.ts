@@ -1,24 +1,24 @@
 import type { ShardId } from '../shard/shard-client';
 
-/** What members keep in etcd is under it. */
+/** All entries that members keep in etcd start with this. */
 export const STATE_PREFIX = '/q/';
-/** Storage nodes, each entry living as long as the node's session. */
+/** Storage nodes. Each entry lives as long as the node's session. */
 export const NODES_PREFIX = '/q/nodes/';
-/** Coordinators, each entry living as long as the coordinator's session. */
+/** Coordinators. Each entry lives as long as the coordinator's session. */
 export const COORDINATORS_PREFIX = '/q/coordinators/';
-/** What operators want of a node, kept whether it runs or not. */
+/** What operators want of a node. Kept whether the node runs or not. */
 export const NODE_INTENTS_PREFIX = '/q/node-intents/';
 /**
- * Coordinators that can't reach a node, as `<node>/<coordinator>`, each entry living as long as that is so: a node may hold
- * its session and be cut off from those who need it.
+ * Coordinators that can't reach a node, as `<node>/<coordinator>`. Each entry exists as long as that is so. A node may
+ * hold its session and still be cut off from those who need it.
  */
 export const SUSPICIONS_PREFIX = '/q/suspicions/';
 /**
- * By node, the paths of the shards (assignmentPath) whose replica there failed or can't be opened, as a JSON list; living as
- * long as that is so. Such a node answers and holds its session, and must not lead these shards.
+ * By node, the paths of the shards (assignmentPath) whose replica on it failed or can't be opened, as a JSON list. The
+ * entry exists as long as that is so. Such a node answers and holds its session, but must not lead these shards.
  */
 export const FAILURES_PREFIX = '/q/failed-replicas/';
-/** The coordinator that places shards; lives as long as its session. */
+/** The coordinator that places shards. The entry lives as long as its session. */
 export const CONTROLLER_PATH = '/q/controller';
 
 /** A storage node as it registers itself. */
@@ -26,20 +26,26 @@ export interface NodeMember {
   id: string;
   /** host:port of its gRPC services, as others reach it. */
   address: string;
-  /** The data folder's own random id: a node that comes back with another one has lost its data. */
+  /** The random id of the data folder. A node that comes back with another one has lost its data. */
   store: string;
-  /** By shardKey, the ids of shards whose data were lost or damaged there and begun anew: other stores than the node's. */
+  /**
+   * By shardKey, the store ids of shards whose data on this node were lost or damaged and begun anew. Their stores
+   * differ from the node's.
+   */
   stores?: Record<string, string>;
-  /** Another one at each start. */
+  /** A new one at each start. */
   incarnation: string;
   zone: string;
   pid: number;
   /** ISO 8601, UTC. */
   startedAt: string;
-  /** The size of the disk under its data folder, and what that may still take: told again when it has changed by a hundredth. 0: unknown. */
+  /**
+   * Size of the disk under its data folder, and the free space on it. Published again when it has changed by a
+   * hundredth. 0: unknown.
+   */
   diskBytes: number;
   freeBytes: number;
-  /** Replicas of shards beyond which it takes no more. Nodes of versions before there was a limit do not say it. */
+  /** The node takes no more replicas of shards than this. Absent in the entries of older versions, which had no limit. */
   shardsMax?: number;
 }
 
@@ -49,7 +55,7 @@ export interface CoordinatorMember {
   address: string;
   /** host:port of its gRPC service for other coordinators. */
   peerAddress: string;
-  /** Another one at each start. */
+  /** A new one at each start. */
   instance: string;
   pid: number;
   startedAt: string;
@@ -65,17 +71,17 @@ export function shardKey({ collectionUid, shard }: ShardId): string {
   return `${collectionUid}/${shard}`;
 }
 
-/** The store that holds a shard's data on a node, if it holds any. */
+/** The id of the store in which a node holds a shard's data, if it holds any. */
 export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardId): string {
   return member.stores?.[shardKey(id)] ?? member.store;
 }
 
-/** Whether an entry lives as long as the session of the process that put it. */
+/** Whether the entry at `key` lives as long as the session of the process that put it. */
 export function isOfSession(key: string): boolean {
   return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX].some((prefix) => key.startsWith(prefix));
 }
 
-/** The value of an entry of this page, as the process that registered it wrote it. Errors: SyntaxError. */
+/** Parses the value of an entry of this file, as the process that registered it wrote it. Errors: SyntaxError. */
 export function memberFromEntry<Member>(entry: { value: string }): Member {
   return JSON.parse(entry.value) as Member;
 }

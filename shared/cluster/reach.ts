@@ -4,8 +4,8 @@ import type { Logger } from '../logs/logger';
 const RETRY_MS = 500;
 
 /**
- * Tries until it succeeds, for a start that has to wait for something outside: says so once. Errors: what is not about
- * reach, at once; unavailable when the process is told to end meanwhile.
+ * Repeats `attempt` until it succeeds, for a start that has to wait for something outside. Logs once that it waits.
+ * Errors: unavailable when the process is asked to end meanwhile. An error that is not retryable is thrown at once.
  */
 export async function reached<Result>(what: string, attempt: () => Promise<Result>, options: { ending: AbortSignal; log: Logger }): Promise<Result> {
   for (let failed = false; ; failed = true) {

@@ -5,9 +5,10 @@ import { RetryBackoff } from '../time/retry-backoff';
 import type { SessionStore, StoreSession } from '../cluster-store/session-store';
 
 /**
- * One entry of the cluster store that is there for as long as its owner lives: how a process says that it is a member.
- * It is put under a session; when the session is lost, or somebody deletes the entry, it is put again under a new one.
- * While the store is away it keeps trying, for ever. The entry of an earlier life of the same owner is overwritten.
+ * One entry of the cluster store that exists as long as its owner lives: with it, a process registers as a member. It
+ * is put under a session. When the session is lost, or somebody deletes the entry, it is put again under a new session.
+ * While the store is away it keeps trying, without end. An entry that the same owner left in an earlier life is
+ * overwritten.
  */
 export class RegisteredEntry {
   private readonly store: ClusterStore & SessionStore;
@@ -21,14 +22,14 @@ export class RegisteredEntry {
   private session: StoreSession | null = null;
   /** Whether the store may hold another value than ours, or none. */
   private mustPut = true;
-  /** Revision of our last put; 0: none under the present session. */
+  /** Revision of our last put; 0: no put under the present session yet. */
   private putRevision = 0;
-  /** Somebody else ended the entry, most likely by ending its session. */
+  /** Somebody else deleted the entry, most likely by ending its session. */
   private deleted = false;
   private stopWatch: (() => void) | null = null;
   private wake: () => void = () => undefined;
 
-  /** Begins at once. `value`: JSON text. `ttlSeconds`: how long the entry outlives a process that died, at least 2. */
+  /** Starts at once. `value`: JSON text. `ttlSeconds`: how long the entry outlives a process that died, at least 2. */
   constructor(options: { store: ClusterStore & SessionStore; key: string; value: string; ttlSeconds: number; logger?: Logger }) {
     this.store = options.store;
     this.key = options.key;
@@ -38,19 +39,19 @@ export class RegisteredEntry {
     this.running = this.run();
   }
 
-  /** Whether the entry is there, as far as is known: it stays true while the store can't be reached. */
+  /** Whether the entry exists, as far as is known. It stays true while the store can't be reached. */
   get isRegistered(): boolean {
     return this.putRevision > 0 && this.session !== null && !this.session.isLost && !this.deleted;
   }
 
-  /** Puts another value; of several at once the last counts. */
+  /** Puts another value. Of several calls in a row, the last one counts. */
   update(value: string): void {
     this.value = value;
     this.mustPut = true;
     this.wake();
   }
 
-  /** Removes the entry; when the store can't be reached it vanishes after the TTL. Never rejects. */
+  /** Removes the entry. If the store can't be reached, it is deleted after the TTL. Never rejects. */
   async close(): Promise<void> {
     this.closing.abort();
     this.wake();
@@ -77,7 +78,7 @@ export class RegisteredEntry {
     await this.session?.close();
   }
 
-  /** Brings the store to what it should hold. */
+  /** Makes the store hold what it should. */
   private async settle(): Promise<void> {
     const session = await this.liveSession();
     if (!this.mustPut) return;
@@ -98,7 +99,8 @@ export class RegisteredEntry {
   private async liveSession(): Promise<StoreSession> {
     if (this.session !== null && !this.session.isLost && !this.deleted) return this.session;
     const { session } = this;
-    // The end of the old session deletes the entry, too, which may be heard of after the next put is on its way.
+    // Stop watching first: the end of the old session also deletes the entry, and that event may arrive after the next
+    // put was sent.
     this.stopWatch?.();
     this.stopWatch = null;
     this.session = null;

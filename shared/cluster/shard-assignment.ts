@@ -1,37 +1,40 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { ShardId, ShardSpec } from '../shard/shard-client';
 
-/** One entry per shard: `/q/shards/<collection uid>/<shard>`. Its revision guards every change of it. */
+/** One entry per shard: `/q/shards/<collection uid>/<shard>`. Every change is guarded by its revision. */
 export const ASSIGNMENTS_PREFIX = '/q/shards/';
 
-/** A replica's data: a node and the store (data folder) it holds them in. Another store of the same node is another replica. */
+/**
+ * The data of a replica: a node, and the store (data folder) in which it holds them. Another store on the same node is
+ * another replica.
+ */
 export interface ReplicaId {
   node: string;
   store: string;
 }
 
 /**
- * Who holds a shard, as the cluster store says it: the configuration of one replication group. Changed by
- * compare-and-swap only; the epoch rises whenever the primary changes or a replica is taken away.
+ * Who holds a shard, according to the cluster store: the configuration of one replication group. It changes only by
+ * compare-and-swap. The epoch rises whenever the primary changes or a replica is taken away.
  */
 export interface ShardAssignment {
   spec: ShardSpec;
-  /** Fewer in-sync replicas than this commit nothing. */
+  /** With fewer in-sync replicas than this, nothing is committed. */
   minInSync: number;
-  /** 0: not yet led by anyone. */
+  /** 0: nobody has led it yet. */
   epoch: number;
   primary: ReplicaId | null;
   /** Replicas that hold every acknowledged write, the primary among them. */
   inSync: ReplicaId[];
   /** Replicas that left the in-sync set when it fell below `minInSync`, so that nothing was committed without them. */
   eligible: ReplicaId[];
-  /** Node ids that are to hold the shard: in sync or catching up. */
+  /** Ids of the nodes that should hold the shard, whether in sync or catching up. */
   replicas: string[];
-  /** Of `replicas`, those that are to take over from `removing`. */
+  /** Those of `replicas` that will take the place of `removing`. */
   adding: string[];
-  /** Of `replicas`, those to be taken away once every one of `adding` is in sync. */
+  /** Those of `replicas` to be taken away once all of `adding` are in sync. */
   removing: string[];
-  /** Names the change that led here: how its author finds out whether an unanswered change was made. */
+  /** Names the change that made this value. Its author uses it to find out whether an unanswered change was made. */
   changeId: string;
 }
 
@@ -39,7 +42,7 @@ export function assignmentPath(id: ShardId): string {
   return `${ASSIGNMENTS_PREFIX}${id.collectionUid}/${id.shard}`;
 }
 
-/** Whether an entry is a shard's assignment, which is made anew where there is none: as that of an empty shard. */
+/** Whether an entry is a shard's assignment. Where one is missing, it is made anew as that of an empty shard. */
 export function isAssignment(key: string): boolean {
   return key.startsWith(ASSIGNMENTS_PREFIX);
 }
@@ -48,7 +51,7 @@ export function assignmentToValue(assignment: ShardAssignment): string {
   return JSON.stringify(assignment);
 }
 
-/** Errors: storage_failed when the text is no assignment. */
+/** Errors: storage_failed when the text is not an assignment. */
 export function assignmentFromEntry(entry: { key: string; value: string }): ShardAssignment {
   let json: unknown;
   try {

@@ -1,6 +1,7 @@
 /**
- * Collections that were deleted for good, by uid; the value is when, ISO 8601. Nodes remove data only for an entry here,
- * never because something is missing: a cluster store that was restored from an old backup must not cost anybody's data.
+ * Collections that were deleted for good, by uid. The value is the time of the deletion, ISO 8601. Nodes remove data
+ * only because of an entry here, never because something is missing: restoring the cluster store from an old backup
+ * must not cost anybody's data.
  */
 export const TOMBSTONES_PREFIX = '/q/dropped/';
 

@@ -7,8 +7,8 @@ export interface Watched<T> {
 }
 
 /**
- * The entries under one prefix of the cluster store, decoded and kept up to date by a watch. While the store is away it
- * stays as it was: those who decide by it guard their transactions with the revisions.
+ * The entries under one prefix of the cluster store, decoded and kept up to date by a watch. While the store is away,
+ * they stay as they were. Whoever decides by them guards the transaction with their revisions.
  */
 export class WatchedEntries<T> {
   private readonly store: ClusterStore;
@@ -20,7 +20,7 @@ export class WatchedEntries<T> {
   private stopWatching: (() => void) | null = null;
   private seenRevision = 0;
 
-  /** An entry that `decode` refuses is told to `onUnreadable` and left out. */
+  /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
   constructor(options: {
     store: ClusterStore;
     prefix: string;
@@ -33,19 +33,19 @@ export class WatchedEntries<T> {
     this.onUnreadable = options.onUnreadable;
   }
 
-  /** Reads the entries and follows them from there. Errors: unavailable. */
+  /** Reads the entries and follows their changes from then on. Errors: unavailable. */
   async follow(): Promise<void> {
     if (this.stopWatching !== null) return;
     const { entries, revision } = await this.store.list(this.prefix);
     for (const entry of entries) this.keep(entry);
     this.seenRevision = revision;
     this.stopWatching = this.store.watch(this.prefix, revision, (events) => this.apply(events));
-    this.tell();
+    this.notify();
   }
 
   /**
-   * Reads everything again, for what a lost or late event may have left out. Changes that the watch has brought
-   * meanwhile stay. Errors: unavailable.
+   * Reads all entries again, in case an event was lost or is late. Changes that the watch has delivered meanwhile stay.
+   * Errors: unavailable.
    */
   async refresh(): Promise<void> {
     const { entries, revision } = await this.store.list(this.prefix);
@@ -58,7 +58,7 @@ export class WatchedEntries<T> {
       changed = true;
     }
     this.seenRevision = Math.max(this.seenRevision, revision);
-    if (changed) this.tell();
+    if (changed) this.notify();
   }
 
   get(key: string): Watched<T> | null {
@@ -70,9 +70,9 @@ export class WatchedEntries<T> {
     return [...this.byKey.values()];
   }
 
-  /** Takes over what this process read or wrote itself ahead of the watch. */
+  /** Takes an entry that this process read or wrote itself, before the watch delivers it. */
   put(entry: StoreEntry): void {
-    if (entry.revision > this.seenRevision && this.keep(entry)) this.tell();
+    if (entry.revision > this.seenRevision && this.keep(entry)) this.notify();
   }
 
   /** Calls `listener` after every change, until the function returned is called. */
@@ -93,10 +93,10 @@ export class WatchedEntries<T> {
       if (event.type === 'put') this.keep(event);
       else if ((this.byKey.get(event.key)?.revision ?? 0) < event.revision) this.byKey.delete(event.key);
     }
-    this.tell();
+    this.notify();
   }
 
-  /** Whether anything changed. */
+  /** Answers whether anything changed. */
   private keep(entry: { key: string; value: string; revision: number }): boolean {
     const known = this.byKey.get(entry.key);
     if (known !== undefined && known.revision >= entry.revision) return false;
@@ -109,7 +109,7 @@ export class WatchedEntries<T> {
     return true;
   }
 
-  private tell(): void {
+  private notify(): void {
     for (const listener of [...this.listeners]) listener();
   }
 }

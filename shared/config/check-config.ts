@@ -3,9 +3,9 @@ import { isRole, ROLES } from './setting-readers';
 import { describeSettings, settingsInForce } from './settings-in-force';
 
 /**
- * `quiver check-config [role]` (embedded by default): prints what this environment gives a process of the role, secrets
- * masked, and ends with 0; with 1 and one line on standard error where the process would refuse to start; with 2 for a
- * role that is none.
+ * `quiver check-config [role]` (default: embedded) prints the settings that a process of this role would take from this
+ * environment, with secrets masked. Exits with 0; with 1 and one line on standard error if the process would refuse to
+ * start; with 2 if there is no such role.
  */
 function main(words: string[]): void {
   const [role = 'embedded', ...rest] = words;

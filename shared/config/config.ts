@@ -2,13 +2,17 @@ import { QuiverError } from '../errors/quiver-error';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
 
 /**
- * The configuration of a process: what the environment says, checked once at start and complete afterwards.
- * Every variable is part of the public interface; `settings.ts` holds their names, ranges, defaults and meanings. The
- * fields and their types follow from it: a choice is one of its choices, a secret may be undefined.
+ * The configuration of a process, read from the environment, checked once at the start and complete afterwards. Every
+ * variable is part of the public interface; `settings.ts` holds their names, ranges, defaults and meanings. The fields
+ * and their types follow from that table: the type of a choice is the union of its choices, and a secret may be
+ * undefined.
  */
 export type Config = ValuesOf<typeof SETTINGS>;
 
-/** What a member of a cluster reads besides: the endpoints one by one, the secret that must be there, a name in any case. */
+/**
+ * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
+ * which is always set.
+ */
 export type ClusterConfig = Omit<ValuesOf<typeof CLUSTER_SETTINGS>, 'clusterSecret' | 'etcdEndpoints'> & { clusterSecret: string; etcdEndpoints: string[] };
 
 /** The values of a table of settings, by field. */
@@ -23,21 +27,21 @@ export type EtcdConfig = Pick<ClusterConfig, 'etcdEndpoints' | 'etcdUsername' | 
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a header can carry unchanged: printable ASCII without blanks at its ends. */
+/** What a header can carry unchanged: printable ASCII without spaces at either end. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const INTEGER = /^-?\d{1,15}$/;
-/** Names become keys of the cluster store and parts of URLs. */
+/** These names become keys of the cluster store and parts of URLs. */
 const MEMBER_ID = /^[A-Za-z0-9._-]{1,64}$/;
-/** A host name, an IPv4 address or a bracketed IPv6 address, with a port or without. */
+/** A host name, an IPv4 address or a bracketed IPv6 address, with or without a port. */
 const ADDRESS = /^(?:(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?)?$/;
 const HOST_NAME = /^[A-Za-z0-9.-]{0,253}$/;
 const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/;
-/** Becomes a part of URLs. */
+/** It becomes a part of URLs. */
 const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
 const SHA256 = /^(?:[0-9a-f]{64})?$/;
 const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
-/** A configuration error: one clear line that names the variable; a secret's value is not in it. */
+/** Throws a configuration error: one line that names the variable, without the value of a secret. */
 function refuse(setting: Setting, value: string, expected: string): never {
   const shown = setting.kind === 'secret' ? setting.name : `${setting.name}=${JSON.stringify(value)}`;
   throw new QuiverError('invalid_parameter', `${shown} is not valid: expected ${expected}`);
@@ -51,7 +55,7 @@ function readNumber(setting: Setting & { minimum: number; maximum: number }, val
   return number;
 }
 
-/** A secret that is found by trying, or that somebody put there to have something there. */
+/** Whether a secret is easily guessed, or only a placeholder. */
 function isTrivial(secret: string, lengthMin: number): boolean {
   return secret.length < lengthMin || (lengthMin > 0 && new Set(secret).size === 1);
 }
@@ -83,8 +87,8 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
 }
 
 /**
- * Reads and checks the environment. `cores` is how many processors the process may use.
- * Throws QuiverError `invalid_parameter` with a one-line message for the first bad value.
+ * Reads and checks the environment. `cores` is how many processors the process may use. Errors: QuiverError
+ * `invalid_parameter` with a one-line message for the first bad value.
  */
 export function readConfig(environment: Environment, cores: number): Config {
   const config = readTable(SETTINGS, environment, cores);
@@ -96,7 +100,10 @@ export function readConfig(environment: Environment, cores: number): Config {
   return config;
 }
 
-/** What a member of a cluster reads, besides `readConfig`. `hostName` names a member that has no name of its own. */
+/**
+ * What a member of a cluster reads in addition to `readConfig`. `hostName` is the name of a member that has none of its
+ * own.
+ */
 export function readClusterConfig(environment: Environment, hostName: string): ClusterConfig {
   const values = readTable(CLUSTER_SETTINGS, environment, 1);
   const { clusterSecret, memberId } = values;
@@ -110,7 +117,7 @@ export function readClusterConfig(environment: Environment, hostName: string): C
   return { ...values, ...readEtcdConfig(environment), memberId: memberId || hostName, clusterSecret };
 }
 
-/** The part of it that is about etcd. Errors: as readConfig. */
+/** The settings that concern etcd. Errors: as readConfig. */
 export function readEtcdConfig(environment: Environment): EtcdConfig {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
@@ -122,12 +129,12 @@ export function readEtcdConfig(environment: Environment): EtcdConfig {
   return { ...values, etcdEndpoints: endpoints };
 }
 
-/** The environment of a storage node, with the defaults that differ for one. */
+/** The environment of a storage node, with the defaults that differ for this role. */
 export function nodeEnvironment(environment: Environment): Environment {
   return { ...environment, OPS_PORT: environment.OPS_PORT || NODE_FALLBACKS.OPS_PORT };
 }
 
-/** `readSetting` answers for each kind what ValueOf says. */
+/** The cast is safe: for each kind of setting, `readSetting` answers the type that ValueOf gives it. */
 function readTable<Table extends Record<string, Setting>>(table: Table, environment: Environment, cores: number): ValuesOf<Table> {
   return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, environment, cores)])) as ValuesOf<Table>;
 }

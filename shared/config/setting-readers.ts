@@ -1,13 +1,13 @@
 import { CLUSTER_SETTINGS, SETTINGS } from './settings';
 
-/** What a process is: everything in one, or one of the two kinds of member of a cluster. */
+/** The role of a process: everything in one, or one of the two kinds of cluster members. */
 export type ProcessRole = (typeof ROLES)[number];
 
 export const ROLES = ['embedded', 'coordinator', 'node'] as const;
 
 type Field = keyof typeof SETTINGS | keyof typeof CLUSTER_SETTINGS;
 
-/** Most settings of the service are about its API, most of a cluster's about membership: these are not. */
+/** Most settings of the service concern its API, and most of a cluster's concern membership. These are the exceptions. */
 const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   host: ROLES,
   opsPort: ROLES,
@@ -24,7 +24,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   copyBytesPerSecond: ['node'],
 };
 
-/** The roles for which a setting means something. Every process checks all that it could read. */
+/** The roles in which a setting has an effect. Every process checks all settings that it could read. */
 export function readersOf(field: string): readonly ProcessRole[] {
   return OTHERWISE[field as Field] ?? (field in CLUSTER_SETTINGS ? ['coordinator', 'node'] : ['embedded', 'coordinator']);
 }

@@ -4,25 +4,26 @@ import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, re
 import { readersOf, type ProcessRole } from './setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from './settings';
 
-/** One variable as a process of some role takes it. */
+/** One variable with the value that a process of some role uses. */
 export interface SettingInForce {
   name: string;
-  /** The value as it is used; of a secret only whether there is one. */
+  /** The value in use. For a secret: only whether it is set. */
   value: string;
   source: 'environment' | 'default';
 }
 
 export interface SettingsInForce {
   settings: SettingInForce[];
-  /** Variables of Quiver that are set and mean nothing to this role. */
+  /** Quiver variables that are set but have no effect in this role. */
   unread: string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What a process of this role would run with, checked as its start checks it, and files besides: they must be readable.
- * `cores` and `hostName` are the machine's. Errors: invalid_parameter with one line for the first bad value.
+ * The settings that a process of this role would run with, checked as at its start. Also checks that the files they
+ * name are readable. `cores` and `hostName` are the machine's. Errors: invalid_parameter with one line for the first
+ * bad value.
  */
 export function settingsInForce(role: ProcessRole, environment: Environment, machine: { cores: number; hostName: string }): SettingsInForce {
   const own = role === 'node' ? nodeEnvironment(environment) : environment;
@@ -44,7 +45,7 @@ export function settingsInForce(role: ProcessRole, environment: Environment, mac
   };
 }
 
-/** The same as text, a line for each variable in columns; ends with a line break. */
+/** The same as text, one line per variable, in columns; ends with a line break. */
 export function describeSettings(role: ProcessRole, { settings, unread }: SettingsInForce): string {
   const nameWidth = Math.max(...settings.map(({ name }) => name.length));
   const valueWidth = Math.max(...settings.map(({ value }) => value.length));

@@ -1,6 +1,6 @@
 /**
- * One environment variable: how it is read, checked and explained. `readConfig` reads by this table and the README's
- * configuration table is generated from it, so the two cannot drift apart.
+ * One environment variable: how it is read, checked and explained. `readConfig` reads by this table, and the README's
+ * configuration table is generated from it, so the two can't differ.
  */
 export type Setting = IntegerSetting | FractionSetting | TextSetting | ChoiceSetting | SecretSetting;
 
@@ -37,18 +37,18 @@ export interface ChoiceSetting extends SettingBase {
   choices: readonly string[];
 }
 
-/** A text that is never shown, neither in errors nor in logs; unset means none. */
+/** A text that is never shown, neither in errors nor in logs. Unset means that there is none. */
 export interface SecretSetting extends SettingBase {
   kind: 'secret';
-  /** Least number of characters; a secret of one character, however often, is refused with it. */
+  /** Least number of characters. With it, a secret that repeats one character is refused, too. */
   lengthMin?: number;
 }
 
-/** Short enough to be typed in a trial, long enough not to be tried out within the limit of bad keys: 100 a minute and address. */
+/** Short enough to type in a trial, long enough not to be guessed within the limit for bad keys: 100 a minute per address. */
 const SECRET_LENGTH_MIN = 8;
 /**
- * Who reads etcd or listens between members can try secrets out against what was made with them: a short one would be
- * found. 16 characters at random are 95 bits.
+ * Whoever can read etcd, or the traffic between members, can guess secrets offline and test each guess, so a short one
+ * would be found. 16 random characters are 95 bits.
  */
 const CLUSTER_SECRET_LENGTH_MIN = 16;
 
@@ -82,12 +82,12 @@ export const SETTINGS = {
     meaning: 'Bytes of the JSON body of bulk_upsert, bulk_search, rerank and delete_batch, as sent and as unpacked',
   },
   requestBytesMax: {
-    // Room for the largest vector, metadata and a long text; parsing it takes some 20 ms at worst.
+    // Room for the largest vector, metadata and a long text. Parsing it takes at most about 20 ms.
     name: 'MAX_REQUEST_BYTES', kind: 'integer', fallback: 2_097_152, minimum: 1024, maximum: 1_073_741_824,
     meaning: 'Bytes of any other JSON body (never more than MAX_BODY_BYTES), and of each item, query or id of those',
   },
   jsonDepthMax: {
-    // The deepest filter that is taken needs 98.
+    // The deepest filter that is accepted needs 98.
     name: 'MAX_JSON_DEPTH', kind: 'integer', fallback: 128, minimum: 8, maximum: 1024,
     meaning: 'Objects and arrays inside one another in a JSON body',
   },
@@ -110,17 +110,18 @@ export const SETTINGS = {
     meaning: "Bytes of one item's metadata as JSON",
   },
   metadataFieldsMax: {
-    // An index entry costs some hundred bytes, often more than the value itself; this many take some ten milliseconds to be put.
+    // An index entry costs some hundred bytes, often more than the value itself. Indexing this many takes some ten
+    // milliseconds.
     name: 'MAX_METADATA_FIELDS', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
     meaning: "Keys and array elements in one item's metadata, at all depths together",
   },
   collectionFieldsMax: {
-    // A kilobyte or two of memory each.
+    // Each takes one or two kilobytes of memory.
     name: 'MAX_COLLECTION_FIELDS', kind: 'integer', fallback: 10_000, minimum: 1, maximum: 10_000_000,
     meaning: 'Distinct metadata keys (counted once for each place in the nesting) in each shard of a collection',
   },
   textBytesMax: {
-    // Its analysis takes some seconds at worst, and what of it can't be parted some tens of milliseconds.
+    // At worst, its analysis takes some seconds in all, and the longest step that can't be split some tens of milliseconds.
     name: 'MAX_TEXT_BYTES', kind: 'integer', fallback: 262_144, minimum: 1, maximum: 16_777_216,
     meaning: "Bytes of one item's `text` or `content` in UTF-8",
   },
@@ -134,12 +135,12 @@ export const SETTINGS = {
     meaning: 'Characters of a natural-language query',
   },
   searchTextLengthMax: {
-    // Some five hundred words: stemming words that were never seen before takes some 20 µs each, in the way of all others.
+    // About five hundred words: stemming a new word takes about 20 µs, and blocks all other requests meanwhile.
     name: 'MAX_SEARCH_TEXT_LENGTH', kind: 'integer', fallback: 4096, minimum: 1, maximum: 1_000_000,
     meaning: 'Characters of a text to search by: `text` of search, bulk_search and rerank, `query_text` of hybrid_search',
   },
   filterConditionsMax: {
-    // Each is worked out over all items of a shard: a millisecond per million at worst.
+    // Each condition is evaluated over all items of a shard: a millisecond per million items at worst.
     name: 'MAX_FILTER_CONDITIONS', kind: 'integer', fallback: 1_024, minimum: 1, maximum: 65_536,
     meaning: 'Conditions in one filter',
   },
@@ -149,7 +150,7 @@ export const SETTINGS = {
     meaning: 'Values in all lists of `$in` and `$nin` of one filter together',
   },
   filterDepthMax: {
-    // Evaluation is recursive, and nothing a person means needs more.
+    // Evaluation is recursive, and no practical filter is deeper.
     name: 'MAX_FILTER_DEPTH', kind: 'integer', fallback: 32, minimum: 1, maximum: 64,
     meaning: 'Nesting of `$and`, `$or` and `$not` in one filter',
   },
@@ -245,7 +246,7 @@ export const SETTINGS = {
     meaning: 'Longest that a call may take, in milliseconds',
   },
   stallTimeoutMs: {
-    // Longer than a browser or proxy pauses for; short enough that clients that never read can't fill the process.
+    // Longer than a browser or proxy pauses. Short enough that clients that never read can't fill the process.
     name: 'STALL_TIMEOUT_MS', kind: 'integer', fallback: 30_000, minimum: 100, maximum: 3_600_000,
     meaning: 'Longest that a client may go without sending any of its body, or taking any of its answer, in milliseconds; then the connection ends',
   },
@@ -264,7 +265,7 @@ export const SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** What a coordinator and a storage node of a cluster read besides, by the field of ClusterConfig. */
+/** What a coordinator and a storage node of a cluster read in addition, by the field of ClusterConfig. */
 export const CLUSTER_SETTINGS = {
   etcdEndpoints: {
     name: 'ETCD_ENDPOINTS', kind: 'text', fallback: 'http://127.0.0.1:2379',
@@ -307,5 +308,5 @@ export const CLUSTER_SETTINGS = {
   },
 } as const satisfies Record<string, Setting>;
 
-/** Defaults that a storage node has otherwise than the table above, so that both roles can run on one host. */
+/** Defaults of a storage node that differ from the table above, so that both roles can run on one host. */
 export const NODE_FALLBACKS = { OPS_PORT: '9091' } as const;

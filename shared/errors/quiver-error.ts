@@ -1,7 +1,7 @@
 /**
- * The registry of operating errors: every error a client can be shown is one of these kinds.
- * `code` is the envelope's error code (spec section 7); `retryable` says whether the same call may succeed later.
- * Programmer errors are not here: they are assertions and surface as `internal`.
+ * The registry of operating errors: every error that a client can see is one of these kinds. `code` is the envelope's
+ * error code (spec section 7); `retryable` says whether the same call may succeed later. Programming errors are not
+ * here: they are assertions, and appear as `internal`.
  */
 export const ERROR_KINDS = {
   invalid_parameter: { code: 400, retryable: false },
@@ -15,13 +15,16 @@ export const ERROR_KINDS = {
   rate_limited: { code: 429, retryable: true },
   overloaded: { code: 429, retryable: true },
   unavailable: { code: 500, retryable: true },
-  /** The write was sent but its outcome is not known: it appears once or not at all. */
+  /** The write was sent but its outcome is unknown: it was applied once or not at all. */
   commit_unknown: { code: 500, retryable: true },
-  /** Between coordinators and nodes only: the caller's map of the shard is old; refreshed, the call may succeed. */
+  /**
+   * Between coordinators and nodes only: the caller's map of the shard is out of date. With a newer map the call may
+   * succeed.
+   */
   misrouted: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
   storage_failed: { code: 500, retryable: false },
-  /** What is stored is not what was written: a repetition finds the same. */
+  /** The stored data differ from what was written, so a repetition fails the same way. */
   storage_damaged: { code: 500, retryable: false },
   internal: { code: 500, retryable: false },
 } as const;
@@ -31,7 +34,7 @@ export type ErrorKind = keyof typeof ERROR_KINDS;
 /** An operating error with a stable kind; its message is meant for the client and holds no secret, path or stack. */
 export class QuiverError extends Error {
   readonly kind: ErrorKind;
-  /** Facts for the log (ids, sizes, limits), never sent to the client as such. */
+  /** Facts for the log (ids, sizes, limits); they are never sent to the client. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(kind: ErrorKind, message: string, options: { cause?: unknown; details?: Record<string, unknown> } = {}) {

@@ -1,17 +1,17 @@
 import type { Filter } from './filter';
 
 /**
- * Nodes from the root of a tree to a leaf: a bound on the recursion of whoever evaluates it. A client's filter has 131 at
- * most: MAX_FILTER_DEPTH is 64 at most, each level gives two nodes, and a condition three.
+ * Nodes from the root of the tree to a leaf; it bounds the recursion of the evaluation. A client's filter has at most
+ * 131: MAX_FILTER_DEPTH is at most 64, each level gives two nodes, and a condition three.
  */
 const DEPTH_MAX = 256;
 
-/** Filters that are in use: a filter never changes, so its text is made once, however many shards and stages ask for it. */
+/** Texts of the filters in use. A filter never changes, so its text is made once, however many shards and stages ask for it. */
 const texts = new WeakMap<Filter, string>();
 
 /**
- * A filter as members of a cluster send it, as a log keeps it and as an index knows it: the tree of filter.ts as JSON. Of
- * 2 MB it takes some 10 ms, once.
+ * A filter as text, for messages between members, for the log, and as the key of an index: the tree of filter.ts as
+ * JSON. For 2 MB this takes about 10 ms, once.
  */
 export function filterToText(filter: Filter): string {
   const known = texts.get(filter);
@@ -21,10 +21,10 @@ export function filterToText(filter: Filter): string {
   return text;
 }
 
-/** The last filter read: the shards of a node are sent the same one after another. */
+/** The last filter read: the shards of a node get the same one after another. */
 let last: { text: string; filter: Filter } | null = null;
 
-/** The filter that {@link filterToText} wrote; undefined when the text is none. Of 2 MB it takes some 15 ms. */
+/** The filter that {@link filterToText} wrote; undefined when the text is not a filter. 2 MB take some 15 ms. */
 export function filterFromText(text: string): Filter | undefined {
   if (last?.text === text) return last.filter;
   let json: unknown;
@@ -39,7 +39,10 @@ export function filterFromText(text: string): Filter | undefined {
   return json;
 }
 
-/** Judges the shape. Sizes were bounded when the client's filter was parsed, and every JSON value may be compared with. */
+/**
+ * Checks the shape only. Sizes were checked when the client's filter was parsed, and any JSON value is allowed as a
+ * value to compare with.
+ */
 function isFilter(json: unknown, depth: number): json is Filter {
   if (typeof json !== 'object' || json === null || depth > DEPTH_MAX) return false;
   const node = json as Record<string, unknown>;

@@ -1,8 +1,9 @@
 /**
- * A metadata filter as a checked tree. The JSON form that clients send is parsed by `parse-filter.ts`; what a filter
- * means is defined by `matches.ts`, the plain predicate that every index is checked against.
+ * A metadata filter as a checked tree. `parse-filter.ts` parses the JSON form that clients send. `matches.ts` defines
+ * what a filter means: it is the plain predicate that every index is tested against.
  *
- * `path` is the key as the client wrote it ("a.b"): a key of that very name wins, else dots reach into nested objects.
+ * `path` is the key as the client wrote it ("a.b"). A key of exactly that name has precedence; otherwise dots lead into
+ * nested objects.
  */
 export type Filter =
   | { type: 'and'; filters: Filter[] }

@@ -2,28 +2,28 @@ import { QuiverError } from '../errors/quiver-error';
 import { SETTINGS } from '../config/settings';
 import type { Filter, JsonObject, JsonValue, RangeOperator } from './filter';
 
-/** How large a client's filter may be, as settings have it. */
+/** How large a client's filter may be, by the settings. */
 export interface FilterBounds {
   /** Nesting of $and, $or and $not: evaluation is recursive. */
   filterDepthMax: number;
-  /** Conditions in one filter: each is work over all slots of a shard. */
+  /** Conditions in one filter: each takes work over all slots of a shard. */
   filterConditionsMax: number;
-  /** Values in all lists of $in and $nin together: each is one look-up in memory. */
+  /** Values in all lists of $in and $nin together: each takes one look-up in memory. */
   filterValuesMax: number;
 }
 
-/** The bounds of a service that sets none: more than a person writes, and less than keeps a shard busy for seconds. */
+/** The bounds when the settings give none: more than a person writes, but too little to keep a shard busy for seconds. */
 export const DEFAULT_FILTER_BOUNDS: FilterBounds = {
   filterDepthMax: SETTINGS.filterDepthMax.fallback,
   filterConditionsMax: SETTINGS.filterConditionsMax.fallback,
   filterValuesMax: SETTINGS.filterValuesMax.fallback,
 };
 
-/** Bounds that what is stored depends on; beyond one of them a filter is refused. */
+/** Bounds that depend on how values are stored. A filter beyond one of them is refused. */
 export const FILTER_LIMITS = {
-  /** Nesting of an object or array to compare with; metadata nested deeper equals no filter's value. */
+  /** Nesting of an object or array to compare with. Metadata that are nested deeper never equal a filter's value. */
   valueDepthMax: 32,
-  /** Characters of a string bound of a range: an index keeps this much of a long string in order. */
+  /** Characters of a string bound of a range: an index sorts long strings by this many characters. */
   boundCharactersMax: 128,
 } as const;
 
@@ -34,13 +34,13 @@ const RANGES: ReadonlyMap<string, RangeOperator> = new Map([
   ['$lte', 'lte'],
 ]);
 const FIELD_OPERATORS = '$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists';
-/** Characters of a client's key shown in a message: enough to find it, not enough to flood a log. */
+/** Characters of a client's key that a message shows: enough to find it, without flooding a log. */
 const SHOWN_KEY_MAX = 80;
 
 /**
- * A client's `filters` member as a Filter; null when it asks for nothing (absent, null or `{}`).
- * The filter keeps references to the values in `json`, which must not change afterwards.
- * Errors: schema_violation that names the offending key or operator; limit_exceeded that names the setting.
+ * Parses a client's `filters` member; null when it restricts nothing (absent, null or `{}`). The filter keeps
+ * references to the values in `json`, which must not change afterwards. Errors: schema_violation that names the
+ * offending key or operator; limit_exceeded that names the setting.
  */
 export function parseFilter(json: unknown, bounds: FilterBounds = DEFAULT_FILTER_BOUNDS): Filter | null {
   if (json === undefined || json === null) return null;
@@ -80,7 +80,7 @@ class FilterParser {
     return json.map((part, i) => this.filter(part, `${place}[${i}]`, depth + 1));
   }
 
-  /** What a key of the metadata must be: a value to equal, or an object of operators. */
+  /** The condition on one metadata key: a value to equal, or an object of operators. */
   private condition(path: string, json: unknown, place: string): Filter {
     if (isObject(json)) {
       const keys = Object.keys(json);
@@ -152,7 +152,7 @@ function checkedValue(json: unknown, place: string, depth = 0): JsonValue {
   return json as JsonValue;
 }
 
-/** One condition stands for itself; several, or none, are an `and`. */
+/** A single condition stays as it is; several, or none, become an `and`. */
 function all(filters: Filter[]): Filter {
   return filters.length === 1 ? filters[0] : { type: 'and', filters };
 }

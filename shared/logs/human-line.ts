@@ -20,8 +20,8 @@ function errorText(error: ErrorShape): string {
 }
 
 /**
- * One JSON log line as a person reads it in a terminal: time of day, level, message, the remaining fields, and the
- * stack of an error below. What is no JSON is passed on as it is.
+ * Formats one JSON log line for reading in a terminal: time of day, level, message and the remaining fields, with the
+ * stack of an error below. Text that is not JSON is passed on as it is.
  */
 export function humanLine(line: string, colours: boolean): string {
   let record: Record<string, unknown>;

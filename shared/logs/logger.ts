@@ -1,10 +1,7 @@
-/** Facts of one log line besides its message. Names that mean a secret are redacted (see `redaction.ts`). */
+/** The fields of one log line besides its message. Fields whose names mean a secret are redacted (see `redaction.ts`). */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/**
- * Where every part of a process tells what happened. An error goes under `error`, with its causes.
- * Calls never throw and never wait.
- */
+/** The log of a process. An error goes under `error`, with its causes. Calls never throw and never wait. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -13,13 +10,13 @@ export interface Logger {
   fatal(fields: LogFields, message: string): void;
   /** A logger that adds `fields` to each of its lines. */
   child(fields: LogFields): Logger;
-  /** Resolves when every line so far is written out, in order. */
+  /** Resolves when all lines so far are written, in order. */
   flush(): Promise<void>;
-  /** Writes out what is still in memory, at once: for a process that has no time left. */
+  /** Writes at once what is still in memory: for a process that is about to end. */
   flushNow(): void;
 }
 
-/** Says nothing. */
+/** Discards everything. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -5,10 +5,10 @@ import { humanLine } from './human-line';
 import type { LogFields, Logger } from './logger';
 import { lineRedactor, redactFields } from './redaction';
 
-/** Long enough for a wrapped native failure; a chain of causes may even be a circle. */
+/** Enough for a wrapped native failure. The bound is needed because a chain of causes may be a circle. */
 const CAUSES_MAX = 5;
 
-/** Every line is longer; a destination of minimum length 0 does not wait for its background writes when flushed. */
+/** Every line is longer than this. With a minimum length of 0, flushing would not wait for background writes. */
 const FLUSHABLE_BYTES = 1;
 
 /** Where finished lines go. */
@@ -16,7 +16,7 @@ export interface LogOutput {
   write(line: string): void;
   /** Resolves when every line so far is written. */
   flush(): Promise<void>;
-  /** Writes what is still in memory before it returns; a line being written in the background may come after it. */
+  /** Writes what is still in memory before it returns. A line that is being written in the background may come after it. */
   flushNow(): void;
 }
 
@@ -26,13 +26,13 @@ export interface LoggerOptions {
   /** Texts that must never be written, such as API_KEY. */
   secrets: readonly string[];
   output: LogOutput;
-  /** Fields of every line, such as the name of the process's part. */
+  /** Fields of every line, for example the role of the process. */
   base?: LogFields;
 }
 
 /**
- * The log: one JSON object per line with `level` (pino's numbers), `time` (ISO 8601), `msg`, and the fields.
- * Secrets are taken out twice: by field name, and by their look in the finished line.
+ * The log: one JSON object per line with `level` (pino's numbers), `time` (ISO 8601), `msg`, and the fields. Secrets
+ * are removed twice: by field name, and by pattern in the finished line.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const redactLine = lineRedactor(options.secrets);
@@ -49,8 +49,8 @@ export function createLogger(options: LoggerOptions): Logger {
 }
 
 /**
- * Standard output: readable lines on a terminal (coloured unless NO_COLOR is set), JSON otherwise. Lines are written
- * in the background, those of one moment together; a reader that goes away (`| head`) does not end the process.
+ * Standard output: readable lines on a terminal (coloured unless NO_COLOR is set), otherwise JSON. Lines are written in
+ * the background, several at once if they come together. A reader that goes away (`| head`) does not end the process.
  */
 export function standardOutput(environment: Readonly<Record<string, string | undefined>>): LogOutput {
   const destination = pino.destination({ dest: 1, sync: false, minLength: FLUSHABLE_BYTES });
@@ -63,7 +63,7 @@ export function standardOutput(environment: Readonly<Record<string, string | und
   };
 }
 
-/** Errors become data with their causes, secrets become `[redacted]`. */
+/** Turns errors into data with their causes, and secrets into `[redacted]`. */
 function plainFields(fields: Record<string, unknown>): Record<string, unknown> {
   const { error, ...others } = fields;
   const plain = error === undefined || error === null ? others : { ...others, error: errorFields(error) };
@@ -109,7 +109,7 @@ class PinoLogger implements Logger {
   }
 }
 
-/** An error as plain data for a log line: type, message, stack, what QuiverError adds, and the causes, outermost first. */
+/** An error as plain data for a log line: type, message, stack, the fields of QuiverError, and the causes, outermost first. */
 function errorFields(error: unknown, causesMax = CAUSES_MAX): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: typeof error === 'string' ? error : inspect(error) };
   const code = (error as NodeJS.ErrnoException).code;

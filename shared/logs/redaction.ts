@@ -1,14 +1,17 @@
-/** Field names that hold secrets, without case, `-` and `_`. */
+/** Field names that hold secrets, in lower case and without `-` and `_`. */
 const SECRET_NAMES = new Set(['xapikey', 'apikey', 'key', 'secret', 'authorization', 'proxyauthorization', 'cookie', 'setcookie', 'password', 'token', 'digest']);
-/** A key of Quiver's own making (coordinator/keys/secret.ts), wherever it stands in a text. */
+/** A key that Quiver made (coordinator/keys/secret.ts), anywhere in a text. */
 const QUIVER_KEY = /qv_[A-Za-z0-9_-]{43}/g;
-/** A shorter secret is as likely part of ordinary words as a leak, and redacting it would garble every line. */
+/** A shorter secret is as likely a part of ordinary words as a leak, and redacting it would garble every line. */
 const SECRET_LENGTH_MIN = 8;
 const REDACTED = '[redacted]';
-/** Deeper than any line of ours; what lies below is cut off rather than searched. */
+/** Deeper than any line of ours. Fields below this are cut off instead of searched. */
 const DEPTH_MAX = 8;
 
-/** Strings under names that mean a secret become `[redacted]`, at any depth; everything else is kept. Input is not changed. */
+/**
+ * Replaces strings under names that mean a secret with `[redacted]`, at any depth; keeps everything else. Does not
+ * change its input.
+ */
 export function redactFields(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth === DEPTH_MAX) return '[cut off]';
@@ -22,8 +25,8 @@ export function redactFields(value: unknown, depth = 0): unknown {
 }
 
 /**
- * A function that takes secrets out of a finished line: Quiver's own keys by their form, and the given ones verbatim
- * (in their JSON spelling too), so that a secret inside a message or a stack does not get out either.
+ * A function that removes secrets from a finished line: Quiver's own keys by their pattern, and the given secrets
+ * verbatim (also in their JSON spelling). So a secret inside a message or a stack is removed, too.
  */
 export function lineRedactor(secrets: readonly string[]): (line: string) => string {
   const known = secrets.filter((secret) => secret.length >= SECRET_LENGTH_MIN);

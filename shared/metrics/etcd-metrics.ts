@@ -5,7 +5,10 @@ import type { ProcessMetrics } from './process-metrics';
 /** From a fast read to the deadline of a call, in seconds. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
 
-/** How etcd answers this process. Every member reads from it each five seconds, so `quiver_etcd_up` is never older. */
+/**
+ * How etcd answers this process. Every member reads from etcd every five seconds, so `quiver_etcd_up` is never older
+ * than that.
+ */
 export class EtcdMetrics implements EtcdObserver {
   private readonly up: Gauge;
   private readonly requests: Counter<'method' | 'outcome'>;
@@ -20,13 +23,13 @@ export class EtcdMetrics implements EtcdObserver {
     this.refused = new Counter({ name: 'quiver_etcd_entries_refused_total', help: 'Entries of etcd that were ignored because their seal is missing or wrong', registers });
   }
 
-  /** An entry was there that no member of this cluster made. */
+  /** Counts an entry that no member of this cluster made. */
   entryRefused(): void {
     this.refused.inc();
   }
 
   called(method: string, outcome: EtcdCallOutcome, durationMs: number): void {
-    // What etcd refuses it has answered.
+    // A refusal is an answer, so etcd is up.
     this.up.set(outcome === 'failed' ? 0 : 1);
     this.requests.inc({ method, outcome });
     this.durations.observe({ method }, durationMs / 1000);

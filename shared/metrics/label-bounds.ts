@@ -1,8 +1,8 @@
 /**
- * Shards that have gauges of their own in one process's answer. Each costs Prometheus some twenty series; clusters beyond
- * this are looked at through sums and through `GET /v1/cluster`.
+ * How many shards have gauges of their own in one scrape of a process. Each costs Prometheus about twenty series. For
+ * larger clusters use the sums and `GET /v1/cluster`.
  */
 export const LABELLED_SHARDS_MAX = 2_000;
 
-/** Stands for the collections beyond the bound, in one sum; no collection can be called so. */
+/** The label of the collections beyond the bound, as one sum. No collection can have this name. */
 export const OTHER_COLLECTIONS = '(other)';

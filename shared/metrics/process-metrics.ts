@@ -4,26 +4,29 @@ import { inTime } from '../time/deadline';
 import { type Scrape, SharedScrape } from './shared-scrape';
 import { StepHistogram, type StepHistogramOptions } from './step-histogram';
 
-/** How often the event loop's delay is sampled: enough to catch what a person notices, at no cost that can be measured. */
+/**
+ * How often the delay of the event loop is sampled: often enough to catch delays that people notice, too rarely to cost
+ * anything measurable.
+ */
 const SAMPLE_MS = 100;
-/** From what a timer is late by itself to what clients take for an outage, in seconds. */
+/** From the usual lateness of a timer to what clients take for an outage, in seconds. */
 const DELAY_BUCKETS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** A part that takes longer is left out of the scrape: Prometheus gives up a target after 10 s, unless told otherwise. */
+/** A part that takes longer is left out of the scrape. By default, Prometheus gives up on a target after 10 s. */
 const MEASURE_TIMEOUT_MS = 5_000;
 
-/** Gauges of prom-client's own that are named like counters, and say what `nodejs_active_resources` says by type. */
+/** Gauges of prom-client that are named like counters. They repeat what `nodejs_active_resources` shows by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Metrics that are measured when somebody asks for them. */
+/** Metrics that are measured at each scrape. */
 export interface ScrapedPart<Measures> {
-  /** Asked at every scrape; should answer within {@link MEASURE_TIMEOUT_MS}. null: there is nothing to show yet. */
+  /** Called at every scrape; should answer within {@link MEASURE_TIMEOUT_MS}. null: there is nothing to show yet. */
   measure(): Promise<Measures | null>;
-  /** Sets the gauges. null: they could not be measured, or are not there yet, and must not show what they were. */
+  /** Sets the gauges. null: there are no values yet or measuring failed, so the old values must not be shown. */
   show(measures: Measures | null): void;
 }
 
-/** What a process is, as a label: constant for its life. */
+/** What a process is, as labels that stay the same for its life. */
 export interface ProcessIdentity {
   role: 'embedded' | 'coordinator' | 'node';
   /** Its name in the cluster. */
@@ -32,20 +35,20 @@ export interface ProcessIdentity {
 }
 
 /**
- * The metrics of one process, in a registry of its own: those of the process itself (memory, processor, event loop), to
- * which every part of the program adds its own. Names and units follow Prometheus's conventions; labels are bounded.
+ * The metrics of one process, in a registry of its own: memory, processor and event loop, to which every part of the
+ * program adds its metrics. Names and units follow Prometheus's conventions; labels are bounded.
  */
 export class ProcessMetrics {
   readonly registry = new Registry();
   private readonly parts: ScrapedPart<unknown>[] = [];
-  /** Beside the registry, which takes prom-client's own metrics only. */
+  /** Kept outside the registry, which accepts only prom-client's own metrics. */
   private readonly stepHistograms: { text(): string }[] = [];
   private readonly onMeasureError: (error: unknown) => void;
   private readonly timeoutMs: number;
   private readonly failures: Counter;
   private readonly shared: SharedScrape;
 
-  /** `onMeasureError` hears why a part could not be measured; the scrape goes on without it. */
+  /** `onMeasureError` gets the reason why a part could not be measured; the scrape continues without it. */
   constructor(options: { identity: ProcessIdentity; onMeasureError: (error: unknown) => void; measureTimeoutMs?: number; clock?: Clock }) {
     this.shared = new SharedScrape({ build: async () => ({ contentType: this.contentType, text: await this.text() }), clock: options.clock ?? systemClock });
     this.onMeasureError = options.onMeasureError;
@@ -69,7 +72,7 @@ export class ProcessMetrics {
     this.parts.push(part as ScrapedPart<unknown>);
   }
 
-  /** Adds a gauge whose value is at hand. */
+  /** Adds a gauge whose value can be read at once. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({
       name,
@@ -81,7 +84,7 @@ export class ProcessMetrics {
     });
   }
 
-  /** Adds a counter that somebody else counts; `read` must never fall while the process lives. */
+  /** Adds a counter that is counted elsewhere; `read` must never fall while the process lives. */
   counter(name: string, help: string, read: () => number): void {
     new Counter({
       name,
@@ -101,7 +104,7 @@ export class ProcessMetrics {
     return histogram;
   }
 
-  /** The metrics as an answer, at most a second old: every port of the process gives the same one. */
+  /** The metrics, at most a second old. Every port of the process gives the same answer. */
   read(): Promise<Scrape> {
     return this.shared.read();
   }
@@ -124,7 +127,7 @@ export class ProcessMetrics {
 }
 
 /**
- * How late the event loop runs its timers, as a histogram: it can be added up over processes and scrapers, which
+ * How late the event loop runs its timers, as a histogram. Histograms can be summed over processes and scrapers;
  * quantiles since the last scrape can't.
  */
 function observeEventLoopDelay(registry: Registry): void {

@@ -1,19 +1,22 @@
 import type { Clock } from '../time/clock';
 
-/** How old an answer may be. Scrapers ask every few seconds, and two of them may as well see the same. */
+/** How old an answer may be. Scrapers ask every few seconds, so two of them may get the same answer. */
 const SHARED_MS = 1000;
-/** Callers to whom one answer is given at once: all the scrapers that a process has. More wait for the next answer. */
+/**
+ * How many callers get one answer at the same time: as many scrapers as a process usually has. Others wait for the next
+ * answer.
+ */
 const AT_ONCE_MAX = 8;
 
-/** One scrape's text, encoded once for all to whom it is given. */
+/** The text of one scrape, encoded once for everybody who gets it. */
 export interface Scrape {
   contentType: string;
   text: Buffer;
 }
 
 /**
- * Gives one scrape to everybody who asks within a second: it is built once a second at most, whoever asks and however
- * often. A flood of scrapers is held to the same pace, for even to send an answer takes time from those who search.
+ * Gives one scrape to everybody who asks within a second, so it is built at most once a second, however many ask. A
+ * flood of scrapers is slowed to the same pace, because sending answers also takes time from searches.
  */
 export class SharedScrape {
   private readonly build: () => Promise<{ contentType: string; text: string }>;
@@ -27,7 +30,7 @@ export class SharedScrape {
     this.clock = options.clock;
   }
 
-  /** At most a second old. Rejects with what `build` failed with; the next call builds anew. */
+  /** At most a second old. Rejects with the error of `build`; the next call builds again. */
   read(): Promise<Scrape> {
     if (this.building !== null) return this.building;
     const { latest } = this;

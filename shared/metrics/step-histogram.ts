@@ -1,4 +1,4 @@
-/** What a histogram of steps is called, and the values of its label, all of which it shows from the start. */
+/** Name of a histogram of steps, and the values of its label. All of them are shown from the start. */
 export interface StepHistogramOptions<Step extends string> {
   name: string;
   help: string;
@@ -8,7 +8,7 @@ export interface StepHistogramOptions<Step extends string> {
   buckets: readonly number[];
 }
 
-/** Counts of one step, by bucket (not cumulative, the last is +Inf). */
+/** Counts of one step by bucket (not cumulative; the last is +Inf). */
 interface StepCounts {
   buckets: Float64Array;
   sum: number;
@@ -16,8 +16,9 @@ interface StepCounts {
 }
 
 /**
- * A histogram over a fixed set of values of one label, for the hot path: an observation is a search in a short array and
- * three additions, where prom-client's own hashes and checks labels each time (some ten times as long).
+ * A histogram over a fixed set of values of one label, for the hot path. An observation is a search in a short array
+ * and three additions. prom-client's own histogram hashes and checks the labels each time, which takes about ten times
+ * as long.
  */
 export class StepHistogram<Step extends string> {
   private readonly counts: Map<Step, StepCounts>;

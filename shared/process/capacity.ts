@@ -1,46 +1,49 @@
 import type { MachineLimits } from './machine-limits';
 
-/** How much of everything this process takes on. */
+/** How much this process accepts. */
 export interface Capacity {
-  /** Collections in all, of the whole cluster where there is one. */
+  /** Collections in all; in a cluster, of the whole cluster. */
   collectionsMax: number;
-  /** Shards of this process (a node's replicas of shards) beyond which none is made. */
+  /** Shards that may exist in this process (on a node: replicas of shards). */
   shardsMax: number;
-  /** What `shardsMax` comes from, for messages. */
+  /** Where `shardsMax` comes from, for messages. */
   shardsMaxSource: string;
-  /** Shards beyond which none is opened, whatever was made before: more would take the files that connections need. */
+  /** Shards that may be open, even if more were made before. More would take the files that connections need. */
   openShardsMax: number;
   /** Connections of the API port. */
   connectionsMax: number;
 }
 
 /**
- * Open files of one shard: seven when it is empty (RocksDB's lock, log, manifest and two for folders, the mark of what was
- * synced; the originals of the vectors), one for each of its first tables, of which RocksDB keeps four before it merges them, and two while it writes
- * new ones. This one number is to follow when the store changes.
+ * Open files of one shard. An empty shard has seven: RocksDB's lock, log, manifest and two for folders, the mark of
+ * what was synced, and the originals of the vectors. RocksDB adds one for each of its first tables, of which it keeps
+ * four before it merges them, and two while it writes new ones. Adapt this number when the store changes.
  */
 export const FILES_PER_SHARD = 13;
-/** Memory of an empty shard is 0.7 MB; with an index's tables and a little data it is about this much. */
+/** An empty shard takes 0.7 MB of memory; with the tables of an index and a little data it takes about this much. */
 const BYTES_PER_SHARD = 1024 * 1024;
-/** One part of memory in four may go into shards' own weight: the rest is for what they hold, bodies and models. */
+/** A quarter of the memory may go into the fixed cost of shards. The rest is for their data, request bodies and models. */
 const MEMORY_PARTS = 4;
-/** Files of a process without shards and clients: about thirty of Node, the log and the cluster's store; links to members; probes and scrapers. */
+/**
+ * Files of a process without shards and clients: about thirty of Node, the log and the store of the cluster's entries;
+ * links to members; probes and scrapers.
+ */
 const FILES_OF_PROCESS = 128;
-/** One file in three is for connections: enough for clients where files are short, whatever shards want. */
+/** One file in three is for connections: enough for clients where files are scarce, however many shards there are. */
 const CONNECTIONS_PARTS = 3;
 /** An upload has a spool file beside its connection. */
 const FILES_PER_CONNECTION = 2;
-/** Beyond this, more connections than one process can serve. */
+/** One process can't serve more connections than this. */
 const CONNECTIONS_MAX = 10_000;
-/** A record of a collection, what metrics hold of it and its answers' share weigh some kilobytes. */
+/** A collection's record, its metrics and its part of answers take some kilobytes. */
 const BYTES_PER_COLLECTION = 512 * 1024;
 const COLLECTIONS_MIN = 100;
-/** All of them are listed by one call, and read when one is created. */
+/** One call lists all collections, and creating one reads all of them. */
 const COLLECTIONS_MAX = 10_000;
 
 /**
- * What the settings say, 0 meaning as much as the machine allows. Files are parted between connections and shards, so that
- * neither can take the other's: a process that is full of shards still answers.
+ * The capacity by the settings, where 0 means as much as the machine allows. Files are divided between connections and
+ * shards, so that neither can use up the other's: a process full of shards still answers.
  */
 export function capacityOf(settings: { collectionsMax: number; shardsMax: number }, machine: MachineLimits): Capacity {
   const connectionFiles = Math.min(Math.floor(machine.openFilesMax / CONNECTIONS_PARTS), CONNECTIONS_MAX * FILES_PER_CONNECTION);

@@ -1,4 +1,4 @@
-/** What a process has started, to be ended in the reverse order. */
+/** Collects how to end what a process has started; everything is ended in the reverse order. */
 export class Endings {
   private readonly endings: (() => void | Promise<void>)[] = [];
 
@@ -11,7 +11,7 @@ export class Endings {
   }
 }
 
-/** Runs a start; what it has deferred so far is ended when it fails, and by `stop` when it does not. */
+/** Runs a start. If it fails, everything deferred so far is ended; otherwise `stop` ends it. */
 export async function startWithEndings(build: (endings: Endings) => Promise<void>): Promise<{ stop: () => Promise<void> }> {
   const endings = new Endings();
   try {

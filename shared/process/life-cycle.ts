@@ -4,30 +4,31 @@ import type { Logger } from '../logs/logger';
 /** A service that runs and can be stopped once. */
 export interface Stoppable {
   /**
-   * Ends it in order: says unready, stops accepting, lets running requests finish, flushes, closes.
-   * Acknowledged writes are safe without it; it saves clients errors and the next start work.
+   * Ends it in order: report not ready, stop accepting, let running requests finish, flush, close. Acknowledged writes
+   * are safe without this; it saves clients errors and saves work at the next start.
    */
   stop(): Promise<void>;
 }
 
-/** What shells and supervisors expect of a process ended by a signal: 128 + its number. */
+/** The convention for a process ended by a signal: 128 + the signal's number. */
 const SIGNAL_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 /**
- * Under `npm start` a Ctrl-C arrives twice, from the terminal and, some milliseconds later, from npm, which passes it on.
- * A second signal this soon is the first one's echo; a person who presses again is slower.
+ * Under `npm start`, Ctrl-C arrives twice: from the terminal, and some milliseconds later from npm, which forwards it.
+ * A second signal within this time counts as the same key press; a person takes longer to press again.
  */
 const SIGNAL_ECHO_MS = 500;
 /** Any failure of the process itself. */
 const FAILURE_CODE = 1;
 
 /**
- * The life of a process; the only place that ends it. SIGTERM or SIGINT stops the service and exits 0; a second signal
- * (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once and non-zero. A failed start exits 1: with one line on
- * standard error when the configuration or the surroundings are at fault (QuiverError), with the error in the log else.
- * An uncaught exception or an unhandled rejection is a crash: logged and exit 1, nothing else is attempted.
+ * Runs the process until a signal; the only place that ends it. SIGTERM or SIGINT stops the service and exits with 0. A
+ * second signal (not an echo of the first), or a stop that takes longer than `hardStopMs`, exits at once with a
+ * non-zero code. A failed start exits with 1: for a wrong configuration or environment (QuiverError) with one line on
+ * standard error, otherwise with the error in the log. An uncaught exception or an unhandled rejection is a crash: it
+ * is logged, the process exits with 1, and nothing else is attempted.
  *
- * `start` gets a signal that is aborted when the process is told to end meanwhile; it may then reject or resolve, and
- * what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
+ * The signal that `start` gets is aborted when the process is asked to end during the start. `start` may then reject or
+ * resolve; what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
  */
 export function runUntilSignal(options: {
   start: (ending: AbortSignal) => Promise<Stoppable>;
@@ -57,7 +58,7 @@ export function runUntilSignal(options: {
       logger.error({ hardStopMs }, 'the stop took too long');
       exit(FAILURE_CODE);
     }, hardStopMs);
-    // A start that was told to give up may reject: then there is nothing to stop.
+    // A start that is asked to give up may reject. Then there is nothing to stop.
     const service = await started.catch((error: unknown) => {
       logger.debug({ error }, 'the start was given up');
       return undefined;
@@ -81,7 +82,7 @@ export function runUntilSignal(options: {
     });
   }
 
-  // Last: signals that come while it starts must find their handlers.
+  // This comes last, so that the handlers are in place for signals that arrive during the start.
   const started = options.start(ending.signal);
   started.catch((error: unknown) => {
     if (ending.signal.aborted) return undefined;

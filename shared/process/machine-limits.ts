@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 
-/** What the system lets this process have. */
+/** The limits that the system sets for this process. */
 export interface MachineLimits {
-  /** Files, sockets and pipes that may be open at once. */
+  /** Files, sockets and pipes that may be open at the same time. */
   openFilesMax: number;
-  /** Bytes of memory: the container's share, or all there is. */
+  /** Bytes of memory: the container's limit, or all of the machine's. */
   memoryBytes: number;
 }
 
-/** Where the system does not say: the usual soft limit of a login. */
+/** Used if the system gives no limit: the usual soft limit of a login. */
 const OPEN_FILES_UNKNOWN = 1024;
 const OWN_FILES = '/proc/self/fd';
 
 /**
- * Asks the system once. Node raises its soft limit of open files to the hard one before any JavaScript runs, so that what
- * is read here is the most that there can be.
+ * Reads the limits once. Node raises its soft limit of open files to the hard limit before any JavaScript runs, so the
+ * value read here is the real maximum.
  */
 export function readMachineLimits(): MachineLimits {
-  // Without a bound of the container, some systems answer a number beyond all memory.
+  // Without a container limit, some systems answer a number larger than the memory.
   const bound = process.constrainedMemory?.() ?? 0;
   const all = totalmem();
   return { openFilesMax: openFilesMax(), memoryBytes: bound > 0 && bound < all ? bound : all };
@@ -37,10 +37,13 @@ function openFilesMax(): number {
   return Number(soft) || OPEN_FILES_UNKNOWN;
 }
 
-/** How many files this process has open now; null where the system does not say. All of them when not even that can be opened. */
+/**
+ * How many files this process has open now; null where the system does not say. Answers `openFilesMax` when no further
+ * file can be opened to count them.
+ */
 export async function countOpenFiles(openFilesMax: number): Promise<number | null> {
   try {
-    // Linux 6.2 and later tells the count as the size of the folder, which needs no file of its own.
+    // Linux 6.2 and later give the count as the size of the folder, so reading it opens no file.
     const { size } = await stat(OWN_FILES);
     return size > 0 ? size : (await readdir(OWN_FILES)).length;
   } catch (error) {

@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { QuiverError } from '../errors/quiver-error';
 
-/** Probes and scrapes are small and local: whoever takes longer to send one is not asking. */
+/** Probes and scrapes are small and local, so a slower request is not a real one. */
 const REQUEST_TIMEOUT_MS = 5000;
-/** Probes and a few scrapers; a bound on what a stray client can hold open. */
+/** Enough for probes and a few scrapers; it bounds what a stray client can hold open. */
 const CONNECTIONS_MAX = 64;
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** Whether traffic may come, and if not, what is missing. */
+/** Whether the process accepts traffic; if not, what is missing. */
 export type Readiness = { ready: true } | { ready: false; reason: string };
 
 interface Answer {
@@ -18,8 +18,9 @@ interface Answer {
 }
 
 /**
- * The operations port: `/livez` (the process answers), `/readyz` (traffic may come), `/metrics`; real HTTP statuses, no
- * key, no data. It is opened before recovery, so that the platform can tell "recovering" from "dead".
+ * The operations port: `/livez` (the process answers), `/readyz` (it accepts traffic), `/metrics`. It uses real HTTP
+ * statuses, needs no key and shows no data. It opens before recovery, so that the platform can tell a recovering
+ * process from a dead one.
  */
 export class OpsServer {
   private readonly readiness: () => Readiness;
@@ -27,7 +28,10 @@ export class OpsServer {
   private readonly onError: (error: unknown) => void;
   private readonly server: Server;
 
-  /** `onError` hears of a `/metrics` that failed, which is answered with 500, and of connections that could not be taken. */
+  /**
+   * `onError` gets the error of a failed `/metrics`, which is answered with 500, and of connections that could not be
+   * accepted.
+   */
   constructor(options: { readiness: () => Readiness; metrics: () => Promise<{ contentType: string; text: string | Buffer }>; onError: (error: unknown) => void }) {
     this.readiness = options.readiness;
     this.metrics = options.metrics;
@@ -36,7 +40,7 @@ export class OpsServer {
     this.server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** Answers the port it listens on. Errors: invalid_parameter when the port or address can't be had. */
+  /** Resolves to the port it listens on. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const refused = (cause: Error): void => {

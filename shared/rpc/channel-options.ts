@@ -2,13 +2,16 @@ import type { ChannelOptions } from '@grpc/grpc-js';
 import { MESSAGE_BYTES_MAX } from './message-bounds';
 
 /**
- * A connection whose other end has vanished without a word is given up after both: within 3 s, in time for a read to be
- * answered elsewhere, yet not for a pause of the event loop or the garbage collector.
+ * A connection whose other end has silently vanished is closed after both times, so within 3 s. That is early enough to
+ * read elsewhere, yet longer than a pause of the event loop or the garbage collector.
  */
 const KEEPALIVE_TIME_MS = 1_000;
 const KEEPALIVE_TIMEOUT_MS = 1_500;
 
-/** How much may be under way on one stream unread: a few frames, where HTTP/2's usual 64 KB would stop at every vector page. */
+/**
+ * How many bytes a stream may have sent that the other side has not read yet: a few frames. HTTP/2's default of 64 KB
+ * would stop at every page of vectors.
+ */
 const FLOW_CONTROL_BYTES = 4 * 1024 * 1024;
 
 const bothEnds: ChannelOptions = {
@@ -27,9 +30,9 @@ export const channelOptions: ChannelOptions = {
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 50,
   'grpc.max_reconnect_backoff_ms': 500,
-  // Each channel has connections of its own, so that closing one that has gone bad gets rid of what was bad.
+  // Each channel has connections of its own, so that closing a bad channel also closes its connection.
   'grpc.use_local_subchannel_pool': 1,
-  // Calls are repeated by those who know whether they may be; members of a cluster reach each other directly.
+  // The callers decide whether a call may be repeated. Members of a cluster reach each other directly, without a proxy.
   'grpc.enable_retries': 0,
   'grpc.enable_http_proxy': 0,
   'grpc.service_config_disable_resolution': 1,

@@ -1,26 +1,26 @@
 import { FRAME_BYTES } from './message-bounds';
 
-/** Something that waits to travel in a frame. */
+/** Something that waits to be sent in a frame. */
 export interface FrameEntry<Frame> {
-  /** About how many bytes it takes; never less than it does, but for tags and lengths. */
+  /** About how many bytes it takes. Never less than the real size, except for tags and lengths. */
   readonly bytes: number;
-  /** Called once, when the frame is on its way; may leave the frame as it is. */
+  /** Called once, when the frame is about to be sent. May add nothing. */
   addTo(frame: Frame): void;
 }
 
 /**
- * Frames handed over and not yet taken by the connection. While there are as many, entries wait and share the next
- * frame: the busier a connection, the fewer its messages.
+ * Frames that were passed to the connection and not yet taken by it. While there are this many, further entries wait
+ * and share the next frame. So the busier a connection is, the fewer messages it sends.
  */
 const FRAMES_UNDER_WAY = 4;
 
 /**
- * Sends entries in order over one stream, those of one turn of the event loop in one frame. What cannot be sent yet
- * waits in memory: those who push look at `queuedBytes` and bound it.
+ * Sends entries in order over one stream; the entries of one turn of the event loop share a frame. Entries that can't
+ * be sent yet wait in memory: callers must watch `queuedBytes` and bound it.
  */
 export class FrameSender<Frame> {
   private queue: FrameEntry<Frame>[] = [];
-  /** Bytes of entries that wait or are under way. */
+  /** Bytes of the entries that wait or are under way. */
   queuedBytes = 0;
   private framesUnderWay = 0;
   private isScheduled = false;
@@ -30,8 +30,8 @@ export class FrameSender<Frame> {
   private onIdle: (() => void)[] = [];
 
   /**
-   * `write` sends a frame and calls `taken` when the connection has it. `stalled` is called when no frame has been taken
-   * for `stallMs` while others wait; `taken` after each frame. With `isHeld` nothing is sent before `release`.
+   * `write` sends a frame and calls `taken` when the connection has it. `stalled` is called when no frame has been
+   * taken for `stallMs` while others wait, `taken` after each frame. With `isHeld`, nothing is sent before `release`.
    */
   constructor(
     private readonly parts: {
@@ -46,13 +46,13 @@ export class FrameSender<Frame> {
     this.isHeld = parts.isHeld ?? false;
   }
 
-  /** Begins to send. */
+  /** Starts to send. */
   release(): void {
     this.isHeld = false;
     if (this.queue.length > 0) this.schedule();
   }
 
-  /** Puts the entry into the frame of this turn; nothing happens when closed. */
+  /** Adds the entry to the frame of this turn. Does nothing when closed. */
   push(entry: FrameEntry<Frame>): void {
     if (this.isClosed) return;
     this.queue.push(entry);
@@ -60,19 +60,19 @@ export class FrameSender<Frame> {
     this.schedule();
   }
 
-  /** Resolves when all that was pushed is on its way. */
+  /** Resolves when the connection has taken everything that was pushed. */
   idle(): Promise<void> {
     if (this.isClosed || this.isIdle) return Promise.resolve();
     return new Promise((done) => this.onIdle.push(done));
   }
 
-  /** Forgets what waits. */
+  /** Drops the entries that wait. */
   close(): void {
     this.isClosed = true;
     this.queue = [];
     this.queuedBytes = 0;
     this.watchForStall();
-    this.tellIdle();
+    this.resolveIdle();
   }
 
   private get isIdle(): boolean {
@@ -109,12 +109,12 @@ export class FrameSender<Frame> {
       this.stallTimer?.refresh();
       this.watchForStall();
       if (this.queue.length > 0) this.schedule();
-      if (this.isIdle) this.tellIdle();
+      if (this.isIdle) this.resolveIdle();
       this.parts.taken?.();
     });
   }
 
-  /** A stall can only be told while the connection is full: a timer for each frame would cost more than it is worth. */
+  /** A stall can be detected only while the connection is full. A timer for each frame would cost more than it gains. */
   private watchForStall(): void {
     const isFull = !this.isClosed && this.framesUnderWay >= FRAMES_UNDER_WAY;
     if (isFull && this.stallTimer === null) this.stallTimer = setTimeout(this.parts.stalled, this.parts.stallMs);
@@ -124,7 +124,7 @@ export class FrameSender<Frame> {
     }
   }
 
-  private tellIdle(): void {
+  private resolveIdle(): void {
     const waiting = this.onIdle;
     this.onIdle = [];
     for (const done of waiting) done();

@@ -21,11 +21,11 @@ export const FIELDS = {
   serverNonce: 'quiver-server-nonce-bin',
   number: 'quiver-stream',
   proof: 'quiver-proof-bin',
-  /** Of a Hello that asks nothing: the client found the proof of the one before not good. */
+  /** In a Hello that asks for nothing: the client did not accept the proof that it got for the Hello before. */
   objection: 'quiver-objection',
 } as const;
 
-/** Metadata of these fields; a list gives a field several values. */
+/** Metadata with these fields. A list gives a field several values. */
 export function metadataOf(fields: Partial<Record<keyof typeof FIELDS, string | Buffer | readonly Buffer[]>>): Metadata {
   const metadata = new Metadata();
   for (const [field, value] of Object.entries(fields)) {
@@ -34,13 +34,13 @@ export function metadataOf(fields: Partial<Record<keyof typeof FIELDS, string | 
   return metadata;
 }
 
-/** The text of a field, '' where there is none. */
+/** The text of a field, '' if absent. */
 export function textOf(metadata: Metadata, field: keyof typeof FIELDS): string {
   const value = metadata.get(FIELDS[field])[0];
   return typeof value === 'string' ? value : '';
 }
 
-/** The bytes of a field of which there may be several. */
+/** All byte values of a field. */
 export function bytesOf(metadata: Metadata, field: keyof typeof FIELDS): Buffer[] {
   return metadata.get(FIELDS[field]).filter((value) => Buffer.isBuffer(value));
 }

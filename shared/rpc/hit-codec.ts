@@ -3,10 +3,10 @@ import type { Hit } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
 /**
- * Hits as bytes; a third of the time that protobuf messages take. Little-endian; lengths count UTF-16 code units, so
- * that all strings together are one piece of text, encoded and decoded in one go:
+ * Hits as bytes, which takes a third of the time of protobuf messages. Little-endian; lengths count UTF-16 code units, so
+ * that all strings together are one piece of text, encoded and decoded in one step:
  *
- *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is no well-formed Unicode)
+ *   u32 number of hits, u32 encoding of the strings (0 UTF-8, 1 UTF-16: some string is not well-formed Unicode)
  *   each: f64 score, u32 length of id, u32 length of metadata, u32 length of text (NO_TEXT: none)
  *   id, metadata, text of the first hit, then of the second, …
  */

@@ -3,7 +3,7 @@ import type { StoredItem } from '../shard/shard-read';
 import { encodingOf } from '../text/text-encoding';
 
 /**
- * Items, some of them absent, as bytes: as shared/rpc/hit-codec.ts, with the vectors between heads and strings.
+ * Items, some of which may be absent, as bytes: as in shared/rpc/hit-codec.ts, with the vectors between heads and strings.
  *
  *   u32 number of items, u32 number of floats in all, u32 encoding of the strings
  *   each: f64 stamp, u32 length of id (NONE: no item), u32 length of metadata, u32 length of text (NONE: null),
@@ -58,7 +58,7 @@ function writeHead(bytes: Buffer, at: number, item: StoredItem | null): void {
   bytes.writeUInt32LE(item.vector === undefined ? NONE : item.vector.length, at + 20);
 }
 
-/** The items that `bytes` hold; vectors are parts of one copy. Errors: internal when the bytes are malformed. */
+/** The items that `bytes` hold; all vectors are views of one copy. Errors: internal when the bytes are malformed. */
 export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
   if (bytes.length < HEADER_BYTES) throw malformed();
   const count = bytes.readUInt32LE(0);

@@ -5,9 +5,12 @@ import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../
 import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from './stream-numbers';
 
-/** How long streams can be opened by one handshake. Those that are open stay; clients make a new one well before. */
+/**
+ * How long new streams may be opened after one handshake. Open streams are not cut. Clients renew the handshake well
+ * before.
+ */
 const SESSION_MS = 3_600_000;
-/** A warning of one kind is given again no sooner. */
+/** The same warning is logged at most this often. */
 const WARN_AGAIN_MS = 10_000;
 
 const TIME_BYTES = 8;
@@ -19,11 +22,14 @@ interface Session {
   endsMs: number;
 }
 
-/** A call that is not let in: what it hears, and what the log says where that is worth a line. */
+/** Why a call is refused: the answer to the caller, and the warning to log, if any. */
 interface Refusal {
   code: status;
   details: string;
-  /** `isOurs`: two secrets or addresses are for the operators to mend; anybody who reaches the port can be a stranger. */
+  /**
+   * `isOurs`: two members differ in their secret or address, which operators must correct. Otherwise the caller may be
+   * any stranger who reaches the port.
+   */
   warning?: { message: string; isOurs: boolean };
 }
 
@@ -35,11 +41,12 @@ const STRANGER: Refusal = {
 const OVER: Refusal = { code: status.UNAUTHENTICATED, details: 'the session is over' };
 
 /**
- * Lets calls in that members of the cluster make, and no others, before their handlers hear of them.
+ * Admits calls of the cluster's members and refuses all others, before any handler runs.
  *
- * A server proves itself to anybody who says hello, but only for its own address: a proof can't be fetched here and
- * shown by somebody who is known by another one. It keeps nothing of a hello: what it has to know again is in its nonce,
- * marked with a key of this process. A session is kept from its first good stream on, which strangers can't make.
+ * A server proves itself to anybody who says hello, but only for its own address: a proof that was fetched here is
+ * worthless to somebody known by another address. The server keeps no state for a hello. What it has to recognise later
+ * is in its nonce, authenticated with a key of this process. A session is kept from its first valid stream on, which
+ * strangers can't open.
  */
 export class MemberGate {
   private readonly proof: MemberProof;
@@ -51,7 +58,7 @@ export class MemberGate {
   private readonly sessions = new Map<string, Session>();
   private readonly warnedAtMs = new Map<string, number>();
 
-  /** `address`: host:port by which other members know this one. */
+  /** `address`: the host:port by which other members know this one. */
   constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; nowMs?: () => number }) {
     this.proof = parts.proof;
     this.name = parts.name;
@@ -114,7 +121,7 @@ export class MemberGate {
     return session;
   }
 
-  /** Random bytes, the session's end, and a mark over both and the rest of the greeting. */
+  /** Random bytes, the end of the session, and a MAC over both and the rest of the greeting. */
   private nonceFor(greeting: Omit<Greeting, 'serverNonce'>): Buffer {
     const front = Buffer.alloc(NONCE_BYTES + TIME_BYTES);
     randomBytes(NONCE_BYTES).copy(front);
@@ -122,7 +129,7 @@ export class MemberGate {
     return Buffer.concat([front, this.markOf(front, greeting)]);
   }
 
-  /** When the session ends that such a nonce was given for; null for one that was not given here. */
+  /** When the session ends for which this nonce was given out; null if it was not given out here. */
   private endOf(greeting: Greeting): number | null {
     const { serverNonce } = greeting;
     if (serverNonce.length !== NONCE_BYTES + TIME_BYTES + MARK_BYTES) return null;

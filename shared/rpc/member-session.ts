@@ -4,30 +4,30 @@ import type { Logger } from '../logs/logger';
 import { type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
 
-/** A handshake takes one round trip, with connecting and TLS some more; who is slower is asked again. */
+/** A handshake takes one round trip, plus connecting and TLS. A member that takes longer is asked again. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
-/** Half of what the server allows for, so that a session is never found to be over. */
+/** Half of what the server allows, so that a session is always renewed before it ends. */
 const RENEW_AFTER_MS = 1_800_000;
-/** That a member does not prove itself is logged again no sooner: it is tried again all the time. */
+/** That a member does not prove itself is logged at most this often, because it is tried again all the time. */
 const LOG_AGAIN_MS = 10_000;
 
 /** Why there is no session. */
 export interface HandshakeFailure {
-  /** The other side does not know the secret, or does not let this member in: trying again is of no use. */
+  /** The other side does not know the secret or does not admit this member, so trying again is useless. */
   isRefused: boolean;
   reason: string;
 }
 
 const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is closed' };
 
-/** A session with a member that has proven itself: what streams to it are opened with. */
+/** A session with a member that has proven itself. Streams to the member are opened with it. */
 export interface OpenSession {
   readonly greeting: Greeting;
   readonly key: KeyObject;
   readonly madeAtMs: number;
-  /** Streams that were opened by it. */
+  /** Number of streams opened in this session. */
   streams: number;
-  /** The other side took a stream of it. */
+  /** Whether the other side has accepted a stream of this session. */
   isTaken: boolean;
 }
 
@@ -44,7 +44,7 @@ export class MemberSession {
   private loggedAtMs = -Infinity;
   private isClosed = false;
 
-  /** `address` is what `client` dials. */
+  /** `address` is the address that `client` connects to. */
   constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger }) {
     this.client = parts.client;
     this.address = parts.address;
@@ -54,8 +54,8 @@ export class MemberSession {
   }
 
   /**
-   * The session in force; null when there is none, it is to be renewed, or the connection was lost that it was made on:
-   * who answers at the address now has proven nothing.
+   * The session in force. Null if there is none, if it is due for renewal, or if its connection was lost: whoever
+   * answers at the address now has proven nothing.
    */
   get current(): OpenSession | null {
     if (this.session === null || this.isClosed) return null;
@@ -64,7 +64,7 @@ export class MemberSession {
     return this.session;
   }
 
-  /** Makes a session; those who ask while one is being made share it. Never rejects. */
+  /** Makes a session. Calls during a handshake share it. Never rejects. */
   make(): Promise<OpenSession | HandshakeFailure> {
     this.underWay ??= this.shake().then((outcome) => {
       this.underWay = null;
@@ -75,12 +75,12 @@ export class MemberSession {
     return this.underWay;
   }
 
-  /** Forgets a session that the other side may not know any more. */
+  /** Drops a session that the other side may no longer know. */
   forget(session: OpenSession): void {
     if (this.session === session) this.session = null;
   }
 
-  /** The metadata of the next stream of a session. */
+  /** Metadata for the next stream of a session. */
   metadataFor(session: OpenSession, path: string): Metadata {
     session.streams += 1;
     const { clientNonce, serverNonce } = session.greeting;
@@ -88,7 +88,7 @@ export class MemberSession {
     return metadataOf({ version: HANDSHAKE_VERSION, name: this.name, nonce: clientNonce, serverNonce, number: String(number), proof: streamProof(session.key, { number, path }) });
   }
 
-  /** Gives up a handshake under way, and makes no other. */
+  /** Cancels the handshake under way and starts no other. */
   close(): void {
     this.isClosed = true;
     const { call } = this;
@@ -104,14 +104,14 @@ export class MemberSession {
     const key = serverNonce === undefined ? null : this.proof.sessionWith(greeting, bytesOf(answer.metadata, 'proof'));
     if (key !== null) return { greeting, key, madeAtMs: performance.now(), streams: 0, isTaken: false };
     this.logOften({ address: this.address, member: greeting.server }, 'the member does not prove that it knows the cluster secret: its CLUSTER_SECRET is another one, or it is no member');
-    // So that its log says so too. It tells nothing that a stranger could not tell.
+    // So that the other side logs it too. It reveals nothing to a stranger.
     void this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, objection: 'proof' }));
     return { isRefused: true, reason: 'the other side did not prove that it knows the cluster secret' };
   }
 
   private hello(metadata: Metadata): Promise<{ metadata: Metadata } | HandshakeFailure> {
     const { path, requestSerialize, responseDeserialize } = membersDefinition.Hello;
-    // A client that is closed throws.
+    // A closed client would throw.
     if (this.isClosed) return Promise.resolve(CLOSED);
     return new Promise((done) => {
       const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata, { deadline: Date.now() + HANDSHAKE_TIMEOUT_MS });
@@ -121,7 +121,7 @@ export class MemberSession {
         done(outcome);
       };
       call.on('metadata', (answer: Metadata) => settle({ metadata: answer }));
-      // The stream has to be read for its end to be heard.
+      // Without a reader of its data, the stream never emits `end`.
       call.on('data', () => undefined);
       call.on('end', () => settle({ isRefused: false, reason: 'the other side ended the handshake' }));
       call.on('error', (error: ServiceError) => settle(this.failureOf(error)));

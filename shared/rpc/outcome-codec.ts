@@ -10,7 +10,7 @@ export function outcomesToBytes(outcomes: readonly WriteOutcome[]): Buffer {
   return Buffer.from(outcomes.map((outcome) => NUMBERS.get(outcome) as number));
 }
 
-/** Errors: internal when a byte is no outcome. */
+/** Errors: internal when a byte is not an outcome. */
 export function outcomesFromBytes(bytes: Buffer): WriteOutcome[] {
   return Array.from(bytes, (number) => {
     const outcome = OUTCOMES[number];

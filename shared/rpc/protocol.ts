@@ -5,7 +5,7 @@ import { packageRoot } from '../process/package-root';
 import type { ReadsDefinition } from './generated/quiver/v1/reads';
 import type { WritesDefinition } from './generated/quiver/v1/writes';
 
-/** How messages appear as objects; scripts/generate-rpc.mjs makes the types of shared/rpc/generated to match. */
+/** How messages become objects. scripts/generate-rpc.mjs makes the types in shared/rpc/generated to match. */
 const FORM = { longs: Number, defaults: true, oneofs: true, includeDirs: [join(packageRoot(__dirname), 'proto')] };
 
 /** The definition of one service: `file` is relative to proto/, `service` its full name. */

@@ -1,13 +1,13 @@
 import { Metadata, type ServerDuplexStream, type ServiceDefinition, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { RpcService } from './rpc-server';
 
-/** A service of one method, Exchange, that answers each message of a stream with one that has the same id. */
+/** A service with one method, Exchange: it answers each message of a stream with a message of the same id. */
 export class QuestionService<Question extends { id: number }, Answer extends { id: number }> implements RpcService {
   readonly definition: ServiceDefinition;
   readonly handlers: UntypedServiceImplementation;
   private readonly streams = new Set<ServerDuplexStream<Question, Answer>>();
 
-  /** A question whose answer fails gets none. */
+  /** If `answer` rejects, `onError` is called and the question gets no answer. */
   constructor(options: { definition: ServiceDefinition; answer: (question: Question) => Promise<Omit<Answer, 'id'>>; onError: (error: unknown) => void }) {
     this.definition = options.definition;
     this.handlers = {

@@ -7,33 +7,33 @@ import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
 
-/** How one kind of read travels (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
+/** How one kind of read is sent (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
 export interface ReadCodec<Kind extends ReadKind> {
-  /** The field of ReadRequest that has the kind's name. */
+  /** Makes the field of ReadRequest that has the kind's name. */
   requestToProto(request: RequestOf<Kind>): NonNullable<ReadRequest[Kind]>;
-  /** Vectors are copies. */
+  /** Vectors are copied. */
   requestFromProto(proto: NonNullable<ReadRequest__Output[Kind]>): RequestOf<Kind>;
-  /** Upper bound of the bytes of what varies in length. */
+  /** Upper bound of the bytes of the parts that vary in length. */
   requestBytes(request: RequestOf<Kind>): number;
-  /** One of the results of Answer. */
+  /** Makes one of the results of Answer. */
   answerToProto(answer: AnswerOf<Kind>): SizedAnswer;
-  /** undefined when the message holds another result. */
+  /** undefined when the message holds a result of another kind. */
   answerFromProto(proto: Answer__Output): AnswerOf<Kind> | undefined;
 }
 
-/** A message, with an upper bound of the bytes of what varies in length in it. */
+/** A message, with an upper bound of the bytes of its parts that vary in length. */
 export interface SizedAnswer {
   message: AnswerMessage;
   bytes: number;
 }
 
-/** An answer whose lists are Buffers, as they are where they are made. */
+/** An answer whose lists are Buffers: always so on the side that makes it. */
 export interface AnswerMessage extends Answer {
   hits?: Buffer;
   items?: Buffer;
 }
 
-/** The longest that a number of a list gets. */
+/** The greatest length of a number in a list. */
 const VARINT_BYTES = 10;
 /** A segment's numbers with their tags. */
 const SEGMENT_BYTES = 48;
@@ -132,7 +132,7 @@ export const READ_KINDS = Object.keys(READ_CODECS) as readonly ReadKind[];
 
 const NOTHING = Buffer.alloc(0);
 
-/** `vectorCount`: of the shard; 0 where nobody asks. */
+/** `vectorCount`: vectors of the shard; 0 for reads that don't report it. */
 function hitsToProto(list: readonly Hit[], vectorCount: number): SizedAnswer {
   const hits = hitsToBytes(list);
   return { message: { hits, vectorCount }, bytes: hits.length };

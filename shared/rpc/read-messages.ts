@@ -5,16 +5,16 @@ import { FRAME_BYTES } from './message-bounds';
 import { type AnswerMessage, READ_CODECS, type SizedAnswer } from './read-codecs';
 import { failureFromProto, failureToProto } from './wire-failure';
 
-/** Of a request, what does not vary much: the numbers, the tags, the shard's name and the id of a cursor. */
+/** The parts of a request that vary little: the numbers, the tags, the shard's name and the id of a cursor. */
 const REQUEST_BYTES = 4_096;
 
-/** Of an answer: tags, lengths and numbers. */
+/** Tags, lengths and numbers of an answer. */
 const ANSWER_BYTES = 128;
 
-/** JSON.parse takes some 8 ns a character. */
+/** Characters. JSON.parse takes some 8 ns for each. */
 const LONG_FILTER_LENGTH = 64 * 1024;
 
-/** `head`, which says for whom and until when, with the read in it. */
+/** Adds the read to `head`, which names the shard and the deadline. */
 export function readRequestToProto<Kind extends ReadKind>(head: ReadRequest, kind: Kind, request: RequestOf<Kind>): ReadRequest {
   head[kind] = READ_CODECS[kind].requestToProto(request);
   return head;
@@ -25,13 +25,13 @@ export function readRequestBytes<Kind extends ReadKind>(kind: Kind, request: Req
   return REQUEST_BYTES + READ_CODECS[kind].requestBytes(request);
 }
 
-/** Errors: internal when the read is of none that is known here. */
+/** Errors: internal when the kind of the read is not known here. */
 export function readKindOf(proto: ReadRequest__Output): ReadKind {
   if (proto.call === undefined) throw new QuiverError('internal', 'a read of a kind that this node does not know');
   return proto.call;
 }
 
-/** Whether the request takes more than half a millisecond to read, by its filter: such are read in turns. */
+/** Whether the filter of the request takes more than half a millisecond to parse. Such requests are read in turns. */
 export function isLongRead(kind: ReadKind, proto: ReadRequest__Output): boolean {
   const request = proto[kind];
   return request !== null && request !== undefined && 'filter' in request && request.filter.length > LONG_FILTER_LENGTH;
@@ -44,7 +44,7 @@ export function readRequestFromProto<Kind extends ReadKind>(kind: Kind, proto: R
   return READ_CODECS[kind].requestFromProto(request);
 }
 
-/** An answer as the messages that carry it, one unless its list is longer than a frame. */
+/** The messages that carry an answer: one, unless its list is longer than a frame. */
 export function readAnswerToProto<Kind extends ReadKind>(id: number, kind: Kind, answer: AnswerOf<Kind>): SizedAnswer[] {
   const whole = READ_CODECS[kind].answerToProto(answer);
   const { message } = whole;
@@ -56,19 +56,19 @@ export function readAnswerToProto<Kind extends ReadKind>(id: number, kind: Kind,
   return list.length <= FRAME_BYTES ? [whole] : inParts(message, list);
 }
 
-/** The answer that carries an error. */
+/** The message that carries an error. */
 export function readErrorToProto(id: number, error: unknown): SizedAnswer {
   const failure = failureToProto(error);
   return { message: { id, failure }, bytes: ANSWER_BYTES + failure.message.length * 3 };
 }
 
-/** Puts the messages that carry an answer together. */
+/** Joins the messages of an answer. */
 export class ReadAnswer<Kind extends ReadKind> {
   private readonly parts: Buffer[] = [];
 
   constructor(private readonly kind: Kind) {}
 
-  /** Takes the next message: undefined while there are more. Errors: what the other side reported; internal when malformed. */
+  /** Adds the next message; undefined while more follow. Errors: what the other side reported; internal when malformed. */
   add(message: Answer__Output): AnswerOf<Kind> | undefined {
     const { parts } = this;
     const part = message.hits ?? message.items;

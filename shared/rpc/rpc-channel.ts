@@ -9,20 +9,20 @@ import { WaitingStream } from './waiting-stream';
 
 export type { RpcStream, StreamEnd, StreamMethod } from './rpc-stream';
 
-/** How this process presents itself to the other members of its cluster. */
+/** How this process identifies itself to the other members of its cluster. */
 export interface ClusterCredentials {
-  /** What members prove to each other that they know; it is never sent. */
+  /** The secret that members prove to know. It is never sent. */
   secret: string;
-  /** Taken beside it, while one is replaced by the other. */
+  /** Accepted as well, while one secret is replaced by the other. */
   otherSecret?: string;
-  /** By which others know this process in their logs. */
+  /** The name of this process in the logs of others. */
   name?: string;
   /** null: no encryption. */
   tls: ClusterTls | null;
   log?: Logger;
 }
 
-/** How the opener of a stream hears of it: `ended` exactly once, after the last frame. */
+/** Callbacks for whoever opens a stream. `ended` is called exactly once, after the last frame. */
 interface StreamListener<In> {
   ready: () => void;
   frame: (frame: In) => void;
@@ -30,10 +30,10 @@ interface StreamListener<In> {
 }
 
 /**
- * The connection to one member, made at the first stream and again when it was lost and another stream is opened; while
- * the member cannot be reached, streams end at once. Only when a stream neither becomes ready nor ends is the channel
- * to be replaced. The first stream waits for a handshake, one round trip; those that follow don't, until the connection
- * was lost.
+ * The connection to one member. It is made at the first stream, and again when it was lost and another stream is
+ * opened. While the member can't be reached, streams end at once. The channel has to be replaced only if a stream
+ * neither becomes ready nor ends. The first stream waits for a handshake, one round trip; the following ones don't,
+ * until the connection is lost.
  */
 export class RpcChannel {
   private readonly client: Client;
@@ -45,19 +45,19 @@ export class RpcChannel {
     this.session = new MemberSession({ client: this.client, address, name: credentials.name ?? '', proof: new MemberProof(credentials), log: credentials.log ?? silentLogger });
   }
 
-  /** Opens a stream of a method. `ready` is called when the other side has taken it, `frame` with each of its frames. */
-  open<Out, In>(method: StreamMethod<Out, In>, hears: StreamListener<In>): RpcStream<Out> {
+  /** Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames. */
+  open<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>): RpcStream<Out> {
     const session = this.session.current;
-    if (session !== null) return this.start(method, hears, session);
-    const waiting = new WaitingStream<Out>(hears.ended);
+    if (session !== null) return this.start(method, listener, session);
+    const waiting = new WaitingStream<Out>(listener.ended);
     void this.session.make().then((outcome) => {
-      if ('key' in outcome) waiting.begin(() => this.start(method, hears, outcome));
+      if ('key' in outcome) waiting.begin(() => this.start(method, listener, outcome));
       else waiting.fail(outcome);
     });
     return waiting;
   }
 
-  private start<Out, In>(method: StreamMethod<Out, In>, hears: StreamListener<In>, session: OpenSession): RpcStream<Out> {
+  private start<Out, In>(method: StreamMethod<Out, In>, listener: StreamListener<In>, session: OpenSession): RpcStream<Out> {
     const call: ClientDuplexStream<Out, In> = this.client.makeBidiStreamRequest<Out, In>(
       method.path,
       method.requestSerialize,
@@ -68,17 +68,17 @@ export class RpcChannel {
     const end = (how: StreamEnd): void => {
       if (isOver) return;
       isOver = true;
-      hears.ended(how);
+      listener.ended(how);
     };
     call.on('metadata', () => {
       session.isTaken = true;
-      if (!isOver) hears.ready();
+      if (!isOver) listener.ready();
     });
     call.on('data', (frame: In) => {
-      if (!isOver) hears.frame(frame);
+      if (!isOver) listener.frame(frame);
     });
     call.on('error', (error: ServiceError) => {
-      // The other side may have been started anew, and knows nothing of the session then.
+      // The other side may have restarted, and then it does not know the session.
       if (error.code !== status.CANCELLED) this.session.forget(session);
       const isUnproven = error.code === status.UNAUTHENTICATED || error.code === status.PERMISSION_DENIED;
       end({ isRefused: isUnproven && !session.isTaken, reason: error.message });
@@ -92,12 +92,13 @@ export class RpcChannel {
         });
       },
       finish: () => call.end(),
-      // Not at once: within the callback that brings a frame or an end, Node's HTTP/2 sends for ever (nodejs/node#39076).
+      // Not within this callback: cancelling a stream while HTTP/2 delivers a frame or an end makes Node send for ever
+      // (nodejs/node#39076).
       cancel: () => void setImmediate(() => call.cancel()),
     };
   }
 
-  /** Closes the connection; streams must have been ended or cancelled. */
+  /** Closes the connection. All streams must have ended or been cancelled. */
   close(): void {
     this.session.close();
     this.client.close();

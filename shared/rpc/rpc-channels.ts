@@ -1,8 +1,8 @@
 import { type ClusterCredentials, RpcChannel } from './rpc-channel';
 
 /**
- * One channel per address, kept for as long as this lives: grpc-js goes on connecting once more after a channel is
- * closed that could not connect, and what it then connects belongs to nobody, so such a channel is used again instead.
+ * One channel per address, kept for the life of this object. After a channel that could not connect is closed, grpc-js
+ * tries to connect once more, and nobody owns that connection. So such a channel is not closed but used again.
  */
 export class RpcChannels {
   private readonly credentials: ClusterCredentials;
@@ -21,13 +21,13 @@ export class RpcChannels {
     return channel;
   }
 
-  /** Gives up a connection on which nothing becomes ready and nothing ends; its streams must have been cancelled. */
+  /** Closes a connection on which nothing becomes ready and nothing ends. Its streams must have been cancelled. */
   replace(address: string): void {
     this.channels.get(address)?.close();
     this.channels.delete(address);
   }
 
-  /** Streams must have been ended or cancelled. */
+  /** All streams must have ended or been cancelled. */
   close(): void {
     for (const channel of this.channels.values()) channel.close();
     this.channels.clear();

@@ -11,25 +11,25 @@ import { type ClusterTls, serverCredentials } from './transport-security';
 export interface RpcService {
   readonly definition: ServiceDefinition;
   readonly handlers: UntypedServiceImplementation;
-  /** Takes nothing more, answers what it has taken, then ends its streams. */
+  /** Accepts no further calls, answers those it has accepted, then ends its streams. */
   drain(): Promise<void>;
 }
 
-/** Hello is answered by the gate and never gets here; without a handler it would be unknown before the gate. */
+/** The gate answers Hello, so this handler never runs. Without it, gRPC would refuse the method before the gate sees it. */
 const noHandlers: UntypedServiceImplementation = { Hello: (call: { end: () => void }) => call.end() };
 
-/** The gRPC server of a cluster's member: lets in only who proves the secret and, with TLS, who has a certificate. */
+/** The gRPC server of a cluster's member. It admits only callers that prove the secret and, with TLS, show a certificate. */
 export class RpcServer {
   private readonly server: Server;
   private readonly services: RpcService[];
   private readonly tls: ClusterTls | null;
   private readonly addressOf: ((port: number) => string) | null;
-  /** Where it listens, '' before it does. */
+  /** The address it listens on; '' before it does. */
   private listensAt = '';
   private port = 0;
   private closing: Promise<void> | null = null;
 
-  /** `addressOf`: host:port by which other members know this one when it serves at a port; else where it listens. */
+  /** `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on. */
   constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string }) {
     const gate = new MemberGate({ proof: new MemberProof(parts), name: parts.name ?? '', address: () => this.addressOf?.(this.port) ?? this.listensAt, log: parts.log ?? silentLogger });
     this.server = new Server({ ...serverOptions, interceptors: [gate.interceptor] });
@@ -40,7 +40,7 @@ export class RpcServer {
     for (const { definition, handlers } of parts.services) this.server.addService(definition, handlers);
   }
 
-  /** Serves at host:port; port 0 takes a free one. Answers the port. Errors: those of listening. */
+  /** Serves at host:port; port 0 takes a free one. Resolves to the port. Errors: those of listening. */
   listen(address: string): Promise<number> {
     return new Promise((done, fail) => {
       this.server.bindAsync(address, serverCredentials(this.tls), (error, port) => {
@@ -53,8 +53,8 @@ export class RpcServer {
   }
 
   /**
-   * Lets running calls finish for up to `graceMs`, then cuts what is left: with 0 at once, as if the process had died.
-   * Never fails; the first call decides how.
+   * Lets running calls finish for up to `graceMs`, then cuts those that are left; 0 cuts them at once, as if the
+   * process had died. Never fails. The first call decides.
    */
   close(graceMs: number): Promise<void> {
     this.closing ??= this.shutDown(graceMs);

@@ -1,8 +1,8 @@
 import type { RpcStream, StreamEnd } from './rpc-stream';
 
 /**
- * A stream that is to be opened when the other side has proven itself. What is written until then waits here: senders
- * count what was not taken, so it is bounded by them.
+ * A stream that is opened once the other side has proven itself. Frames written before that wait here. Senders count
+ * the frames that were not taken, which bounds what waits.
  */
 export class WaitingStream<Out> implements RpcStream<Out> {
   private stream: RpcStream<Out> | null = null;
@@ -13,7 +13,7 @@ export class WaitingStream<Out> implements RpcStream<Out> {
 
   constructor(private readonly ended: (end: StreamEnd) => void) {}
 
-  /** Opens it, unless it was given up meanwhile. */
+  /** Opens the stream, unless it was given up meanwhile. */
   begin(open: () => RpcStream<Out>): void {
     if (this.isOver || this.isCancelled) return;
     const stream = open();
@@ -23,7 +23,7 @@ export class WaitingStream<Out> implements RpcStream<Out> {
     if (this.isFinished) stream.finish();
   }
 
-  /** It can't be opened. */
+  /** Reports that the stream can't be opened. */
   fail(end: StreamEnd): void {
     if (this.isOver) return;
     this.isOver = true;

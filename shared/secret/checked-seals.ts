@@ -1,14 +1,14 @@
 import type { EntrySeal, OpenedEntry } from './entry-seal';
 
-/** Text that is remembered, in UTF-16 code units: the entries of some 20,000 shards. */
+/** Length of the text that is remembered, in UTF-16 code units: the entries of about 20,000 shards. */
 const REMEMBERED_LENGTH = 16 * 1024 * 1024;
 
 /**
- * Opens entries, and knows those again whose seal it found good: members list whole prefixes every few seconds, mostly to
- * find them as they were, and an HMAC costs a hundred times the comparison.
+ * Opens entries, and remembers those whose seal was good. Members list whole prefixes every few seconds and mostly find
+ * the same entries, and an HMAC costs a hundred times as much as the comparison.
  */
 export class CheckedSeals {
-  /** By key, the stored text whose seal was good. The value is a part of it, so both take the room of one. */
+  /** By key, the stored text whose seal was good. The value is a substring of it, so it takes no memory of its own. */
   private readonly good = new Map<string, { text: string; opened: OpenedEntry }>();
   private length = 0;
 
@@ -17,7 +17,7 @@ export class CheckedSeals {
     private readonly lengthMax = REMEMBERED_LENGTH,
   ) {}
 
-  /** As EntrySeal.open. */
+  /** Like EntrySeal.open. */
   open(key: string, text: string): OpenedEntry {
     const known = this.good.get(key);
     if (known?.text === text) return known.opened;

@@ -1,28 +1,28 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { derivedKey } from './derived-key';
 
-/** What stands before a sealed value: the form, then the seal, then the value as it is. */
+/** A stored text starts with this, the version of its form. The seal follows, then a dot and the value itself. */
 const FORM = 's1.';
 /** 32 bytes in base64url without padding. */
 const SEAL_LENGTH = 43;
 const VALUE_AT = FORM.length + SEAL_LENGTH + 1;
 
 /**
- * What a stored text turned out to be: `sealed` under the present secret, `sealedByOther` under the one that is being
- * given up or taken up, `unsealed` (as versions without seals wrote it) or `forged`.
+ * What a stored text turned out to be: `sealed` under the present secret; `sealedByOther` under the other secret, while
+ * secrets are being changed; `unsealed`, as versions without seals wrote it; or `forged`.
  */
 export type OpenedEntry = { seal: 'sealed' | 'sealedByOther' | 'unsealed'; value: string } | { seal: 'forged' };
 
 /**
- * Seals of entries of the cluster store: HMAC-SHA256 over the entry's key and value, under a key derived from the
- * cluster's secret. Who can write to the store but does not know the secret can make no entry, nor move one to another
- * key. What a seal can't show is age: an earlier value of the same key has a good one.
+ * Seals of entries in the cluster store: HMAC-SHA256 over the entry's key and value, under a key derived from the
+ * cluster's secret. Whoever can write to the store but does not know the secret can neither make an entry nor move one
+ * to another key. A seal does not prove age: an earlier value of the same key has a valid one.
  */
 export class EntrySeal {
   private readonly key: KeyObject;
   private readonly otherKey: KeyObject | null;
 
-  /** `otherSecret`: its seals count too. */
+  /** Seals made with `otherSecret` are accepted, too. */
   constructor(secrets: { secret: string; otherSecret?: string }) {
     this.key = sealKey(secrets.secret);
     this.otherKey = secrets.otherSecret === undefined ? null : sealKey(secrets.otherSecret);
@@ -33,7 +33,7 @@ export class EntrySeal {
     return `${FORM}${sealOf(this.key, key, value).toString('base64url')}.${value}`;
   }
 
-  /** What is stored at `key` as `text`. */
+  /** Opens the text that is stored at `key`. */
   open(key: string, text: string): OpenedEntry {
     if (!text.startsWith(FORM) || text[VALUE_AT - 1] !== '.') return { seal: 'unsealed', value: text };
     const given = Buffer.from(text.slice(FORM.length, VALUE_AT - 1), 'base64url');
@@ -48,7 +48,7 @@ function sealKey(secret: string): KeyObject {
   return derivedKey(secret, 'seals of cluster store entries, 1');
 }
 
-/** The key's length goes in front, so that no other division of the same text into key and value has the same seal. */
+/** The length of the key comes first, so that no other split of the same text into key and value has the same seal. */
 function sealOf(sealKey: KeyObject, key: string, value: string): Buffer {
   return createHmac('sha256', sealKey).update(`${Buffer.byteLength(key)} ${key}${value}`).digest();
 }

@@ -1,29 +1,32 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { derivedKey } from './derived-key';
 
-/** Bytes of a nonce: two of 128 random bits never meet. */
+/** Bytes of a nonce: 128 random bits practically never repeat. */
 export const NONCE_BYTES = 16;
 
-/** What both sides of a handshake have seen of each other; all of it goes into every proof. */
+/** What both sides of a handshake have seen of each other. All of it goes into every proof. */
 export interface Greeting {
-  /** Names of the members, as they give them. */
+  /** The names that the members give themselves. */
   client: string;
   server: string;
-  /** host:port that the client dialled and by which the server is known: a proof made for one address is none for another. */
+  /**
+   * The host:port that the client connected to, by which the server is known. A proof for one address is invalid for
+   * another.
+   */
   address: string;
-  /** Random, of the client: the server's proof is no earlier one. */
+  /** Chosen at random by the client, so that the server can't replay an earlier proof. */
   clientNonce: Buffer;
-  /** Random, of the server, with what it wants to find in it again: the client's proofs are no earlier ones. */
+  /** Chosen at random by the server, plus data that it wants back, so that the client can't replay an earlier proof. */
   serverNonce: Buffer;
 }
 
 /**
  * Proofs by which two members show each other that they know the cluster's secret, without sending it: HMAC-SHA256 over
- * the greeting under a derived key. The server proves itself first; the client then proves itself with each stream that
- * it opens, under the session's key, which follows from the secret and the greeting and never travels.
+ * the greeting under a derived key. The server proves itself first. The client then proves itself with each stream that
+ * it opens, under the key of the session. That key is derived from the secret and the greeting, and is never sent.
  */
 export class MemberProof {
-  /** Of the present secret, then of the other one. */
+  /** The key of the present secret, then that of the other one. */
   private readonly keys: readonly KeyObject[];
 
   constructor(secrets: { secret: string; otherSecret?: string }) {
@@ -31,18 +34,18 @@ export class MemberProof {
     this.keys = [secret, ...(otherSecret === undefined ? [] : [otherSecret])].map((each) => derivedKey(each, 'members prove themselves to each other, 1'));
   }
 
-  /** The server's proofs, one by each secret that it accepts. */
+  /** The server's proofs, one for each secret that it accepts. */
   ofServer(greeting: Greeting): Buffer[] {
     return this.keys.map((key) => mac(key, 'server', greeting));
   }
 
-  /** The key of a session with a server that gave these proofs; null when none is good. */
+  /** The key of a session with a server that sent these proofs; null if no proof is valid. */
   sessionWith(greeting: Greeting, proofs: readonly Buffer[]): KeyObject | null {
     const key = this.keys.find((each) => proofs.some((proof) => isEqual(proof, mac(each, 'server', greeting))));
     return key === undefined ? null : sessionKey(key, greeting);
   }
 
-  /** The keys that a session of this greeting may have, as the server sees it. */
+  /** The keys that a session with this greeting may have, from the server's side. */
   sessionsOf(greeting: Greeting): KeyObject[] {
     return this.keys.map((key) => sessionKey(key, greeting));
   }
@@ -61,7 +64,7 @@ function sessionKey(key: KeyObject, greeting: Greeting): KeyObject {
   return createSecretKey(mac(key, 'session', greeting));
 }
 
-/** Each field with its length in front, so that no two greetings make the same bytes. */
+/** Each field is preceded by its length, so that no two greetings give the same bytes. */
 function mac(key: KeyObject, purpose: 'server' | 'session', greeting: Greeting): Buffer {
   const hmac = createHmac('sha256', key);
   for (const field of [purpose, greeting.client, greeting.server, greeting.address, greeting.clientNonce, greeting.serverNonce]) {

@@ -7,17 +7,18 @@ import { resultOf } from '../time/work-slices';
 import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
 
 /**
- * The operations of one write as bytes, for the wire and for the replicated log. Little-endian; every operation begins
- * at a multiple of 4 bytes, so that its vector can be looked at where it lies:
+ * The operations of one write as bytes, for the wire and for the replicated log. Little-endian. Every operation begins at
+ * a multiple of 4 bytes, so that its vector can be read in place:
  *
  *   header   u8 version, 3 zero bytes, u32 number of operations
  *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
  *            dim × f32, id, metadata, text, zeros to the next multiple of 4
  *   delete   u8 2, u8 flags, u16 0, u32 id bytes, [u32 filter bytes,] id, [filter,] zeros to the next multiple of 4
  *
- * Flags: 1 metadata, 2 text are there; 4 the id, 8 the metadata, 16 the text are UTF-16, being no well-formed Unicode;
- * strings are UTF-8 otherwise. Of a delete: 32 a filter is there, as JSON; 64 it has the filter of the delete before it,
- * as thousands of them share one. A reader refuses versions and flags that it does not know.
+ * Flags of both: 4 the id is UTF-16. Of an upsert: 1 metadata and 2 text are present; 8 the metadata and 16 the text are
+ * UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
+ * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
+ * versions and flags.
  */
 const VERSION = 1;
 
@@ -54,7 +55,7 @@ export function operationsToBytes(operations: readonly WriteOperation[]): Buffer
   return bytes;
 }
 
-/** A delete's filter: its JSON, the word `same` (which is no JSON) for that of the delete before it, or none. */
+/** The filter of a delete: its JSON, the word `same` (which is not JSON) for the filter of the delete before, or none. */
 type FilterToWrite = string | undefined;
 
 function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] {
@@ -68,14 +69,14 @@ function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] 
 }
 
 /**
- * The operations that `bytes` hold. Vectors are views of `bytes` where these are aligned in memory and copies elsewhere,
- * so the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.
+ * The operations that `bytes` hold. Vectors are views of `bytes` where these are aligned in memory, otherwise copies.
+ * So the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.
  */
 export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
   return resultOf(operationsInSteps(bytes));
 }
 
-/** As {@link operationsFromBytes}, one operation a step. */
+/** Like {@link operationsFromBytes}, one operation per step. */
 export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOperation[]> {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== VERSION) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
@@ -105,7 +106,7 @@ function writeString(bytes: Buffer, at: number, text: string | undefined): numbe
   return text === undefined ? 0 : bytes.write(text, at, encodingOf(text));
 }
 
-/** The flags of a string: `present` when it is there, and `utf16` when it is so encoded. */
+/** The flags of a string: `present` if it is given, and `utf16` if that is its encoding. */
 function stringFlags(text: string | undefined, present: number, utf16: number): number {
   if (text === undefined) return 0;
   return encodingOf(text) === 'utf8' ? present : present | utf16;
@@ -113,7 +114,7 @@ function stringFlags(text: string | undefined, present: number, utf16: number): 
 
 function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): number {
   const { vector, metadata, text } = operation;
-  // Plain arrays in memory are little-endian on every platform that Node runs on with this project's addon.
+  // Typed arrays are little-endian in memory on every platform that this project's addon supports.
   bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + UPSERT_BYTES);
   const idAt = at + UPSERT_BYTES + vector.byteLength;
   const idBytes = writeString(bytes, idAt, operation.externalId);
@@ -149,7 +150,7 @@ function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation, filt
 class OperationReader {
   private readonly bytes: Buffer;
   private at: number;
-  /** Of the last delete that had one. */
+  /** The filter of the last delete that had one. */
   private filter: Filter | undefined;
 
   constructor(bytes: Buffer, at: number) {
@@ -228,7 +229,7 @@ class OperationReader {
       return this.bytes.toString('utf16le', at, at + length);
     }
     const text = this.bytes.toString('utf8', at, at + length);
-    // Bytes that are no UTF-8 decode to U+FFFD, which may also have been written on purpose.
+    // Bytes that are not UTF-8 decode to U+FFFD, but that character may also be in the text itself.
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(at, at + length))) throw malformed('a string that is no UTF-8');
     return text;
   }

@@ -4,44 +4,44 @@ import type { Metric } from '../vector/metric';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 
 /**
- * One shard of a collection as the coordinator sees it. The coordinator asks every shard and merges; whether the
- * shard lives in this process (LocalShardClient) or behind gRPC is the implementation's business.
+ * One shard of a collection, as the coordinator sees it. The coordinator asks every shard and merges the answers.
+ * Implementations: a shard in this process (LocalShardClient), and one behind gRPC.
  *
  * All calls may overlap. Errors are QuiverErrors; `unavailable` and `commit_unknown` are the only retryable ones.
- * Vectors are float32, row-major, exactly `spec.dim` long: callers have checked them. Metadata travels as JSON text.
+ * Vectors are float32, row-major, exactly `spec.dim` long: callers have checked them. Metadata are JSON text.
  */
 export interface ShardClient {
-  /** Makes the shard exist and serve; does nothing when it does. */
+  /** Creates the shard if it does not exist, and makes it serve. Does nothing if it serves already. */
   open(spec: ShardSpec): Promise<void>;
-  /** Removes the shard with all its data, for good; does nothing when it is gone. Running calls fail `not_found`. */
+  /** Removes the shard with all its data for good. Does nothing if it is gone. Running calls fail with `not_found`. */
   drop(id: ShardId): Promise<void>;
 
   /**
-   * Applies the operations in order, all of them in one atomic, durable step: when it resolves they survive a crash
-   * and every later read sees them. Answers one outcome per operation, in order.
+   * Applies the operations in order, all in one atomic, durable step: when it resolves, they survive a crash and every
+   * later read sees them. Answers one outcome per operation, in order.
    */
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]>;
 
-  /** Answers one of the reads of shard-read.ts, with every write in it that was answered before the read began. */
+  /** Answers one of the reads of shard-read.ts. It sees every write that was answered before the read began. */
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>>;
 }
 
 export interface CallOptions {
-  /** Monotonic deadline in milliseconds (Clock.monotonicMs); past it the call fails `unavailable`. */
+  /** Monotonic deadline in milliseconds (Clock.monotonicMs). After it the call fails with `unavailable`. */
   deadlineMs: number;
 }
 
 export interface ShardId {
-  /** Collection uid: never reused, so a collection made again under the same name is another one. */
+  /** The collection's uid. It is never reused: a collection made again under the same name has another one. */
   collectionUid: string;
-  /** 0 ≤ shard < the collection's number of shards. */
+  /** 0 ≤ shard < number of shards of the collection. */
   shard: number;
 }
 
 export interface ShardSpec extends ShardId {
   dim: number;
   metric: Metric;
-  /** Of its keyword text; absent: none. */
+  /** The language of its keyword text. Absent: none. */
   language?: Language;
 }
 
@@ -51,7 +51,7 @@ export interface UpsertOperation {
   type: 'upsert';
   externalId: string;
   vector: Float32Array;
-  /** Insertion stamp (see coordinator/routing/stamp-clock.ts): used if the id is new, else the stored one stays. */
+  /** Insertion stamp (see coordinator/routing/stamp-clock.ts). Used only for a new id; a stored item keeps its stamp. */
   stamp: number;
   /** JSON object text; undefined keeps what is stored ("{}" for a new item). */
   metadata: string | undefined;
@@ -62,7 +62,7 @@ export interface UpsertOperation {
 export interface DeleteOperation {
   type: 'delete';
   externalId: string;
-  /** Deletes the item only if its metadata match when its turn comes; one that does not is `absent`. */
+  /** Deletes the item only if its metadata match when the operation is applied. Otherwise the outcome is `absent`. */
   filter?: Filter | undefined;
 }
 

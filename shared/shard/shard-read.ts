@@ -1,34 +1,37 @@
 import type { Filter } from '../filter/filter';
 
 /**
- * The reads of a shard: what each kind is asked and what it answers. A read is a value on its whole way, so only three
- * places know the kinds: this map, how a shard answers them (node/shard/answer-read.ts) and how they travel
+ * The reads of a shard: for each kind, its request and its answer. A read stays a value on its whole way, so only three
+ * places know the kinds: this map, how a shard answers them (node/shard/answer-read.ts), and how they are sent
  * (shared/rpc/read-codecs.ts). docs/adding-a-read.md shows how to add one.
  */
 export interface ShardReads {
-  /** The best `k` in the order of {@link compareHits}, fewer only if fewer match. */
+  /** The best `k` in the order of {@link compareHits}; fewer only if fewer match. */
   search: { request: VectorSearch; answer: VectorSearchResult };
-  /** Exact scores of the listed items; unknown ids are left out, order is that of `externalIds`. */
+  /** Exact scores of the listed items, in the order of `externalIds`; unknown ids are left out. */
   score: { request: { vector: Float32Array; externalIds: string[] }; answer: Hit[] };
-  /** The best `k` by BM25 under the statistics given, ordered as search is; items with no term are not returned. */
+  /**
+   * The best `k` by BM25 with the given statistics, in the order of search. Items without any of the terms are not
+   * returned.
+   */
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
-  /** What BM25 needs to know of this shard about some terms; summed over shards by the caller. */
+  /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
-  /** Items in the order asked, null where absent. */
+  /** Items in the requested order; null where absent. */
   fetch: { request: { externalIds: string[]; vectors: boolean }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
-  /** Live items, as `status` has them, at next to no cost. */
+  /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };
 }
 
 export type ReadKind = keyof ShardReads;
 
-/** What a read of the kind is asked; null where there is nothing to say. */
+/** The request of a kind of read; null if it has none. */
 export type RequestOf<Kind extends ReadKind> = ShardReads[Kind]['request'];
 
-/** What a read of the kind answers. */
+/** The answer of a kind of read. */
 export type AnswerOf<Kind extends ReadKind> = ShardReads[Kind]['answer'];
 
 export interface VectorSearch {
@@ -42,9 +45,9 @@ export interface VectorSearch {
 }
 
 export interface VectorSearchResult {
-  /** Best first; ties by external id. */
+  /** Best first; ties in the order of external ids. */
   hits: Hit[];
-  /** Vectors of the shard, whatever the filter. */
+  /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
 }
 
@@ -53,7 +56,7 @@ export type SearchEffort = { type: 'calibrated' } | { type: 'ef'; ef: number } |
 export interface KeywordSearch {
   /** Distinct analysed terms. */
   terms: string[];
-  /** Collection-wide; `documentFrequencies` in the order of `terms`. */
+  /** Of the whole collection; `documentFrequencies` are in the order of `terms`. */
   statistics: KeywordStatistics;
   k: number;
   filter: Filter | null;
@@ -72,16 +75,16 @@ export interface Hit {
   score: number;
   /** JSON object text. */
   metadata: string;
-  /** Present when asked for; "" when the item has none. */
+  /** Present if requested; "" if the item has none. */
   text?: string;
 }
 
 /**
- * The order of every answer: score falling, then external_id rising by UTF-16 code units.
- * Negative when `a` comes first.
+ * The order of every answer: descending score, then ascending external_id by UTF-16 code units. Negative if `a` comes
+ * first.
  */
 export function compareHits(a: { externalId: string; score: number }, b: { externalId: string; score: number }): number {
-  // Not a subtraction: two infinite dot products are equal.
+  // Not by subtraction: two infinite dot products are equal, but their difference is NaN.
   if (a.score !== b.score) return a.score > b.score ? -1 : 1;
   if (a.externalId === b.externalId) return 0;
   return a.externalId < b.externalId ? -1 : 1;
@@ -90,7 +93,7 @@ export function compareHits(a: { externalId: string; score: number }, b: { exter
 export interface StoredItem {
   externalId: string;
   stamp: number;
-  /** Present when asked for. */
+  /** Present if requested. */
   vector?: Float32Array;
   metadata: string;
   /** null: the item never had a text. */
@@ -102,7 +105,7 @@ export interface ScanRequest {
   limit: number;
   filter: Filter | null;
   vectors: boolean;
-  /** false: texts are not read and null. Default: true. */
+  /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
 }
 
@@ -110,10 +113,10 @@ export interface ShardStatus {
   vectorCount: number;
   /** Number of the last applied operation batch. */
   lastOperation: number;
-  /** Highest insertion stamp seen, 0 if none: no coordinator may stamp below it. */
+  /** Highest insertion stamp seen, 0 if none. No coordinator may issue a stamp below it. */
   lastStamp: number;
   diskBytes: number;
-  /** Bytes held in memory by the shard's structures, originals mapped from disk not counted. */
+  /** Bytes in memory of the shard's structures, without the originals mapped from disk. */
   memoryBytes: number;
   segments: SegmentStatus[];
 }
@@ -122,6 +125,6 @@ export interface SegmentStatus {
   kind: 'growing' | 'sealed';
   rows: number;
   deletedRows: number;
-  /** Calibrated search effort; 0 where the segment is scanned. */
+  /** Calibrated search effort; 0 for a segment that is scanned. */
   ef: number;
 }

@@ -1,23 +1,23 @@
-/** More than enough for a quiet process; a power of two. */
+/** More than enough for an idle process; a power of two. */
 const FIRST_PLACES = 16;
 const NUMBER_MAX = 0xffffffff;
 
 /**
- * Values each under a number of its own, for what comes and goes thousands of times a second. Numbers rise from 1, start
- * again after 2^32 - 1, and name nothing else while in use.
+ * Gives each value a number, for values that come and go thousands of times a second. Numbers rise from 1, start again
+ * after 2^32 - 1, and are unique among the values in the table.
  *
- * A Map would do but for the garbage collector: whenever V8 gives a Map or Set a new table, the old one keeps its entries
- * and points to the new one. Once such a table has lasted into the old generation, all that ever passes through its
- * successors outlives the quick collections with it, until the next full one; see docs/performance.md.
+ * A Map would do, if not for the garbage collector. Whenever V8 gives a Map or Set a new table, the old one keeps its
+ * entries and points to the new one. Once such a table has reached the old generation, everything that ever passes
+ * through its successors survives the quick collections until the next full one; see docs/performance.md.
  */
 export class NumberTable<Value extends object> {
-  /** The place of a number is its low bits; a power of two, at most half of them taken. */
+  /** A number's place is its low bits. The length is a power of two, and at most half of the places are taken. */
   private values: (Value | undefined)[] = new Array<Value | undefined>(FIRST_PLACES).fill(undefined);
   private numbers = new Uint32Array(FIRST_PLACES);
   private last: number;
   private count = 0;
 
-  /** `last`: the number before the first. */
+  /** `last`: the number before the first one given out. */
   constructor(options: { last?: number } = {}) {
     this.last = options.last ?? 0;
   }
@@ -26,7 +26,7 @@ export class NumberTable<Value extends object> {
     return this.count;
   }
 
-  /** Answers the value's number. */
+  /** Adds a value and answers its number. */
   add(value: Value): number {
     if (this.count * 2 >= this.values.length) this.grow();
     const mask = this.values.length - 1;
@@ -43,7 +43,7 @@ export class NumberTable<Value extends object> {
     return this.numbers[place] === number ? this.values[place] : undefined;
   }
 
-  /** Answers what was taken out, if the number named anything. */
+  /** Removes a value and answers it; undefined if the number names none. */
   remove(number: number): Value | undefined {
     const value = this.get(number);
     if (value === undefined) return undefined;
@@ -52,7 +52,7 @@ export class NumberTable<Value extends object> {
     return value;
   }
 
-  /** Takes all out, in the order in which they came (until numbers start again). */
+  /** Removes all values and answers them in the order in which they were added (until numbers start again). */
   removeAll(): Value[] {
     const taken = [...this.places()].sort((a, b) => a.number - b.number).map(({ value }) => value);
     this.values.fill(undefined);

@@ -8,8 +8,8 @@ import { stopWords } from './stop-words';
 const analysers = new Map<Language, Analyser>();
 
 /**
- * The analyser of a collection's language, one in the process: it remembers stems. Null is the language-neutral one.
- * Errors: storage_failed for a language that a later version may have stored.
+ * The analyser of a collection's language. There is one per process, because it remembers stems. Null gives the
+ * language-neutral one. Errors: storage_failed for an unknown language, which a later version may have stored.
  */
 export function analyserFor(language: Language | null): Analyser {
   if (language === null) return defaultAnalyser;

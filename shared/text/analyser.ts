@@ -2,37 +2,37 @@ import { cutAsciiIntoTerms, cutInParts, cutIntoTerms } from './cut-terms';
 import { foldText } from './fold-text';
 import { textPieces } from './text-pieces';
 
-/** Terms of one part of an unstemmed text. */
+/** Terms in one part of an unstemmed text. */
 const PART_TERMS = 1024;
 
 /**
- * Turns text into the terms that keyword search and the lexical embedder count. Implementations are pure and
- * deterministic: the same text gives the same terms on every machine and in every process.
- * Whatever stores terms records `name` and `version`, and must be rebuilt when either changes.
+ * Turns text into terms, which keyword search and the lexical embedder count. Implementations are pure and
+ * deterministic: the same text gives the same terms on every machine and in every process. Whatever stores terms also
+ * stores `name` and `version`, and must be rebuilt when either changes.
  */
 export interface Analyser {
   readonly name: string;
-  /** Rises with every change that may give a text other terms. */
+  /** Rises with every change after which some text may give other terms. */
   readonly version: number;
-  /** Terms in the order of the text, repeats included. Never throws; terms are well-formed Unicode and not empty. */
+  /** Terms in the order of the text, with repetitions. Never throws. Terms are well-formed Unicode and not empty. */
   terms(text: string): string[];
   /**
-   * `terms(text)` in parts, each of them some hundred microseconds of work whatever the text is (stemming takes up to one
-   * for a word of 128 letters): for texts whose analysis must not hold up everything else. Folding a stretch of text
-   * without any white space is one part.
+   * The terms of `terms(text)` in parts, for texts whose analysis must not block the process. A part takes some hundred
+   * microseconds, whatever the text. (Stemming a single word of 128 letters may take one hundred.) A text without any
+   * white space is folded in one step.
    */
   parts(text: string): Iterable<string[]>;
-  /** The terms of a query to look for: `terms(text)`, less those that say nothing where others say something. */
+  /** The terms to look for when `text` is a query: `terms(text)` without stop words, unless there are only stop words. */
   termsToFind(text: string): string[];
 }
 
 /**
- * Most distinct terms of one query: bounds the work of a request whose query text is a whole book. Lucene refuses
- * longer queries (maxClauseCount 1024); here the first terms decide.
+ * Most distinct terms of one query. It bounds the work for a query as long as a book. Lucene refuses longer queries
+ * (maxClauseCount 1024); here, the first terms count.
  */
 export const QUERY_TERMS_MAX = 1024;
 
-/** The distinct terms of a query in the order of their first appearance, at most {@link QUERY_TERMS_MAX}. */
+/** The distinct terms of a query in the order in which they first appear, at most {@link QUERY_TERMS_MAX}. */
 export function queryTerms(analyser: Analyser, text: string): string[] {
   const distinct = new Set<string>();
   for (const term of analyser.termsToFind(text)) {
@@ -43,10 +43,10 @@ export function queryTerms(analyser: Analyser, text: string): string[] {
 }
 
 /**
- * The language-neutral analyser. Text is folded (see {@link foldText}), then cut into words, and into pairs of characters
- * where a script has no spaces (see {@link cutIntoTerms}). Pairs need no dictionary, so terms do not depend on the ICU
- * version, as those of Intl.Segmenter do (which is also some 30 times slower).
- * There is no stemming and there are no stop words: BM25's idf weighs frequent words down.
+ * The language-neutral analyser. It folds text (see {@link foldText}), then cuts it into words, or into pairs of
+ * characters in scripts without spaces (see {@link cutIntoTerms}). Pairs need no dictionary. So, unlike with
+ * Intl.Segmenter (which is also about 30 times slower), terms do not depend on the ICU version. There is no stemming
+ * and there are no stop words: BM25's idf gives frequent words little weight.
  */
 class UnicodeAnalyser implements Analyser {
   readonly name = 'unicode';

@@ -1,14 +1,14 @@
 import { isScriptWithoutSpaces, SegmentClass, segmentClassOf } from './segment-class';
 
 /**
- * Longest term in UTF-16 code units; what follows is cut off. Words of every language, hexadecimal SHA-256 sums and
- * UUIDs fit; an encoded blob costs one short term instead of its own size.
+ * Longest term in UTF-16 code units; the rest is cut off. Words of every language, hexadecimal SHA-256 sums and UUIDs
+ * fit; an encoded blob becomes one short term.
  */
 export const TERM_LENGTH_MAX = 128;
 
 const ASCII_WORD = /[a-z0-9]+/g;
 
-/** As {@link cutIntoTerms} for lower-case ASCII, where a regular expression finds the same words some five times faster. */
+/** The same as {@link cutIntoTerms} for lower-case ASCII: a regular expression finds these words about five times faster. */
 export function cutAsciiIntoTerms(text: string): string[] {
   const words = text.match(ASCII_WORD) ?? [];
   for (let i = 0; i < words.length; i++) {
@@ -18,8 +18,8 @@ export function cutAsciiIntoTerms(text: string): string[] {
 }
 
 /**
- * Cuts lower-case text into terms by one pass over its code points: a regular expression overflows its stack on long
- * words.
+ * Cuts lower-case text into terms in one pass over its code points. (A regular expression would overflow its stack on long
+ * words.)
  * - words are runs of letters, marks and digits;
  * - scripts written without spaces (Han, kana, Hangul, Thai, Lao, Khmer, Burmese) give overlapping pairs of
  *   characters, and Han single characters too;
@@ -31,7 +31,7 @@ export function cutIntoTerms(text: string): string[] {
   return terms;
 }
 
-/** The terms of folded text, about `count` at a time; `ascii` says that it holds nothing else. */
+/** The terms of folded text, about `count` at a time; `ascii` says that the text holds only ASCII. */
 export function* cutInParts(folded: { text: string; ascii: boolean }, count: number): Generator<string[]> {
   if (folded.ascii) {
     const words = cutAsciiIntoTerms(folded.text);
@@ -50,15 +50,15 @@ function* slicesOf(words: string[], count: number): Generator<string[]> {
   for (let at = 0; at < words.length; at += count) yield words.slice(at, at + count);
 }
 
-/** As {@link cutIntoTerms}, a bounded number of terms at a time. */
+/** Cuts like {@link cutIntoTerms}, a bounded number of terms at a time. */
 export class TermCutter {
   private position = 0;
-  /** The run of unspaced script that the last call stopped in. */
+  /** The run of a script without spaces in which the last call stopped. */
   private run: UnspacedRun | null = null;
 
   constructor(private readonly text: string) {}
 
-  /** Appends the next terms to `terms`, until there are `limit` or two more; false once there are no more. */
+  /** Appends the next terms to `terms`, up to `limit` or at most two more. Answers false once there are no more. */
   cut(terms: string[], limit: number): boolean {
     const { text } = this;
     if (this.run !== null && this.cutRun(this.run, terms, limit)) return true;
@@ -82,7 +82,10 @@ export class TermCutter {
     return position < text.length;
   }
 
-  /** Pairs (and Han singles) of a run of unspaced script; true when it stopped before the run's end. */
+  /**
+   * Cuts a run of a script without spaces into pairs (and Han singles). Answers true if it stopped before the end of
+   * the run.
+   */
   private cutRun(run: UnspacedRun, terms: string[], limit: number): boolean {
     const { text } = this;
     let position = this.position;
@@ -113,13 +116,13 @@ export class TermCutter {
 
 interface UnspacedRun {
   start: number;
-  /** Where its last character starts; −1 before the first. */
+  /** Start of its last character; −1 before the first. */
   previousStart: number;
   previousKind: SegmentClass;
   pairs: number;
 }
 
-/** End of the code point at `position` and of the marks that follow it: a Thai or Burmese vowel sign stays attached. */
+/** End of the code point at `position` and of the marks that follow it, so that a Thai or Burmese vowel sign stays attached. */
 function endOfCharacter(text: string, position: number): number {
   let end = position + unitsAt(text, position);
   while (end < text.length && segmentClassOf(text, end) === SegmentClass.unspacedMark) end += unitsAt(text, end);

@@ -1,10 +1,10 @@
 const ASCII = /^[\x00-\x7f]*$/;
 
 /**
- * Brings spellings that a reader takes for the same to one form, as the Unicode text-search practice has it (UTR 30,
+ * Maps spellings that readers regard as equal to one form, following the practice of text search for Unicode (UTR 30,
  * ICU's folding filter): NFKC, lower case, no accents, ligatures written out, English possessives and contractions
- * without their apostrophe. `ascii` says that the result holds nothing else.
- * Stable across Unicode versions for characters assigned today (Unicode's normalisation and case stability policies).
+ * without their apostrophe. `ascii` says that the result holds only ASCII. Stable across Unicode versions for
+ * characters assigned today (Unicode's normalisation and case stability policies).
  */
 export function foldText(text: string): { text: string; ascii: boolean } {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
@@ -14,13 +14,13 @@ export function foldText(text: string): { text: string; ascii: boolean } {
 
 export interface ComposedText {
   text: string;
-  /** It holds nothing else. */
+  /** The text holds only ASCII. */
   ascii: boolean;
 }
 
 /**
- * The first half of {@link foldText}, for words that are stemmed before they lose their accents, which the rules of
- * their language are about; {@link foldWord} is the other half.
+ * The first half of {@link foldText}, for words that are stemmed: stemming rules need accents. {@link foldWord} is the
+ * other half and removes them afterwards.
  */
 export function composeText(text: string): ComposedText {
   if (ASCII.test(text)) return { text: withoutContractions(text.toLowerCase()), ascii: true };
@@ -29,7 +29,7 @@ export function composeText(text: string): ComposedText {
   return { text: visible, ascii: ASCII.test(visible) };
 }
 
-/** A word of composed text without accents, special letters written out. May be empty: some words are nothing but marks. */
+/** A word of composed text without accents, with special letters written out. Empty if the word consists only of marks. */
 export function foldWord(word: string): string {
   return ASCII.test(word) ? word : withoutAccents(word);
 }
@@ -41,14 +41,14 @@ function withoutAccents(composed: string): string {
 
 /**
  * Combining accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel signs and tatweel, variation selectors,
- * and format characters that are invisible inside a word. Vowel signs of Indic and other scripts are letters to their
- * readers and stay, and й is a letter of its own and not an accented и.
+ * and invisible format characters inside words. Vowel signs of Indic and other scripts are kept, because readers treat
+ * them as letters; й also is a letter of its own, not an accented и.
  */
 export const IGNORED_CLASS =
   String.raw`[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]`;
 const IGNORED = new RegExp(String.raw`\u0438\u0306|${IGNORED_CLASS}`, 'g');
 
-/** Those of {@link IGNORED} that are no marks: they would part a word. */
+/** Those of {@link IGNORED} that are not marks: they would split a word. */
 const INVISIBLE = /[\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 function keepShortI(match: string): string {
@@ -73,7 +73,10 @@ const LETTER_FOLDS: ReadonlyMap<string, string> = new Map([
 const DIGIT_BLOCKS = '\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59';
 const FOLDED_LETTER = new RegExp(`[${[...LETTER_FOLDS.keys()].join('')}${DIGIT_BLOCKS}]`, 'g');
 
-/** Letters without a decomposition, and decimal digits of other scripts: their blocks start at a multiple of 16, or 6 after. */
+/**
+ * Folds letters without a decomposition, and decimal digits of other scripts, whose blocks start at a multiple of 16 or
+ * 6 after one.
+ */
 function foldLetter(letter: string): string {
   const folded = LETTER_FOLDS.get(letter);
   if (folded !== undefined) return folded;
@@ -86,19 +89,19 @@ function isSixAfter(digit: string): boolean {
 }
 
 /**
- * After an apostrophe (straight or curly): "don't" is "dont"; "John's", "we've", "I'm" lose the ending. What is longer,
- * as in "l'avion" or "O'Brien", stays and the apostrophe parts two words. What {@link IGNORED} names counts for nothing
- * beside it, whether it has been left out before or will be later.
+ * An ending after an apostrophe (straight or curly): "don't" becomes "dont"; "John's", "we've", "I'm" lose the ending.
+ * Longer endings, as in "l'avion" or "O'Brien", stay, and the apostrophe separates two words. Characters of {@link
+ * IGNORED} beside the apostrophe are skipped, so the result is the same before and after they are removed.
  *
- * The look behind comes after the apostrophe: before it, it would run at every character, and each time over all of the
- * ignored ones before that, which takes n² steps for n of them.
+ * The look-behind comes after the apostrophe. Before it, it would run at every character, each time over all ignored
+ * characters in front, which takes n² steps for n of them.
  */
 const CONTRACTION = new RegExp(
   String.raw`['\u2019](?<=\p{L}${IGNORED_CLASS}*.)(?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`,
   'gu',
 );
 
-/** A text without the endings of {@link CONTRACTION}. */
+/** A text without the endings that {@link CONTRACTION} matches. */
 export function withoutContractions(text: string): string {
   if (!text.includes("'") && !text.includes('\u2019')) return text;
   return text.replace(CONTRACTION, (_match, t: string | undefined) => t ?? '');
@@ -109,7 +112,7 @@ const MARKS_IN_ROW_MAX = 30;
 const MARK = /^\p{M}$/u;
 const TOO_MANY_MARKS = new RegExp(`\\p{M}{${MARKS_IN_ROW_MAX + 1}}`, 'u');
 
-/** Drops marks beyond the bound: normalising a run of n marks takes ICU n² steps, 10 seconds for 200,000. */
+/** Drops marks beyond the bound: for a run of n marks, ICU's normalisation takes n² steps, 10 seconds for 200,000. */
 function withBoundedMarks(text: string): string {
   if (!TOO_MANY_MARKS.test(text)) return text;
   const kept: string[] = [];

@@ -5,21 +5,25 @@ import { type ComposedText, composeText } from './fold-text';
 import type { Stemmer } from './snowball-stemmer';
 import { textPieces } from './text-pieces';
 
-/** Words remembered with their terms, twice over: stemming takes some 10 µs, and most words of a text are old ones. */
+/**
+ * How many words each of the two maps of stems holds. Stemming a word takes about 10 µs, and most words of a text were
+ * seen before.
+ */
 const REMEMBERED_WORDS = 1 << 15;
 
-/** Words of one part of a text: stemming one takes some 20 µs, and those of 128 letters ten times that. */
+/** Words in one part of a text: stemming one takes about 20 µs, and ten times that for a word of 128 letters. */
 const PART_WORDS = 32;
 
 interface KnownWord {
-  /** Empty: no term. */
+  /** Empty: the word gives no term. */
   term: string;
   isStopWord: boolean;
 }
 
 /**
- * The words of the language-neutral analyser, stemmed. Stop words are terms like all others in what is stored, so that
- * nothing is lost: a query leaves them out only if it holds other words. "To be or not to be" finds what contains it.
+ * Cuts words like the language-neutral analyser, then stems them. Stop words are stored like all other terms, so that
+ * no text loses words. Only a query leaves them out, and only if it has other words: "To be or not to be" finds texts
+ * that contain these words.
  */
 export class LanguageAnalyser implements Analyser {
   readonly name: string;
@@ -28,11 +32,11 @@ export class LanguageAnalyser implements Analyser {
   private readonly stopWords: ReadonlySet<string>;
   private readonly hasDotlessI: boolean;
   private readonly rememberedWords: number;
-  /** Words of late, and those of the time before. */
+  /** Terms of words: `recent` is filled until it is full, then becomes `older`, and the old `older` is dropped. */
   private recent = new Map<string, KnownWord>();
   private older = new Map<string, KnownWord>();
 
-  /** `hasDotlessI`: the small form of I is ı, and that of İ is i. */
+  /** `hasDotlessI`: the lower case of I is ı, and that of İ is i (Turkish). */
   constructor(options: { name: string; stem: Stemmer; stopWords: ReadonlySet<string>; hasDotlessI?: boolean; rememberedWords?: number }) {
     this.name = options.name;
     this.stem = options.stem;
@@ -66,7 +70,7 @@ export class LanguageAnalyser implements Analyser {
     return composeText(this.hasDotlessI ? text.replace(/I\u0307|İ/g, 'i').replaceAll('I', 'ı') : text);
   }
 
-  /** The terms of words, in the same array. */
+  /** Replaces words with their terms, in the same array. */
   private stemmed(words: string[]): string[] {
     let count = 0;
     for (let i = 0; i < words.length; i++) {

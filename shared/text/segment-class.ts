@@ -1,4 +1,4 @@
-/** What a code point of folded text is to word segmentation. */
+/** How word segmentation treats a code point of folded text. */
 export enum SegmentClass {
   separator,
   /** Letter, mark or digit of a script that puts spaces between words. */
@@ -27,7 +27,7 @@ const WORD = /^[\p{L}\p{M}\p{N}]$/u;
 const PICTOGRAPH = /^\p{Extended_Pictographic}$/u;
 
 const UNKNOWN = 255;
-/** Classes of the basic plane, filled as characters are met: Unicode property tests cost microseconds. */
+/** Classes of the basic plane, filled when a character first occurs: Unicode property tests take microseconds. */
 const basicPlane = new Uint8Array(0x10000).fill(UNKNOWN);
 
 /** The class of the code point at `position`; a lone surrogate is a separator. */

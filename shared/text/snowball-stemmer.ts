@@ -2,22 +2,20 @@ import { newStemmer } from 'snowball-stemmers';
 import { foldWord } from './fold-text';
 import type { Language } from './language';
 
-/** Turns a word into what the forms of that word have in common; for words of composed text, see composeText. */
+/** Turns a word into the stem that its forms share. Takes words of composed text, see composeText. */
 export type Stemmer = (word: string) => string;
 
 interface StemmerRules {
   /** The algorithm's name at snowballstem.org. */
   algorithm: string;
-  /** Accented letters that its rules tell apart; all others are folded before, so that "café" and "cafe" stem alike. */
+  /** Accented letters that the rules distinguish. All others are folded first, so that "café" and "cafe" have the same stem. */
   letters?: string;
-  /** Spellings that the algorithm does not know, brought to those that it does. */
+  /** Replaces spellings that the algorithm does not know with those that it knows. */
   respell?: readonly [pattern: RegExp, replacement: string][];
 }
 
-/*
- * German, Dutch and the Nordic languages have no letters here: their rules ask only whether an accented letter is a
- * vowel, or hold with and without it, so that folding first loses next to nothing and finds "Häuser" by "hauser".
- */
+// German, Dutch and the Nordic languages have no letters here: their rules only ask whether an accented letter is a
+// vowel, or treat it like the plain letter. So folding first loses next to nothing, and "hauser" finds "Häuser".
 const RULES: Record<Language, StemmerRules> = {
   ar: { algorithm: 'arabic', letters: 'آأؤإئ' },
   ca: { algorithm: 'catalan', letters: 'àáçèéíïòóúü' },
@@ -25,7 +23,7 @@ const RULES: Record<Language, StemmerRules> = {
   da: { algorithm: 'danish' },
   de: { algorithm: 'german' },
   en: { algorithm: 'english' },
-  // Spanish and Portuguese are often typed without accents, and no other words end like these.
+  // Spanish and Portuguese are often typed without accents, and no other words end like this.
   es: { algorithm: 'spanish', letters: 'áéíñóúü', respell: [[/([cs])ion$/, '$1ión']] },
   eu: { algorithm: 'basque' },
   fi: { algorithm: 'finnish' },
@@ -37,7 +35,7 @@ const RULES: Record<Language, StemmerRules> = {
   nl: { algorithm: 'dutch' },
   no: { algorithm: 'norwegian' },
   pt: { algorithm: 'portuguese', letters: 'àáâãçéêíóôõúü', respell: [[/cao$/, 'ção'], [/coes$/, 'ções']] },
-  // Since 2003 written with a comma below; the algorithm is older.
+  // Since 2003 these letters are written with a comma below; the algorithm is older and knows the cedilla.
   ro: { algorithm: 'romanian', letters: 'âîăşţșț', respell: [[/ș/g, 'ş'], [/ț/g, 'ţ']] },
   ru: { algorithm: 'russian' },
   sl: { algorithm: 'slovene', letters: 'čšž' },
@@ -47,8 +45,8 @@ const RULES: Record<Language, StemmerRules> = {
 };
 
 /**
- * The Snowball stemmer of a language (Porter, "Snowball: A language for stemming algorithms", 2001): for English the
- * second version of Porter's. What it gives has no accents any more, and is empty for a word of marks alone.
+ * The Snowball stemmer of a language (Porter, "Snowball: A language for stemming algorithms", 2001); for English, the
+ * second version of Porter's. The stem has no accents. It is empty for a word that consists only of marks.
  */
 export function snowballStemmer(language: Language): Stemmer {
   const { algorithm, letters = '', respell = [] } = RULES[language];
@@ -67,7 +65,10 @@ function partlyFolded(word: string, letters: string): string {
   return folded;
 }
 
-/** Letters of the basic plane with what they fold to, as they are met: folding one takes a microsecond, and a word has up to 128. */
+/**
+ * What each letter of the basic plane folds to, filled when it first occurs: folding takes a microsecond, and a word
+ * has up to 128 letters.
+ */
 const foldedLetters: (string | undefined)[] = new Array(0x10000).fill(undefined);
 
 function foldedLetter(letter: string): string {

@@ -1,9 +1,10 @@
 import type { Language } from './language';
 
 /**
- * Articles, conjunctions, prepositions, pronouns and forms of "to be" and "to have", as the analyser cuts words out of
- * text ("don't" is "dont"). Short on purpose: they are only left out of queries, BM25 weighs the rest of the frequent
- * words down, and a word too many here is one that nobody can find beside others. English has Lucene's 33 and a few.
+ * Articles, conjunctions, prepositions, pronouns and forms of "to be" and "to have", in the form in which the analyser
+ * cuts words ("don't" is "dont"). The lists are short on purpose. They only affect queries, and BM25 gives other
+ * frequent words little weight; but a word listed here without need can't be searched for together with other words.
+ * English has Lucene's 33 words and a few more.
  */
 const STOP_WORDS: Record<Language, string> = {
   ar: 'في من إلى الى على عن مع أو او و ثم أن ان إن لا ما لم لن هو هي هم هذا هذه ذلك التي الذي الذين كان كانت قد كل بين',
@@ -31,7 +32,7 @@ const STOP_WORDS: Record<Language, string> = {
   tr: 'acaba ama ancak bazı ben bir biz bu çok çünkü da daha de değil diye en gibi hem hep her ile ise için kadar ki kim mi mı mu mü ne neden niçin o olan olarak onlar sen siz şu ve veya ya',
 };
 
-/** Words that a query of this language leaves out when it holds others. */
+/** Words that a query in this language leaves out if it has others. */
 export function stopWords(language: Language): ReadonlySet<string> {
   return new Set(STOP_WORDS[language].split(' '));
 }

@@ -1,4 +1,4 @@
-/** How a string is kept and sent as bytes: UTF-8, but for strings with lone surrogates, which only UTF-16 can carry. */
+/** How a string is stored and sent: as UTF-8, or as UTF-16 if it has lone surrogates, which UTF-8 can't represent. */
 export type TextEncoding = 'utf8' | 'utf16le';
 
 export function encodingOf(text: string): TextEncoding {

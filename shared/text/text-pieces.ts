@@ -1,11 +1,14 @@
 /** Length of a piece in UTF-16 code units: folding one takes a fraction of a millisecond. */
 const PIECE_UNITS = 4096;
-/** The last of the control characters and the space: none of them is part of a word or changes what is beside it. */
+/**
+ * The space, the highest of the code units up to which all are white space or control characters. None of them is part
+ * of a word or affects its neighbours.
+ */
 const SPACE = 0x20;
 
 /**
- * A long text as pieces whose terms, one after the other, are those of the text: cut in front of white space. What has no
- * white space stays in one piece, however long it is.
+ * Cuts a long text in front of white space into pieces. The terms of the pieces, one after the other, are those of the
+ * text. A stretch without white space stays in one piece, however long it is.
  */
 export function* textPieces(text: string): Generator<string> {
   let start = 0;

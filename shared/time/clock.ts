@@ -1,6 +1,6 @@
-/** The clocks of a process, as one injectable object: the pure core never reads time by itself. */
+/** The clocks of a process, as one object that is passed in: the pure core never reads the time itself. */
 export interface Clock {
-  /** Wall time in milliseconds since the Unix epoch; may jump. For timestamps shown to people only. */
+  /** Wall time in milliseconds since the Unix epoch; may jump. Only for timestamps that people see. */
   wallMs(): number;
   /** Monotonic time in milliseconds from an arbitrary origin, with a fraction. For durations, deadlines and windows. */
   monotonicMs(): number;
@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
 };
 
-/** A clock that a test moves by hand; both readings start at `startMs` and advance together. */
+/** A clock that a test sets by hand; both readings start at `startMs` and advance together. */
 export class ManualClock implements Clock {
   private nowMs: number;
 

@@ -1,12 +1,15 @@
-/** The longest that one of Node's timers can wait: beyond it, it fires at once. */
+/** The longest delay of a Node timer; a timer with a longer one fires at once. */
 export const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** Calls `late` when `leftMs` are over, at once where nothing is left; after 25 days at the latest. */
+/** Calls `late` after `leftMs`: at once if that is 0 or less, and after 25 days at the latest. */
 export function deadlineTimer(leftMs: number, late: () => void): NodeJS.Timeout {
   return setTimeout(late, Math.min(Math.max(0, leftMs), TIMER_MAX_MS));
 }
 
-/** What `work` answers or fails with; `late()` when it takes longer than `timeoutMs`, and then it goes on unheard. */
+/**
+ * Settles like `work`, or rejects with `late()` after `timeoutMs`. In that case the work continues, and its result is
+ * ignored.
+ */
 export function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: () => Error): Promise<Result> {
   return new Promise((done, fail) => {
     const timer = deadlineTimer(timeoutMs, () => fail(late()));

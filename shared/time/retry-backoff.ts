@@ -6,12 +6,16 @@ export interface BackoffPauses {
   longestMs: number;
 }
 
-/** Most losses are a process that restarts or a leader that changes; what comes back must be noticed within about a second. */
+/**
+ * Most losses are a process that restarts or a leader that changes. When it is back, that must be noticed within about
+ * a second.
+ */
 const USUAL: BackoffPauses = { firstMs: 100, longestMs: 1000 };
 
 /**
- * The pauses between attempts that may go on for ever: twice as long each time up to the longest, each drawn from its upper
- * half, so that many clients of one lost server do not come back in step.
+ * The pauses between attempts that may be repeated without end. Each is twice as long as the one before, up to the
+ * longest, and is drawn at random from its upper half. So many clients of one lost server do not come back at the same
+ * moments.
  */
 export class RetryBackoff {
   private nextLimitMs: number;
@@ -35,7 +39,7 @@ export class RetryBackoff {
     return Math.round(limitMs * (0.5 + this.random() / 2));
   }
 
-  /** Waits out the next pause; ends early, without an error, when `signal` is aborted. */
+  /** Waits for the next pause; ends early, without an error, when `signal` is aborted. */
   async pause(signal: AbortSignal): Promise<void> {
     await sleep(this.nextMs(), undefined, { signal }).catch(() => undefined);
   }

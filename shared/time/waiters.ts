@@ -2,15 +2,15 @@ import type { Clock } from './clock';
 import { deadlineTimer } from './deadline';
 
 /**
- * Those who wait for something to change, each until its own deadline. Who is woken looks again
- * whether it was the right change.
+ * Callers that wait for something to change, each until its own deadline. A caller that is woken has to check whether
+ * it was the change that it waits for.
  */
 export class Waiters {
   private readonly waiting = new Set<() => void>();
 
   constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
 
-  /** Resolves with true at the next `wake`, with false at the deadline (monotonic). */
+  /** Resolves to true at the next `wake`, to false at the deadline (monotonic). */
   next(deadlineMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (isWoken: boolean): void => {
@@ -24,7 +24,7 @@ export class Waiters {
     });
   }
 
-  /** Wakes all that wait now. */
+  /** Wakes everybody who waits now. */
   wake(): void {
     for (const wake of this.waiting) wake();
   }

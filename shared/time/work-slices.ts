@@ -1,6 +1,6 @@
 /**
- * Work that runs this long at a stretch lets everything else of the event loop go first. Several stretches may follow one
- * another on the way of one request (body, search, answer), so that one must be a small part of what a client notices.
+ * After this long, work pauses so that the event loop can serve everything else. One request may need several slices
+ * (body, search, answer), so a slice must be a small part of what a client notices.
  */
 export const SLICE_MS = 5;
 
@@ -10,17 +10,17 @@ interface SlicedWork {
 }
 
 /**
- * Long work of this process, oldest turn first. One queue for the event loop that all share: however many pieces of long
- * work there are, one slice of one of them runs between two rounds of the loop.
+ * The long work of this process, next first. There is one queue because all share one event loop: however much long
+ * work there is, only one slice of it runs between two rounds of the loop.
  */
 const waiting: SlicedWork[] = [];
 let isScheduled = false;
 
 /**
- * Runs `steps` to its end and resolves to what it returns. What fits into one slice runs at once, in the caller's turn;
- * the rest in slices between which the event loop serves others, taking turns with other such work.
- * A step (from one `yield` to the next) should take well below a slice: it is what can't be parted.
- * Errors: what a step throws.
+ * Runs `steps` to the end and resolves to the value that it returns. The first slice runs at once, in the caller's
+ * turn. The rest runs in later slices, in turn with other such work, and the event loop serves others in between. A
+ * step (from one `yield` to the next) should take much less than a slice, because it can't be interrupted. Errors: what
+ * a step throws.
  */
 export function inSlices<Result>(steps: Iterator<unknown, Result>): Promise<Result> {
   return new Promise((done, fail) => {
@@ -30,14 +30,14 @@ export function inSlices<Result>(steps: Iterator<unknown, Result>): Promise<Resu
 }
 
 /**
- * The same for work that is known to be long: it waits for its turn at once, so that twenty pieces of it that begin in one
- * round of the event loop don't hold the loop for twenty slices.
+ * The same for work that is known to be long: its first slice waits for its turn, too. So twenty such calls in one
+ * round of the event loop don't block it for twenty slices.
  */
 export function inLaterSlices<Result>(steps: Iterator<unknown, Result>): Promise<Result> {
   return new Promise((done, fail) => queue({ step: stepOf(steps, done), fail }));
 }
 
-/** Runs `work`, which can't be parted, as a step of its own in its turn. Errors: what it throws. */
+/** Runs `work`, which can't be split, as one step in its turn. Errors: what it throws. */
 export function inTurn<Result>(work: () => Result): Promise<Result> {
   return new Promise((done, fail) => {
     const step = (): boolean => {
@@ -48,7 +48,7 @@ export function inTurn<Result>(work: () => Result): Promise<Result> {
   });
 }
 
-/** Runs `steps` to its end at once: for what is short, and where nothing else waits. */
+/** Runs `steps` to the end at once: for short work, and where nothing else waits. */
 export function resultOf<Result>(steps: Iterator<unknown, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -81,7 +81,7 @@ function runNext(): void {
   setImmediate(runNext);
 }
 
-/** Whether the work came to its end, by failure too. */
+/** Runs one slice. Answers whether the work has ended, which includes failing. */
 function runSlice(work: SlicedWork): boolean {
   const endMs = performance.now() + SLICE_MS;
   try {

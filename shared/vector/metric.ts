@@ -1,10 +1,10 @@
-/** The distance metrics of a collection. Scores are always "higher is better": see {@link scoreOf}. */
+/** The distance metrics of a collection. For all of them, a higher score is better: see {@link scoreOf}. */
 export const METRICS = ['cosine', 'l2', 'ip'] as const;
 
 export type Metric = (typeof METRICS)[number];
 
 /**
- * Score of two vectors of equal length, in double precision: the plain definition that every index is checked against.
+ * Score of two vectors of equal length, in double precision: the plain definition that every index is tested against.
  * cosine: a·b / (|a| |b|), 0 when either is zero; ip: a·b; l2: 1 / (1 + |a − b|).
  */
 export function scoreOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<number>): number {
@@ -20,6 +20,7 @@ export function scoreOf(metric: Metric, a: ArrayLike<number>, b: ArrayLike<numbe
   }
   if (metric === 'ip') return dot;
   if (metric === 'l2') return 1 / (1 + Math.sqrt(squareDifference));
-  // Two roots: the product of the squares may leave the range of doubles. Rounding may carry parallel vectors past 1.
+  // Two square roots, because the product of the squares may exceed the range of doubles. Bounded, because rounding may
+  // give parallel vectors a value above 1.
   return squareA === 0 || squareB === 0 ? 0 : Math.max(-1, Math.min(1, dot / (Math.sqrt(squareA) * Math.sqrt(squareB))));
 }

@@ -5,14 +5,17 @@ import type { EmbeddingRunner } from './embedding-thread';
 import { type BatchBounds, TextQueue, type WaitingText } from './text-queue';
 
 /**
- * Measured on two cores with a model of MiniLM's size, one thread: batches of eight short texts run 1.3 to 1.9 times as
- * fast as one by one, beyond some 250 tokens in all it gets slower again.
+ * Measured on two cores with a model of MiniLM's size and one thread: batches of eight short texts run 1.3 to 1.9 times
+ * as fast as single texts; beyond about 250 tokens in all it gets slower again.
  */
 const TOGETHER: BatchBounds = { textsMax: 16, charactersMax: 1024 };
 const ALONE: BatchBounds = { textsMax: 1, charactersMax: Infinity };
 /** One that runs and one that follows at once, so that no worker waits for this thread. */
 const REQUESTS_PER_RUNNER = 2;
-/** Texts that may wait; a call that finds none waiting is taken whatever its size. A small model works them off in some ten seconds. */
+/**
+ * Texts that may wait. A call is accepted whatever its size if no text is waiting. A small model processes this many in
+ * about ten seconds.
+ */
 const WAITING_MAX: Readonly<Record<EmbeddingKind, number>> = { query: 1024, passage: 4096 };
 
 interface Call {
@@ -23,7 +26,7 @@ interface Call {
   reject: (error: unknown) => void;
 }
 
-/** A place for a runner: it may be loading, running, or gone after it could not be started again. */
+/** The place of one runner: it may be loading, running, or gone because it could not be started again. */
 interface Seat {
   runner: EmbeddingRunner | null;
   running: number;
@@ -31,8 +34,8 @@ interface Seat {
 }
 
 /**
- * Spreads texts over runners of one model. Texts of different calls share batches where the model allows it; queries go
- * first, but not always. A runner that ends is replaced.
+ * Distributes texts over the runners of one model. Texts of different calls share batches if the model allows it.
+ * Queries have priority, but not always. A runner that ends is replaced.
  */
 export class EmbeddingDispatcher {
   private readonly queue = new TextQueue<Call>();
@@ -41,7 +44,10 @@ export class EmbeddingDispatcher {
   private readonly bounds: BatchBounds;
   private isClosed = false;
 
-  /** Takes over `runners`, all of the same model. `timeoutMs` bounds a call; `restart` makes a runner like them. */
+  /**
+   * Takes over `runners`, all of the same model. `timeoutMs` bounds a call; `restart` starts another runner of the same
+   * kind.
+   */
   constructor(
     private readonly options: {
       runners: EmbeddingRunner[];
@@ -84,7 +90,7 @@ export class EmbeddingDispatcher {
   }
 
   private dispatch(): void {
-    // One each first: a second request is for a runner that would else run dry.
+    // First one request for each runner. A second request only keeps a runner from running idle.
     for (let round = 1; round <= REQUESTS_PER_RUNNER; round++) {
       for (const seat of this.seats) {
         if (seat.runner === null || seat.running >= round) continue;
@@ -108,7 +114,7 @@ export class EmbeddingDispatcher {
     this.dispatch();
   }
 
-  /** A text that the model fails on must not take along the calls whose texts stood beside it. */
+  /** If the model fails on one text, the calls whose texts shared the batch must not fail. So run the texts one by one. */
   private async runAgain(seat: Seat, runner: EmbeddingRunner, batch: WaitingText<Call>[], error: unknown): Promise<void> {
     if (batch.length === 1 || seat.runner !== runner || !isQuiverError(error) || error.kind !== 'embedding_unavailable') {
       for (const { call } of batch) this.fail(call, error);
@@ -149,7 +155,7 @@ export class EmbeddingDispatcher {
     });
   }
 
-  /** When no runner is left and none can be started, those who wait are told; the next call tries again. */
+  /** If no runner is left and none can be started, the waiting calls fail; the next call tries again. */
   private async refill(seat: Seat): Promise<void> {
     if (seat.isStarting || this.isClosed) return;
     seat.isStarting = true;

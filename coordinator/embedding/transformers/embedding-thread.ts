@@ -5,16 +5,19 @@ import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './em
 import type { ModelDescription } from './model-description';
 import { modelFailure } from './model-failure';
 
-/** A model that runs somewhere else. Requests are answered in order. */
+/** A model that runs in another thread. Requests are answered in order. */
 export interface EmbeddingRunner {
   readonly dim: number;
-  /** Whether several texts may run at once without changing each other's vectors. */
+  /** Whether several texts may run in one batch without changing each other's vectors. */
   readonly isInvariant: boolean;
-  /** Settles once: when the runner has ended, for whatever reason. */
+  /** Resolves once, when the runner has ended for whatever reason. */
   readonly ended: Promise<void>;
-  /** Texts that run at once; texts × dim, row-major. Errors: embedding_unavailable; unavailable when the runner ends. */
+  /**
+   * Runs the texts in one batch; answers texts × dim, row-major. Errors: embedding_unavailable; unavailable when the
+   * runner ends.
+   */
   embed(texts: string[]): Promise<Float32Array>;
-  /** Ends it, after what it was asked before. */
+  /** Ends it after the requests made before. */
   close(): Promise<void>;
 }
 
@@ -47,14 +50,14 @@ export class EmbeddingThread implements EmbeddingRunner {
         resolve();
       });
     });
-    // Its exit follows, and tells who waits.
+    // The exit event follows; it fails the waiting requests.
     worker.on('error', () => undefined);
   }
 
   /** Starts a worker and loads the model in it. Errors: embedding_unavailable with the reason. */
   static start(description: ModelDescription, workerFile = EMBEDDING_WORKER): Promise<EmbeddingThread> {
     const data: EmbeddingWorkerData = { description };
-    // The libraries inside write to the console; the log is lines of JSON.
+    // Libraries in the worker write to the console, but the log must consist of JSON lines only.
     const worker = new Worker(workerFile, { workerData: data, stdout: true, stderr: true, name: 'embedding' });
     worker.stdout.resume();
     worker.stderr.resume();
@@ -85,8 +88,8 @@ export class EmbeddingThread implements EmbeddingRunner {
   }
 
   /**
-   * The worker ends itself between two requests: one that is ended from outside while its graph runs takes the process
-   * with it (the native library throws when it comes back to a thread that is gone).
+   * The worker ends itself between two requests. Terminating it from outside while its graph runs would crash the
+   * process, because the native library throws when it returns to a thread that is gone.
    */
   async close(): Promise<void> {
     if (!this.hasEnded) this.say({ type: 'end' });

@@ -3,7 +3,7 @@ import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { EmbeddingReply, EmbeddingRequest, EmbeddingWorkerData } from './embedding-messages';
 import { SentenceEncoder } from './sentence-encoder';
 
-/** The worker thread's entry: loads one model, says so, then answers requests one after another. */
+/** The entry point of the worker thread: loads one model, reports that, then answers requests one after another. */
 async function main(port: MessagePort): Promise<void> {
   const say = (reply: EmbeddingReply): void => port.postMessage(reply, reply.type === 'vectors' ? [reply.vectors.buffer] : []);
   let encoder: SentenceEncoder;
@@ -18,7 +18,7 @@ async function main(port: MessagePort): Promise<void> {
   let last: Promise<void> = Promise.resolve();
   port.on('message', (request: EmbeddingRequest) => {
     last = last.then(async () => {
-      // Of this thread alone.
+      // Ends this thread only.
       if (request.type === 'end') process.exit();
       const { id, texts } = request;
       try {

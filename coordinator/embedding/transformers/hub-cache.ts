@@ -9,22 +9,23 @@ import { checkLock, factsOf, type FileFacts, LOCK_FILE, lockToText, type ModelLo
 import type { ModelPin } from './model-pin';
 import { variantPath, wantedVariants } from './model-variant';
 
-/** What a model may have besides; what it lacks is skipped. */
+/** Files that a model may have in addition; missing ones are skipped. */
 const OPTIONAL_FILES = [
   'tokenizer_config.json', 'special_tokens_map.json', 'modules.json', '1_Pooling/config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json',
 ];
-/** Written last: a folder that has it has the rest. */
+/** Written last: a folder that has it is complete. */
 const CONFIG = 'config.json';
 
 /**
- * Models of the hub in a folder, each in `<folder>/<owner>/<name>` as @huggingface/transformers keeps them too. A model
- * that is there is never asked for again, and every time that it is opened its files must be what they were at first: what
- * the lock beside them says. A folder without one, filled by somebody else, gets one now.
+ * Models of the hub in a folder, each in `<folder>/<owner>/<name>`, the same layout as that of
+ * @huggingface/transformers. A model that is there is never downloaded again. Each time it is opened, its files must
+ * match the lock beside them, which records what they were at first. A folder that somebody else filled has no lock,
+ * and gets one now.
  */
 export class HubCache {
   constructor(private readonly options: { folder: string; isOffline: boolean; hub: HubFiles; log: Pick<Logger, 'info' | 'warn'>; pinOf: (name: string) => ModelPin }) {}
 
-  /** The model's folder with all that is needed in it. Errors: embedding_unavailable with the reason. */
+  /** The model's folder with all files that are needed. Errors: embedding_unavailable with the reason. */
   async folderOf(name: string, dtype: string): Promise<string> {
     const folder = join(this.options.folder, ...name.split('/'));
     const pin = this.options.pinOf(name);
@@ -39,7 +40,7 @@ export class HubCache {
       const reason = isWanted ? 'it is not in EMBEDDING_CACHE_DIR' : `the copy in EMBEDDING_CACHE_DIR is not known to be of EMBEDDING_REVISION ${pin.revision}`;
       throw modelFailure(`${reason}, and EMBEDDING_OFFLINE forbids to fetch it`);
     }
-    // Another format of a model that is there is taken from the state that the rest is of.
+    // Another format of a model that is there is taken from the same revision as the other files.
     const kept = isWanted ? lock : null;
     const revision = kept?.commit ?? kept?.revision ?? pin.revision;
     this.options.log.info({ model: name, revision }, 'fetching the embedding model');
@@ -53,7 +54,7 @@ export class HubCache {
     return hasFile(CONFIG) && hasFile('tokenizer.json') && wantedVariants(dtype).some((variant) => hasFile(variantPath(variant)));
   }
 
-  /** Trusts a folder that is met for the first time, and records what it holds. */
+  /** Trusts a folder that is seen for the first time, and records what it holds. */
   private async adopt(name: string, folder: string, pin: ModelPin): Promise<void> {
     const { log, hub } = this.options;
     const graphs = (await readdir(join(folder, 'onnx')).catch(() => [])).map((file) => `onnx/${file}`);
@@ -65,18 +66,18 @@ export class HubCache {
     });
   }
 
-  /** `kept`: what is there of the same state, and stays. */
+  /** `kept`: the files of the same revision that are there, and stay. */
   private async fetch(name: string, folder: string, dtype: string, pin: ModelPin, kept: ModelLock | null): Promise<ModelLock> {
     const { hub } = this.options;
     const config = await hub.open(name, CONFIG, pin.revision);
     if (config === null) throw modelFailure(`the hub has no ${CONFIG} of it${pin.revision === 'main' ? '' : ` at the revision ${pin.revision}`}`);
     const content = await config.bytes(pin.sha256[CONFIG]);
-    // A branch may move between two files: what its first file is of decides.
+    // The branch may move between two downloads, so the commit of the first file decides.
     const revision = config.commit ?? pin.revision;
     const files: Record<string, FileFacts> = { ...kept?.files };
     const save = async (path: string, file: HubFile): Promise<void> => void (files[path] = await file.save(join(folder, path), pin.sha256[path]));
     if (kept === null) {
-      // From here on the folder counts as incomplete until the new files are all there.
+      // From here on the folder counts as incomplete, until all new files are there.
       for (const file of [CONFIG, LOCK_FILE]) await rm(join(folder, file), { force: true }).catch((error: unknown) => throwUnwritable(error));
     }
     for (const path of OPTIONAL_FILES) {
@@ -94,7 +95,7 @@ export class HubCache {
     return lock;
   }
 
-  /** The first variant that there is; the weights beside it come before it. */
+  /** Fetches the first variant that exists. Its weights are fetched before the graph. */
   private async fetchGraph(
     dtype: string,
     from: { config: Buffer; open: (path: string) => Promise<HubFile | null>; save: (path: string, file: HubFile) => Promise<void> },
@@ -119,7 +120,7 @@ export class HubCache {
   }
 }
 
-/** A file that was fetched may have been changed since; nobody but the operator can tell why. */
+/** A file was changed after it was fetched; only the operator can know why. */
 function throwRemovable(error: unknown): never {
   throw modelFailure(`${(error as Error).message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
 }
@@ -128,7 +129,7 @@ function throwUnwritable(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw modelFailure("it can't be written to EMBEDDING_CACHE_DIR", error);
 }
 
-/** Files of weights beside the graph, as config.json's transformers.js_config.use_external_data_format has it. */
+/** Files of weights beside the graph, according to config.json's transformers.js_config.use_external_data_format. */
 function externalParts(config: Buffer, file: string): number {
   let settings: unknown;
   try {

@@ -7,15 +7,15 @@ import type { Clock } from '../../../shared/time/clock';
 import { modelFailure } from './model-failure';
 import type { FileFacts } from './model-lock';
 
-/** One file of the hub that is about to arrive; it must be saved, read or cancelled. */
+/** One file of the hub that is about to arrive. The caller must save, read or cancel it. */
 export interface HubFile {
-  /** The commit that it is of, when the hub says so: what asks for that gets files of one state. */
+  /** The commit that it belongs to, if the hub says so. Requests for that commit get files of one state. */
   readonly commit: string | null;
-  /** The whole content: for small files. Errors: as `save`. */
+  /** The whole content, for small files. Errors: as `save`. */
   bytes(sha256?: string): Promise<Buffer>;
   /**
-   * Writes the content to `path`, whole or not at all, and answers what it is. Errors: embedding_unavailable when it breaks
-   * off, or is not of the size and digest that the hub announced, or of `sha256`.
+   * Writes the content to `path`, whole or not at all, and answers its size and digest. Errors: embedding_unavailable
+   * when the download breaks off, or its size or digest is not what the hub announced, or the digest is not `sha256`.
    */
   save(path: string, sha256?: string): Promise<FileFacts>;
   cancel(): void;
@@ -28,27 +28,28 @@ export interface HubFiles {
   write(path: string, content: Buffer): Promise<void>;
 }
 
-/** Until the hub's first answer: a start without a network waits no longer. */
+/** Time until the hub's first answer: without a network, a start waits no longer than this. */
 const ANSWER_MS = 5_000;
-/** Afterwards, before an answer and between two pieces of one. */
+/** The same later: before an answer, and between two pieces of one. */
 const SILENCE_MS = 30_000;
 const PROGRESS_EVERY_MS = 5_000;
-/** The hub sends large files from elsewhere, by one redirect or two. */
+/** The hub serves large files from another host, after one or two redirects. */
 const REDIRECTS_MAX = 5;
 const SHA256 = /^[0-9a-f]{64}$/;
 const SHA1 = /^[0-9a-f]{40}$/;
 
-/** What the hub says of a file before it sends it. */
+/** What the hub says about a file before it sends it. */
 interface Announced {
   commit: string | null;
   sha256: string | null;
-  /** Of a file that lies in git itself: git's own id of it, or some mirrors' digest of its content. */
+  /** For a file in git itself: git's id of it, or, with some mirrors, the digest of its content. */
   sha1: string | null;
 }
 
 /**
- * Reads `<hub>/<model>/resolve/<revision>/<path>`, the addresses of huggingface.co and its mirrors. Its answers carry the
- * commit (x-repo-commit) and a file's digest (x-linked-etag, else etag); where they do, what arrives is compared with it.
+ * Reads `<hub>/<model>/resolve/<revision>/<path>`, the addresses of huggingface.co and its mirrors. The answers may
+ * carry the commit (x-repo-commit) and the file's digest (x-linked-etag, otherwise etag); if so, what arrives is
+ * compared with them.
  */
 export class HubDownload implements HubFiles {
   private hasAnswered = false;
@@ -76,7 +77,7 @@ export class HubDownload implements HubFiles {
     if (response.ok) return this.fileOf({ model, path, response, abort, announced });
     abort.abort();
     if (response.status === 404) return null;
-    // What the hub says of models that do not exist, too.
+    // The hub also answers this for models that do not exist.
     if (response.status === 401 || response.status === 403) throw modelFailure(`the hub has no public model of that name (it answers ${response.status})`);
     throw modelFailure(`the hub answers ${response.status}`);
   }
@@ -119,7 +120,7 @@ export class HubDownload implements HubFiles {
     };
   }
 
-  /** The content as it arrives; an error when it stops coming or is shorter than announced. */
+  /** The content as it arrives. Fails when the data stops coming or is shorter than announced. */
   private async *pieces({ model, path, response, abort }: { model: string; path: string; response: Response; abort: AbortController }): AsyncGenerator<Uint8Array> {
     const { clock, log, silenceMs = SILENCE_MS } = this.options;
     const totalBytes = response.headers.get('content-encoding') === null ? Number(response.headers.get('content-length') ?? NaN) : NaN;
@@ -145,7 +146,7 @@ export class HubDownload implements HubFiles {
   }
 }
 
-/** The answer at the end of the redirects, and what the first one said. */
+/** The answer at the end of the redirects, and what the first answer announced. */
 async function follow(address: string, signal: AbortSignal): Promise<{ response: Response; announced: Announced }> {
   let url = address;
   let announced: Announced | null = null;
@@ -166,7 +167,7 @@ function announcedBy(headers: Headers): Announced {
   const commit = headers.get('x-repo-commit');
   const tag = (name: string): string => (headers.get(name) ?? '').replace(/^W\//, '').replaceAll('"', '').toLowerCase();
   const linked = tag('x-linked-etag');
-  // An etag is a digest only with servers that speak the hub's language.
+  // Only servers that send a commit, as the hub does, use the etag for a digest.
   const own = commit === null ? '' : tag('etag');
   return { commit: commit !== null && SHA1.test(commit) ? commit : null, sha256: [linked, own].find((one) => SHA256.test(one)) ?? null, sha1: linked === '' && SHA1.test(own) ? own : null };
 }
@@ -182,7 +183,7 @@ async function check(path: string, found: { announced: Announced; digest: string
   if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1) throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
 }
 
-/** Written aside and renamed: who looks sees the whole file or none. */
+/** Written to another file and renamed, so that readers see the whole file or none. */
 async function saveWhole(path: string, content: () => AsyncIterable<Uint8Array>, accept: (aside: string) => Promise<void> = async () => undefined): Promise<void> {
   const aside = `${path}.${process.pid}.part`;
   try {

@@ -6,32 +6,32 @@ import { type ModelVariant, variantPath, wantedVariants } from './model-variant'
 import type { PoolingMode } from './pooling';
 import { poolsFirstToken, promptsOf, type Prompts } from './prompts';
 
-/** What a worker has to know of a model to embed with it. */
+/** What a worker has to know about a model to embed with it. */
 export interface ModelDescription {
   /** The folder that holds config.json, tokenizer.json and onnx/. */
   folder: string;
   variant: ModelVariant;
-  /** Tokens of a text that the model reads, its own special ones among them. */
+  /** How many tokens of a text the model reads, including special tokens. */
   tokensMax: number;
   pooling: PoolingMode[];
-  /** Whether vectors are brought to unit length. */
+  /** Whether vectors are scaled to unit length. */
   normalises: boolean;
-  /** Set when the model goes on after pooling (a Dense layer): its graph must then answer sentence_embedding itself. */
+  /** Set if the model has a step after pooling (a Dense layer). Then its graph must output sentence_embedding itself. */
   needsSentenceEmbedding: boolean;
   prompts: Prompts;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** For models that name no limit. */
+/** For models that state no limit. */
 const TOKENS_FALLBACK = 512;
-/** Tokenizers that have no limit write a huge number. */
+/** Tokenizers without a limit state a huge number. */
 const TOKENS_SENSIBLE_MAX = 1_000_000;
 /** Model types that number positions from the padding token's id + 1. */
 const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet']);
 
 /**
- * Reads a model's own description: config.json, tokenizer_config.json, and what sentence-transformers adds to them
+ * Reads a model's own description: config.json, tokenizer_config.json, and the files that sentence-transformers adds
  * (modules.json, 1_Pooling/config.json, sentence_bert_config.json, config_sentence_transformers.json). Without those:
  * mean pooling, unit length. Errors: embedding_unavailable, naming the file that is missing or broken.
  */
@@ -76,7 +76,7 @@ async function modulesOf(name: string, folder: string): Promise<Pick<ModelDescri
   };
 }
 
-/** In the order in which sentence-transformers joins them. */
+/** In the order in which sentence-transformers concatenates them. */
 const POOLING_FLAGS: [string, PoolingMode][] = [
   ['pooling_mode_cls_token', 'cls'],
   ['pooling_mode_max_tokens', 'max'],

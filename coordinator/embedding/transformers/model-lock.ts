@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { modelFailure } from './model-failure';
 
-/** Beside a model's files: what they were when they were fetched, or first met. */
+/** A file beside a model's files: it records what they were when they were fetched, or first seen. */
 export const LOCK_FILE = 'quiver-lock.json';
 
 export interface FileFacts {
@@ -12,11 +12,11 @@ export interface FileFacts {
   sha256: string;
 }
 
-/** What a model's folder held at first, by which every later load is compared. */
+/** What a model's folder held at first; every later load is compared with it. */
 export interface ModelLock {
-  /** As it was asked for; null for a folder that somebody else filled. */
+  /** The revision that was requested; null for a folder that somebody else filled. */
   revision: string | null;
-  /** The commit that the hub said it was; null when it said none. */
+  /** The commit that the hub reported; null if it reported none. */
   commit: string | null;
   files: Readonly<Record<string, FileFacts>>;
 }
@@ -25,7 +25,7 @@ export function lockToText(lock: ModelLock): string {
   return `${JSON.stringify({ format: 1, ...lock }, null, 1)}\n`;
 }
 
-/** The folder's lock; null when it has none. Errors: embedding_unavailable when it can't be read. */
+/** The folder's lock; null if it has none. Errors: embedding_unavailable when it can't be read. */
 export async function readLock(folder: string): Promise<ModelLock | null> {
   let text: string;
   try {
@@ -43,7 +43,7 @@ export async function readLock(folder: string): Promise<ModelLock | null> {
   throw modelFailure(`its ${LOCK_FILE} is damaged`);
 }
 
-/** Size and digest of files of the folder as they are now, by path; those that are not there are left out. */
+/** Size and digest of files in the folder as they are now, by path; missing files are left out. */
 export async function factsOf(folder: string, paths: readonly string[]): Promise<Record<string, FileFacts>> {
   const facts: Record<string, FileFacts> = {};
   for (const path of paths) {
@@ -53,14 +53,14 @@ export async function factsOf(folder: string, paths: readonly string[]): Promise
   return facts;
 }
 
-/** SHA-256 of files' contents one after the other, as `cat … | sha256sum` has it. */
+/** SHA-256 of the contents of the files one after the other, like `cat … | sha256sum`. */
 export async function digestOfFiles(folder: string, paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths) for await (const piece of createReadStream(join(folder, path), { highWaterMark: 1 << 20 })) hash.update(piece as Buffer);
   return hash.digest('hex');
 }
 
-/** Errors: embedding_unavailable that names the first file that is not what the lock says. */
+/** Errors: embedding_unavailable that names the first file that differs from the lock. */
 export async function checkLock(folder: string, lock: ModelLock): Promise<void> {
   const present = await factsOf(folder, Object.keys(lock.files));
   for (const [path, { bytes, sha256 }] of Object.entries(lock.files)) {

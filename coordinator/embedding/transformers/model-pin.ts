@@ -1,19 +1,19 @@
-/** Which state of a model on the hub is wanted, and what is known of its files. */
+/** Which revision of a model on the hub is wanted, and what is known about its files. */
 export interface ModelPin {
   /** A commit, tag or branch. */
   revision: string;
-  /** Whether an operator asked for this revision: then a copy of another one is not used. */
+  /** Whether an operator asked for this revision. Then a copy of another revision is not used. */
   isExplicit: boolean;
-  /** SHA-256 of files at that revision, by path; empty where nothing is known before the first download. */
+  /** SHA-256 of files at that revision, by path; empty if nothing is known before the first download. */
   sha256: Readonly<Record<string, string>>;
 }
 
-/** The branch that every model of the hub has; its files change when its owner likes. */
+/** The branch that every model of the hub has. Its owner can change its files at any time. */
 const MOVING = 'main';
 
 /**
- * The default model at the commit that this version was made with. Its files' digests are those that many projects which
- * pin the same commit have published; a download that differs is refused.
+ * The default model at the commit that this version was made with. The digests of its files are those published by many
+ * projects that pin the same commit. A download that differs is refused.
  */
 const KNOWN: Readonly<Record<string, Omit<ModelPin, 'isExplicit'>>> = {
   'Xenova/all-MiniLM-L6-v2': {
@@ -27,7 +27,7 @@ const KNOWN: Readonly<Record<string, Omit<ModelPin, 'isExplicit'>>> = {
   },
 };
 
-/** The pin of a model: the revision that was asked for it ('': none), else the known one, else the moving branch. */
+/** The pin of a model: the requested revision ('': none), otherwise the known one, otherwise the moving branch. */
 export function pinOf(name: string, askedRevision: string): ModelPin {
   const known = KNOWN[name];
   const revision = askedRevision || known?.revision || MOVING;

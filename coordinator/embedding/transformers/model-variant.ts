@@ -1,6 +1,6 @@
 /**
- * The number formats in which models are kept, each in a file of its own, by the names that @huggingface/transformers gives
- * them; those that `auto` tries first, first: int8 is the fastest on a CPU.
+ * The number formats of models, each in a file of its own, by the names that @huggingface/transformers uses, in the
+ * order in which `auto` tries them: int8 is the fastest on a CPU.
  */
 export const VARIANT_FILES = {
   q8: 'model_quantized',
@@ -26,8 +26,8 @@ export function variantPath(variant: ModelVariant): string {
 }
 
 /**
- * Whether activations are quantized at run time with one scale for a whole tensor, as onnxruntime's dynamic quantization
- * does: then a text's vector depends on what stands beside it in a batch (cosine .98 for all-MiniLM-L6-v2).
+ * Whether activations are quantized at run time with one scale for a whole tensor, as onnxruntime's dynamic
+ * quantization does. Then a text's vector depends on the other texts in its batch (cosine 0.98 for all-MiniLM-L6-v2).
  */
 export function quantizesActivations(variant: ModelVariant): boolean {
   return variant === 'q8' || variant === 'int8' || variant === 'uint8';

@@ -1,4 +1,4 @@
-/** Ways to make one vector of a text's token vectors, as sentence-transformers' Pooling module defines them. */
+/** Ways to make one vector from a text's token vectors, as sentence-transformers' Pooling module defines them. */
 export type PoolingMode = 'cls' | 'mean' | 'max' | 'mean_sqrt_len' | 'weighted_mean' | 'last';
 
 export interface TokenStates {
@@ -12,8 +12,8 @@ export interface TokenStates {
 }
 
 /**
- * One vector per text: the results of all modes one after another (Reimers and Gurevych, "Sentence-BERT", 2019). Sums
- * are doubles. Answers texts × (hidden · modes), row-major.
+ * One vector per text: the results of all modes, concatenated (Reimers and Gurevych, "Sentence-BERT", 2019). Sums are
+ * in double precision. Answers texts × (hidden · modes), row-major.
  */
 export function pool(input: TokenStates, modes: readonly PoolingMode[]): Float32Array {
   const { hidden, texts } = input;
@@ -24,7 +24,7 @@ export function pool(input: TokenStates, modes: readonly PoolingMode[]): Float32
   return vectors;
 }
 
-/** Brings every row of `dim` numbers to unit length; a row of zeros stays one. */
+/** Scales every row of `dim` numbers to unit length; a row of zeros stays as it is. */
 export function normaliseRows(vectors: Float32Array, dim: number): void {
   for (let start = 0; start < vectors.length; start += dim) {
     let square = 0;
@@ -55,7 +55,7 @@ function poolOne(input: TokenStates, text: number, mode: PoolingMode): ArrayLike
   }
 }
 
-/** The places of a text's own tokens; padding may stand at either end. */
+/** The positions of a text's own tokens; padding may be at either end. */
 function placesOf({ mask, tokens }: TokenStates, text: number): number[] {
   const places: number[] = [];
   for (let place = 0; place < tokens; place++) if (Number(mask[text * tokens + place]) !== 0) places.push(place);

@@ -1,4 +1,4 @@
-/** What a model wants before a text, by what the text is for. */
+/** The prefix that a model expects before a text, by what the text is for. */
 export interface Prompts {
   query: string;
   passage: string;
@@ -9,8 +9,8 @@ const ENGLISH_INSTRUCTION = 'Represent this sentence for searching relevant pass
 const CHINESE_INSTRUCTION = '为这个句子生成表示以用于检索相关文章：';
 
 /**
- * Families whose cards ask for prefixes, by the last part of the model's name; the first that fits counts. For models
- * whose folder does not say it itself.
+ * Families whose model cards ask for prefixes, by the last part of the model's name; the first match counts. Used for
+ * models whose folder does not define prefixes.
  */
 const FAMILIES: [RegExp, Prompts][] = [
   [/^(multilingual-)?e5-.*instruct/i, { query: 'Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ', passage: '' }],
@@ -24,12 +24,12 @@ const FAMILIES: [RegExp, Prompts][] = [
   [/^nomic-embed-text/i, { query: 'search_query: ', passage: 'search_document: ' }],
 ];
 
-/** Names under which config_sentence_transformers.json keeps a passage's prompt. */
+/** Names under which config_sentence_transformers.json keeps the prompt of a passage. */
 const PASSAGE_PROMPTS = ['passage', 'document', 'corpus'];
 
 /**
- * The prefixes of a model: those of its config_sentence_transformers.json (`prompts`, else `default_prompt_name` for
- * both) when it has any, else those of its family.
+ * The prefixes of a model: those of its config_sentence_transformers.json (`prompts`, otherwise `default_prompt_name`
+ * for both) if it has any, otherwise those of its family.
  */
 export function promptsOf(name: string, config: Readonly<Record<string, unknown>> | null): Prompts {
   const prompts = isRecord(config?.prompts) ? config.prompts : {};
@@ -45,7 +45,7 @@ export function promptsOf(name: string, config: Readonly<Record<string, unknown>
   return FAMILIES.find(([pattern]) => pattern.test(last))?.[1] ?? NONE;
 }
 
-/** Whether a model of that name takes the first token's vector for the text's: the bge and related families. */
+/** Whether a model of that name uses the vector of the first token for the text: bge and related families. */
 export function poolsFirstToken(name: string): boolean {
   return /^(bge|mxbai-embed|snowflake-arctic-embed)-/i.test(name.replace(/(?<![\\/])[\\/]+$/, '').split(/[\\/]/).at(-1) ?? name);
 }

@@ -7,24 +7,24 @@ import { normaliseRows, pool } from './pooling';
 type Transformers = typeof import('@huggingface/transformers', { with: { 'resolution-mode': 'import' } });
 type Tensor = InstanceType<Transformers['Tensor']>;
 
-/** Below this cosine between a text alone and among others, a model does not run several texts at once. */
+/** Least cosine between the vector of a text alone and in a batch. Below it, the model does not run several texts at once. */
 const INVARIANT_COSINE = 0.99999;
-/** Of different lengths and scripts, so that quantization over all of them differs from that over one. */
+/** Texts of different lengths and scripts, so that quantization over all of them differs from that over one. */
 const PROBES = ['a red fox', 'Wer wagt, gewinnt: 12,345 times out of 67,890!', '水', 'an old stone bridge crosses the slow river where the road from the sea turns north'];
 
-/** One native thread per worker; errors are thrown, and need no line on the console besides. */
+/** One native thread per worker. Errors are thrown, so they need no line on the console. */
 const SESSION_OPTIONS = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential', logSeverityLevel: 4 } as const;
 
 /**
- * One model in this thread, on the CPU, one native thread: texts to vectors by tokenizer, graph, pooling and length. All
- * the work is synchronous inside, so it belongs in a worker thread.
+ * One model in this thread, on the CPU, with one native thread: from texts to vectors by tokenizer, graph, pooling and
+ * scaling. The work inside is synchronous, so this belongs in a worker thread.
  */
 export class SentenceEncoder {
-  /** Length of a vector, as the graph answers it. */
+  /** Length of a vector, as the graph outputs it. */
   dim = 0;
-  /** Whether a text's vector stays the same (cosine) when others run beside it. */
+  /** Whether a text's vector stays the same (by cosine) when other texts run in the same batch. */
   isInvariant = false;
-  /** Special tokens after a text. */
+  /** Number of special tokens after a text. */
   private trailing = 0;
 
   private constructor(
@@ -57,7 +57,7 @@ export class SentenceEncoder {
     return encoder;
   }
 
-  /** Texts run at once; answers texts × dim, row-major. */
+  /** Runs the texts in one batch; answers texts × dim, row-major. */
   async encode(texts: string[]): Promise<Float32Array> {
     const rows = texts.map((text) => this.tokensOf(text));
     const tokens = Math.max(...rows.map((row) => row.length));
@@ -86,7 +86,7 @@ export class SentenceEncoder {
     this.isInvariant = !quantizesActivations(this.description.variant) && (await this.leastCosine()) >= INVARIANT_COSINE;
   }
 
-  /** Measured, not believed: each probe alone against the same among the others. */
+  /** Measures the least cosine between the vector of a probe alone and in a batch of all probes. */
   private async leastCosine(): Promise<number> {
     const together = await this.encode(PROBES);
     let least = 1;
@@ -96,7 +96,7 @@ export class SentenceEncoder {
     return least;
   }
 
-  /** Cut to what the model reads; the special tokens at the end stay, as they do where the model was trained. */
+  /** Tokens of a text, cut to what the model reads. The special tokens at the end stay, as in the model's training. */
   private tokensOf(text: string): number[] {
     const tokens = this.tokenizer.encode(text);
     const { tokensMax } = this.description;
@@ -105,7 +105,7 @@ export class SentenceEncoder {
     return [...tokens.slice(0, tokensMax - end), ...tokens.slice(tokens.length - end)];
   }
 
-  /** Those that an empty text has too and that two texts of different words have in common at their ends. */
+  /** Special tokens at the end: those that an empty text has, too, and that two texts of different words have in common. */
   private trailingSpecials(): number {
     const [one, other] = [this.tokenizer.encode('a b'), this.tokenizer.encode('b a')];
     const specials = this.tokenizer.encode('').length;

@@ -4,31 +4,34 @@ import type { EmbeddingKind } from '../embedding-provider';
 export interface WaitingText<Call> {
   text: string;
   call: Call;
-  /** Its place in the call. */
+  /** Its position in the call. */
   index: number;
 }
 
-/** Bounds of what runs at once; padding brings all texts of a batch to the length of the longest. */
+/** Bounds of one batch. Padding brings all texts of a batch to the length of the longest. */
 export interface BatchBounds {
   textsMax: number;
-  /** Longest text × texts, in characters. */
+  /** Length of the longest text × number of texts, in characters. */
   charactersMax: number;
 }
 
-/** Texts considered for a batch: those that waited longest. */
+/** Texts considered for a batch: those that have waited longest. */
 const WINDOW = 256;
-/** Lengths may differ by this share of the oldest text's, and a word: more would be padding. */
+/** By how much lengths in a batch may differ: this share of the oldest text's length, plus one word. More would be padding. */
 const LENGTH_SPREAD = 0.25;
 const LENGTH_SLACK = 8;
-/** Someone waits for a query's answer; still every fourth turn is a passage's, so that a flood of queries starves no writer. */
+/**
+ * Queries come first, because somebody waits for the answer. But every fourth turn goes to passages, so that a flood of
+ * queries does not starve writers.
+ */
 const QUERY_TURNS = 3;
 
-/** Texts that wait to be embedded, queries and passages apart. Decides what runs next; holds no more than it is told to. */
+/** Texts that wait to be embedded, queries and passages apart. It decides what runs next; bounding it is the caller's task. */
 export class TextQueue<Call> {
   private readonly lanes = { query: new Lane<Call>(), passage: new Lane<Call>() };
   private queryTurns = 0;
 
-  /** Texts that wait. */
+  /** Number of texts that wait. */
   waiting(kind: EmbeddingKind): number {
     return this.lanes[kind].size;
   }
@@ -37,12 +40,12 @@ export class TextQueue<Call> {
     this.lanes[kind].add(texts);
   }
 
-  /** Forgets what a call has waiting. */
+  /** Drops the waiting texts of a call. */
   drop(call: Call): void {
     for (const lane of Object.values(this.lanes)) lane.drop(call);
   }
 
-  /** The next texts to run together, the oldest of its kind among them; null when none wait. */
+  /** The next texts to run together, including the oldest of its kind; null when none wait. */
   take(bounds: BatchBounds): WaitingText<Call>[] | null {
     const { query, passage } = this.lanes;
     if (query.size === 0 && passage.size === 0) return null;
@@ -52,7 +55,7 @@ export class TextQueue<Call> {
   }
 }
 
-/** First in, first out, but for texts of a like length that go along with an older one. */
+/** First in, first out, except that texts of similar length may run together with an older one. */
 class Lane<Call> {
   private window: WaitingText<Call>[] = [];
   private rest: WaitingText<Call>[] = [];

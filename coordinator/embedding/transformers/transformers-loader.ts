@@ -20,22 +20,22 @@ import type { Prompts } from './prompts';
 export interface TransformersOptions {
   /** A name of model-variant.ts, or `auto`. */
   dtype: string;
-  /** Where models of the hub are kept. */
+  /** The folder for models of the hub. */
   cacheDir: string;
   isOffline: boolean;
-  /** Such as https://huggingface.co. */
+  /** For example https://huggingface.co. */
   hub: string;
-  /** What an operator pinned of one model: its revision on the hub, and the SHA-256 of its graph; '' for none. */
+  /** The revision on the hub and the SHA-256 of the graph that an operator has fixed for one model; '' if not set. */
   pin?: { model: string; revision: string; sha256: string };
-  /** Worker threads, each with a copy of the model and one native thread. */
+  /** Number of worker threads, each with a copy of the model and one native thread. */
   threads: number;
-  /** Longest that a call may take. */
+  /** Longest time of a call. */
   timeoutMs: number;
   clock: Clock;
   log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Aborted when the process is told to end: downloads are given up. */
+  /** Aborted when the process is asked to end: downloads are given up. */
   ending?: AbortSignal;
-  /** The worker's file, where it is not the compiled one. */
+  /** The worker's file, if it is not the compiled one. */
   workerFile?: string;
 }
 
@@ -43,8 +43,8 @@ export interface TransformersOptions {
 const HUB_NAME = /^[A-Za-z0-9][\w.-]*(?:\/[A-Za-z0-9][\w.-]*)?$/;
 
 /**
- * Opens transformers models: a local folder when there is one of that name, else a model of the hub. The first worker
- * tells whether the model works at all; the others are started after it.
+ * Opens transformers models: a local folder if there is one of that name, otherwise a model of the hub. The first
+ * worker shows whether the model works at all; the others start after it.
  */
 export function transformersLoader(options: TransformersOptions): EmbeddingModelLoader {
   const { clock, log } = options;
@@ -68,13 +68,16 @@ export function transformersLoader(options: TransformersOptions): EmbeddingModel
   };
 }
 
-/** A file that was fetched may have been damaged since; nobody but the operator can tell. */
+/** A file may have been damaged after it was fetched; only the operator can know. */
 function refuse(error: unknown, isLocal: boolean): never {
   if (isLocal || !isQuiverError(error)) throw error;
   throw modelFailure(`${error.message}; remove it from EMBEDDING_CACHE_DIR to have it fetched again`, error);
 }
 
-/** The graph, and the weights beside it where it has some, in order of their names. Errors: embedding_unavailable. */
+/**
+ * Checks the digest of the graph, followed by the weights beside it, if any, in the order of their names. Errors:
+ * embedding_unavailable.
+ */
 async function checkGraph({ folder, variant }: ModelDescription, wanted: string): Promise<void> {
   const graph = variantPath(variant);
   const parts = readdirSync(join(folder, 'onnx')).map((file) => `onnx/${file}`).filter((path) => path.startsWith(`${graph}_data`));
@@ -91,7 +94,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** A transformers model: prefixes its texts as it was trained, and embeds them in worker threads. */
+/** A transformers model: puts the prefixes of its training before texts, and embeds them in worker threads. */
 class TransformersModel implements EmbeddingModel {
   readonly name: string;
   readonly dim: number;
@@ -105,7 +108,7 @@ class TransformersModel implements EmbeddingModel {
     this.dispatcher = options.dispatcher;
   }
 
-  /** Lone surrogates become U+FFFD; what the model could not read anyway is not sent to it. */
+  /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
   embed(texts: string[], options: { kind: EmbeddingKind }): Promise<Float32Array[]> {
     const prompt = this.prompts[options.kind];
     return this.dispatcher.embed(texts.map((text) => prompt + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed()), options.kind);

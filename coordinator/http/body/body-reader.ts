@@ -7,20 +7,21 @@ import { TURN_MS, type Turns } from '../turns';
 import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
 
-/** A body of this size is judged where it stands, in a fraction of a millisecond. */
+/** A body up to this size is scanned on the JavaScript thread, in a fraction of a millisecond. */
 const AT_ONCE_BYTES = 64 * 1024;
 /**
- * JSON text, without vectors, that is built at once: any plain search. More of it, say a filter of hundreds of conditions,
- * is a millisecond or two of building and checking, and a hundred clients may send it in one round of the event loop.
+ * JSON text up to this length, without vectors, is parsed at once: any plain search. Longer text, for example a filter
+ * of hundreds of conditions, takes a millisecond or two to parse and check, and a hundred clients may send it in one
+ * round of the event loop.
  */
 const AT_ONCE_CHARACTERS = 8 * 1024;
 
 type Members = Record<string, unknown>;
 
 /**
- * Makes an endpoint's checked input of the bytes of a JSON body. Nothing is built before all of it is judged; then it is
- * built and checked in parts, between which others have their turn. So time on the thread and memory are bounded by the
- * limits, whatever the bytes are, and a large honest body holds nobody up.
+ * Makes an endpoint's checked input from the bytes of a JSON body. First it scans the whole body; only if that finds no
+ * flaw does it parse and check, in parts, between which others have their turn. So the limits bound memory and time on
+ * the thread, whatever the bytes are, and a large valid body blocks nobody.
  */
 export class BodyReader {
   private readonly scanner: BodyScanner;
@@ -36,8 +37,8 @@ export class BodyReader {
   }
 
   /**
-   * The output of `expected.schema` for the body. `isGone` says whether its client has hung up, in which case the work ends.
-   * Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
+   * The output of `expected.schema` for the body. `isGone` says whether its client has disconnected; then the work
+   * ends. Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
    */
   async read(body: Buffer, expected: JsonBody, isGone: () => boolean): Promise<unknown> {
     const list = expected.list ?? null;
@@ -50,7 +51,7 @@ export class BodyReader {
     if (list === null || !isObject(root)) return validate(expected.schema, root, 'body');
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
     if (judged === null) {
-      // Not an array, or its name is written with escapes, so that it counts as a part of the root.
+      // Not an array, or its name is written with escapes. Then the scanner has treated it as a part of the root.
       const given = Object.hasOwn(root, list.name) ? root[list.name] : undefined;
       if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
       return validate(expected.schema, root, 'body');
@@ -63,7 +64,7 @@ export class BodyReader {
     return output;
   }
 
-  /** The list's elements, built and checked a part at a time. */
+  /** The list's elements, parsed and checked in parts. */
   private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
@@ -89,7 +90,7 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Puts the vector in its place. An own member only: `__proto__` is data like any other. */
+/** Puts the vector into its member. Only an own member counts: `__proto__` is data like any other. */
 function takeVector(owner: unknown, scan: JudgedBody): void {
   if (isObject(owner) && Object.hasOwn(owner, 'vector')) owner.vector = scan.vector(owner.vector);
 }

@@ -2,22 +2,25 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { HttpLimits } from '../http-limits';
 
 /**
- * Judges JSON bodies before anything is built of them: UTF-8, the grammar (what passes, JSON.parse takes) and the bounds
- * on depth, values and sizes. Implementations: the native one, which also takes vectors out as float32, and a plain one
- * for where the addon isn't built. They refuse the same bodies at the same bytes; test/property/http-fuzz-body-parser
- * holds them together.
+ * Checks JSON bodies before anything is built from them: UTF-8, the grammar (JSON.parse accepts whatever passes) and
+ * the bounds on depth, values and sizes. Implementations: the native one, which also extracts vectors as float32, and a
+ * plain one for when the addon isn't built. They refuse the same bodies at the same bytes;
+ * test/property/http-fuzz-body-parser compares them.
  */
 export interface BodyScanner {
-  /** For a small body: holds the thread until it is done. */
+  /** For a small body: blocks the thread until it is done. */
   scan(body: Buffer, list: ListPlace | null): BodyScan;
-  /** For any other: the thread goes on meanwhile. `body` must not change. Once `isGone()` holds it may reject with ClientGone. */
+  /**
+   * For any other body: runs on another thread. `body` must not change. Once `isGone()` is true, it may reject with
+   * ClientGone.
+   */
   scanAside(body: Buffer, list: ListPlace | null, isGone: () => boolean): Promise<BodyScan>;
 }
 
-/** The root's member that holds a bulk of things: its elements are bounded, parsed and checked one by one. */
+/** The root's member that holds a bulk: its elements are bounded, parsed and checked one by one. */
 export interface ListPlace {
   name: string;
-  /** Elements beyond are judged and counted, but not kept. */
+  /** Elements beyond this number are checked and counted, but not kept. */
   lengthMax: number;
 }
 
@@ -25,52 +28,55 @@ export type ScanBounds = Pick<HttpLimits, 'vectorDimMax' | 'jsonDepthMax' | 'jso
 
 export type BodyScan = BodyFlaw | JudgedBody;
 
-/** What is wrong with a body; the numbers are the addon's. */
+/** What is wrong with a body. The addon uses the same numbers. */
 export const FLAW = { encoding: 1, syntax: 2, depth: 3, values: 4, bytes: 5, keys: 6 } as const;
 
 export interface BodyFlaw {
   /** One of {@link FLAW}. */
   flaw: number;
-  /** The byte where it was met. */
+  /** The byte where it was found. */
   at: number;
-  /** The list's element that it lies in; -1 outside. */
+  /** The index of the list's element that contains it; -1 outside the list. */
   element: number;
 }
 
-/** A body without a flaw, of which values can be built. */
+/** A body without a flaw, which may be parsed. */
 export interface JudgedBody {
   flaw?: undefined;
-  /** JSON text of the body, small whatever the list holds: that is {@link listMark} here. */
+  /** JSON text of the body without the list, so it is small. In place of the list it has {@link listMark}. */
   root: string;
-  /** What stands for the list in the parsed root; no client can write it. */
+  /** The text that represents the list in the parsed root; no client can write it. */
   listMark: string;
-  /** null when the body has no array there, or has its name written with escapes. */
+  /** null if the body has no array there, or if its name is written with escapes. */
   list: JudgedList | null;
-  /** What a member `vector` of a parsed text is: an array of nothing but numbers becomes float32, anything else stays. */
+  /** Converts the member `vector` of a parsed text: an array that holds only numbers becomes float32; anything else stays. */
   vector(value: unknown): unknown;
 }
 
 export interface JudgedList {
-  /** Elements, those beyond `lengthMax` included. */
+  /** Number of elements, including those beyond `lengthMax`. */
   length: number;
-  /** Runs of elements that follow each other; those beyond `lengthMax` are in none. */
+  /** Number of parts. A part is a run of consecutive elements; elements beyond `lengthMax` are in none. */
   partCount: number;
-  /** JSON text of one run, as an array. */
+  /** JSON text of one part, as an array. */
   part(index: number): string;
 }
 
-/** Elements of a list are handed out in runs of about this size: a call for each would cost more than small elements do. */
+/** Approximate size of a part: one call per element would cost more than small elements do. */
 export const PART_BYTES = 64 * 1024;
-/** Values of a run, about: building them takes well under a millisecond. body_scanner.cc has the same two. */
+/**
+ * Approximate number of values in a part: parsing them takes far less than a millisecond. body_scanner.cc has the same
+ * two numbers.
+ */
 export const PART_VALUES = 4096;
 
-/** An array of nothing but numbers as float32, cut after `lengthMax + 1` elements; anything else as it is. */
+/** An array that holds only numbers as float32, cut after `lengthMax + 1` elements; anything else unchanged. */
 export function float32IfNumbers(value: unknown, lengthMax: number): unknown {
   if (!Array.isArray(value) || !value.every((element) => typeof element === 'number')) return value;
   return Float32Array.from(value.length > lengthMax ? value.slice(0, lengthMax + 1) : value);
 }
 
-/** The error for a flaw: schema_violation for what is no JSON, limit_exceeded with the setting's name for a bound. */
+/** The error for a flaw: schema_violation for invalid JSON, limit_exceeded with the setting's name for a bound. */
 export function flawError({ flaw, at, element }: BodyFlaw, body: Buffer, list: ListPlace | null, bounds: ScanBounds): QuiverError {
   const place = element < 0 ? 'body' : `${list?.name}[${element}]`;
   switch (flaw) {

@@ -1,4 +1,4 @@
-/** The client hung up before its request was complete, or its answer: there is nobody to answer. */
+/** The client disconnected before its request was complete or its answer was sent, so there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }

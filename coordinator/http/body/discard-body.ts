@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Rest of a body that is read and dropped so that the client, still sending, gets to read its answer. */
+/** How many more bytes of a body are read and dropped, so that a client that is still sending gets its answer. */
 export const DISCARDED_BYTES_MAX = 256 * 1024 * 1024;
 const DISCARD_TIMEOUT_MS = 15_000;
 
 /**
- * Reads and drops what is left of a body (RFC 9112, 9.6: closing at once would make the client lose the answer to a
- * reset). Resolves when the body is over, the client is gone, or the caps on bytes and time are reached.
+ * Reads and drops the rest of a body (RFC 9112, 9.6: after an immediate close, a reset may destroy the answer).
+ * Resolves when the body is over, the client is gone, or the bounds on bytes and time are reached.
  */
 export function discardBody(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return Promise.resolve();

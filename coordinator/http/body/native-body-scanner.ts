@@ -5,15 +5,15 @@ import { type BodyScan, type BodyScanner, float32IfNumbers, type JudgedBody, typ
 import { ClientGone } from './client-gone';
 
 /**
- * Scans that run on libuv's threads at the same time: half of the processors at most, since searches run on those
- * threads too, and a body that takes long to judge must leave them their place.
+ * Scans that may run on libuv's threads at the same time: at most half of the processors, because searches run on those
+ * threads, too, and long scans must leave them room.
  */
 const SCANS_ASIDE_MAX = Math.max(1, Math.floor(availableParallelism() / 2));
 
 /**
- * The scanner over the addon: vectors go from the body's bytes into one float buffer, JSON.parse takes the small rest
- * with a placeholder string for each vector. Placeholders start with a random nonce of this process, which never leaves
- * it, so a client can't write one.
+ * The scanner over the addon. Vectors go directly from the bytes of the body into one float buffer; JSON.parse takes
+ * the small rest, with a placeholder string for each vector. Placeholders start with a random nonce of this process,
+ * which is never sent to anybody, so a client can't write one.
  */
 export class NativeBodyScanner implements BodyScanner {
   private readonly addon: BodyScannerAddon;
@@ -41,7 +41,7 @@ export class NativeBodyScanner implements BodyScanner {
       if (isGone()) throw new ClientGone();
       return this.judged(await this.addon.scanAside(body, this.nonce, question.list, question.bounds));
     } finally {
-      // The place goes to the next in line, or is free.
+      // The slot goes to the next in line, or becomes free.
       const next = this.waiting.shift();
       if (next === undefined) this.scansAside--;
       else next();
@@ -90,7 +90,8 @@ class NativelyJudgedBody implements JudgedBody {
   }
 
   vector(value: unknown): unknown {
-    // Arrays that the scan leaves: with something else in them than numbers, doubled, or behind a key written with escapes.
+    // Arrays that the scan leaves in the text: with other values than numbers in them, repeated, or behind a key
+    // written with escapes.
     if (typeof value !== 'string' || !value.startsWith(this.nonce)) return float32IfNumbers(value, this.vectorDimMax);
     const colon = value.indexOf(':');
     const start = Number(value.slice(this.nonce.length, colon));

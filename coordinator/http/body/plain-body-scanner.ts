@@ -4,13 +4,13 @@ import { type BodyScan, type BodyScanner, float32IfNumbers, type JudgedBody, typ
 import { ClientGone } from './client-gone';
 import { PlainScan } from './plain-scan';
 
-/** Judged in one turn: about four milliseconds. */
+/** Bytes scanned in one turn: about four milliseconds. */
 const BYTES_A_TURN = 256 * 1024;
 
 /**
- * The scanner without the addon: the reference for the native one, and what serves where that isn't built. Vectors stay
- * in the text, so their numbers are rounded twice (decimal to double to float32), which differs from rounding once only
- * for decimals of more than 17 digits or so that lie next to the very middle between two float32 numbers.
+ * The scanner without the addon: the reference for the native one, and the fallback if that isn't built. Vectors stay
+ * in the text, so their numbers are rounded twice (decimal to double to float32). That differs from rounding once only
+ * for decimals of more than about 17 digits that lie very near the middle between two float32 numbers.
  */
 export class PlainBodyScanner implements BodyScanner {
   private readonly bounds: ScanBounds;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type ScanBounds } from './body-scanner';
 
-/** The stack of a list's elements: the root and the list. */
+/** The depth of the stack in the list's elements: the root and the list. */
 const ELEMENT_DEPTH = 2;
 
 const enum State { value, firstElement, firstKey, key, after, done }
@@ -24,15 +24,16 @@ const isHex = (byte: number): boolean => isDigit(byte) || (byte >= 0x41 && byte 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 /**
- * One plain scan of a body, in as many steps as its owner likes. It is the machine of body_scanner.cc, which says what is
- * judged and why, without taking vectors out: the two must agree to the byte on what they refuse.
+ * One plain scan of a body, in as many steps as the caller likes. It is the same state machine as in body_scanner.cc,
+ * which documents what is checked and why, except that it extracts no vectors. The two must refuse the same bodies at
+ * the same byte.
  */
 export class PlainScan {
   flaw: BodyFlaw | null = null;
-  /** Start and end of every list in the body; the last is the one that counts. */
+  /** Start and end of every list in the body; the last one counts. */
   readonly lists: number[] = [];
   listLength = 0;
-  /** Start and end in the body of each run of the last list's elements. */
+  /** Start and end in the body of each run of elements in the last list. */
   parts: number[] = [];
 
   private readonly body: Buffer;
@@ -70,11 +71,11 @@ export class PlainScan {
     if (!isUtf8(body)) this.refuse(FLAW.encoding);
   }
 
-  /** Goes on until about `bytes` more are judged, at least to the end of a string; answers whether all is. */
+  /** Scans about `bytes` more, at least to the end of a string. Answers whether the scan is complete. */
   advance(bytes: number): boolean {
     const until = this.at + bytes;
     while (this.flaw === null && this.state !== State.done && this.at < until) this.step();
-    // What is at the end of the body needs one more step.
+    // The end of the body may complete a value, so it needs one more step.
     if (this.at === this.end) while (this.flaw === null && this.state !== State.done) this.step();
     return this.flaw !== null || this.state === State.done;
   }

@@ -4,20 +4,20 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Turns } from '../turns';
 import { ClientGone } from './client-gone';
 
-/** Copied in one turn when a body's pieces are put together: a millisecond or two of fresh memory. */
+/** Bytes copied in one turn when the pieces of a body are joined: one or two milliseconds of fresh memory. */
 const JOINED_BYTES_A_TURN = 2 * 1024 * 1024;
 
-/** A search's body, by far, mostly arrives at once. */
+/** Far more than a search's body, which mostly arrives at once. */
 const UNWATCHED_BYTES = 64 * 1024;
 
-/** What bounds a body's size, for the error that a client sees. */
+/** The bound on a body's size, for the error that a client sees. */
 export interface BodyBound {
   bytesMax: number;
   /** The setting that it comes from. */
   setting: string;
 }
 
-/** How the length of a request's body is announced: a number of bytes, `chunked`, or no body. */
+/** The announced length of a request's body: a number of bytes (0 without a body), or `chunked`. */
 export function announcedLength(request: IncomingMessage): number | 'chunked' {
   if (request.headers['transfer-encoding'] !== undefined) return 'chunked';
   return Number(request.headers['content-length'] ?? 0);
@@ -33,18 +33,18 @@ export function bodyStalled(stallTimeoutMs: number): QuiverError {
 
 export interface ReadBodyOptions {
   bound: BodyBound;
-  /** Told of every piece as it arrives; may refuse by throwing. */
+  /** Called for every piece when it arrives; may refuse it by throwing. */
   grown: (bytes: number) => void;
-  /** Longest that no byte may come, in milliseconds; a body of up to 64 KiB has the server's time for a whole request. */
+  /** Longest time without a byte, in milliseconds. A body of up to 64 KiB has the server's time for a whole request instead. */
   stallTimeoutMs: number;
   turns: Turns;
 }
 
 /**
- * Reads a request's body whole, at most `bound.bytesMax` bytes as sent and as unpacked (Content-Encoding gzip).
+ * Reads a whole request body of at most `bound.bytesMax` bytes, both as sent and as unpacked (Content-Encoding gzip).
  *
  * Errors: limit_exceeded; invalid_parameter for another encoding, broken gzip or a body that stops coming; ClientGone.
- * After an error the rest of the body is unread and left to the caller.
+ * After an error the rest of the body is unread; it is up to the caller.
  */
 export async function readBody(request: IncomingMessage, options: ReadBodyOptions): Promise<Buffer> {
   const { bound } = options;
@@ -95,7 +95,7 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       pieces.push(piece);
       stall?.refresh();
     };
-    // What unpacks to nothing would otherwise go on for ever.
+    // Counts the bytes sent, because data that unpacks to nothing could otherwise go on without end.
     const countSent = (piece: Buffer): void => {
       sent += piece.length;
       if (sent > bound.bytesMax) refuse(bodyTooLarge(bound));
@@ -106,13 +106,13 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
       resolve(pieces);
     };
     const hungUp = (): void => {
-      // The end of a packed body is its unpacking's, which may come after the request's own.
+      // A packed body ends when its unpacking ends, which may be after the request itself.
       if (!request.readableEnded) refuse(new ClientGone());
     };
     const stall = isSmall(request) ? null : setTimeout(() => refuse(bodyStalled(stallTimeoutMs)), stallTimeoutMs);
     source.on('data', take);
     source.on('end', complete);
-    // `close` follows whatever ended the request early; the error itself says nothing more.
+    // `close` follows, whatever ended the request early; the error itself adds nothing.
     request.on('error', () => undefined);
     request.on('close', hungUp);
     if (gunzip !== null) {
@@ -122,13 +122,13 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
   });
 }
 
-/** Whether a body is announced that holds nothing worth a timer of its own; the server's time for a whole request ends it too. */
+/** Whether the announced body is too small to need a timer of its own: the server's time for a whole request bounds it, too. */
 function isSmall(request: IncomingMessage): boolean {
   const announced = announcedLength(request);
   return announced !== 'chunked' && announced <= UNWATCHED_BYTES;
 }
 
-/** The pieces as one; of a large body in turns, since copying it takes the thread tens of milliseconds. */
+/** Joins the pieces. For a large body it does so in turns, because copying it blocks the thread for tens of milliseconds. */
 async function joined(pieces: readonly Buffer[], turns: Turns): Promise<Buffer> {
   const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (size <= JOINED_BYTES_A_TURN) return Buffer.concat(pieces, size);

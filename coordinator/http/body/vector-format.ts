@@ -1,7 +1,7 @@
 /** Writes a vector as a JSON array of the shortest decimals that give the same float32 (`0.1`, not `0.10000000149011612`). */
 export type VectorFormat = (vector: Float32Array) => string;
 
-/** Any decimal of at most this many digits survives decimal → float32 → decimal, and nine always name a float32. */
+/** Every decimal of at most this many digits survives decimal → float32 → decimal; nine digits always identify a float32. */
 const DIGITS_ALWAYS_KEPT = 6;
 const DIGITS_ALWAYS_ENOUGH = 9;
 /** Below it float32 is subnormal and holds fewer digits. */
@@ -18,7 +18,7 @@ function shortest(value: number): string {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** The plain implementation, for where the addon isn't built. */
+/** The plain implementation, used if the addon isn't built. */
 export const formatVectorPlainly: VectorFormat = (vector) => {
   const parts: string[] = new Array(vector.length);
   for (let i = 0; i < vector.length; i++) parts[i] = shortest(vector[i]);

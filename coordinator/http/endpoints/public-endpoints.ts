@@ -5,12 +5,12 @@ import type { Endpoint } from '../endpoint';
 const tag = 'Service';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The answer of the metrics registry: Prometheus text. */
+/** The answer of the metrics registry, in Prometheus's text format. */
 export type MetricsText = () => Promise<{ contentType: string; text: string | Buffer }>;
 
 /**
- * Endpoints that need no key; without metrics or documentation where those are null. `openapiJson` and `endpoints` are
- * asked for late: they describe the table these are part of.
+ * Endpoints that need no key. Without metrics or documentation if those are null. `openapiJson` and `endpoints` are
+ * functions, because they describe the table that these endpoints are a part of.
  */
 export function publicEndpoints(parts: { metricsText: MetricsText | null; openapiJson: (() => Buffer) | null; endpoints: () => readonly Endpoint[] }): Endpoint[] {
   const { metricsText, openapiJson } = parts;

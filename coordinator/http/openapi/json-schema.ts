@@ -6,8 +6,8 @@ const DEFINITION = '#/$defs/';
 const COMPONENT = '#/components/schemas/';
 
 /**
- * Schemas as OpenAPI 3.1 has them (JSON Schema 2020-12). Schemas with an id become components, gathered here; the
- * others stand where they are used.
+ * Schemas in the form of OpenAPI 3.1 (JSON Schema 2020-12). Schemas with an id become components, collected here; the
+ * others are inlined.
  */
 export class SchemaCollector {
   readonly components: Record<string, JsonSchema> = {};
@@ -17,7 +17,7 @@ export class SchemaCollector {
     const converted = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as JsonSchema;
     const { $schema: _dialect, $defs: definitions, ...root } = JSON.parse(JSON.stringify(converted).replaceAll(DEFINITION, COMPONENT)) as JsonSchema;
     for (const [id, definition] of Object.entries((definitions ?? {}) as Record<string, JsonSchema>)) this.add(id, definition);
-    // A schema with an id comes as a reference to its own definition, which stands among the others.
+    // A schema with an id comes as a reference to its own definition, which is among the others.
     return open(root);
   }
 
@@ -27,10 +27,10 @@ export class SchemaCollector {
   }
 }
 
-/** Bounds that say only that an integer is one. */
+/** Bounds that only say that a number is an integer. */
 const NO_BOUNDS: readonly unknown[] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
 
-/** Without what means nothing to a reader, and open: answers may gain fields, which a client must not refuse. */
+/** Removes what means nothing to a reader, and leaves objects open: answers may gain fields, which a client must accept. */
 function open<T>(schema: T): T {
   if (Array.isArray(schema)) return schema.map(open) as T;
   if (typeof schema !== 'object' || schema === null) return schema;

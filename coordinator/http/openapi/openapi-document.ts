@@ -82,8 +82,8 @@ export function openApiDocument(endpoints: readonly Endpoint[], limits: HttpLimi
 }
 
 /**
- * OpenAPI calls two templates that differ only in their parameters' names the same path, so one name is used for each
- * place: the contract writes {name} in some and {collection_name} in others.
+ * For OpenAPI, two templates that differ only in the names of their parameters are the same path. So each position has
+ * one name here: the contract writes {name} in some templates and {collection_name} in others.
  */
 function pathOf(endpoint: Endpoint): string {
   return endpoint.template.replace('{collection_name}', '{name}');
@@ -156,7 +156,7 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
   return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
 }
 
-/** The error codes an endpoint can answer with, rising. */
+/** The error codes that an endpoint can answer with, ascending. */
 function errorCodesOf(endpoint: Endpoint): number[] {
   const codes = new Set<number>(endpoint.errors);
   if (endpoint.access !== 'public') [401, 429, 500].forEach((code) => codes.add(code));

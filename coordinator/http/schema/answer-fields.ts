@@ -16,7 +16,7 @@ export const hitAnswer = z
   .object({ external_id: z.string(), score: z.number(), metadata: metadataAnswer })
   .meta({ id: 'SearchResult', description: 'Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance).' });
 
-/** A hit of a hybrid search; the last four members are there when explain is true. */
+/** A hit of a hybrid search; the last four members are present if explain is true. */
 export const fusedHitAnswer = hitAnswer
   .extend({
     vector_rank: z.int().nullable().optional(),

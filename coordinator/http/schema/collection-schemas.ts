@@ -8,7 +8,7 @@ import { report } from './issue';
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
 const description = z.string().max(descriptionCharactersMax);
 
-/** A language that there is no stemmer for is a bad parameter (400); what is no string does not fit the schema (422). */
+/** A language without a stemmer is a bad parameter (400); a value that is not a string violates the schema (422). */
 const language = z
   .string()
   .meta({
@@ -21,9 +21,9 @@ const language = z
     return z.NEVER;
   });
 
-/** Path of everything about one collection. */
+/** Path parameters of all endpoints for one collection. */
 export const collectionParameters = z.object({ name: collectionName });
-/** The same under the name that the contract gives it for PATCH and export. */
+/** The same, with the name that the contract uses for PATCH and export. */
 export const collectionNamePath = z.object({ collection_name: collectionName });
 
 export function newCollection(limits: HttpLimits) {

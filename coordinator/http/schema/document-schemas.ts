@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { writeTiming } from './answer-fields';
 import { collectionName } from './fields';
 
-/** The words that a form may say yes and no in; a checkbox sends `on`. */
+/** Words for yes and no in a form; a checkbox sends `on`. */
 const FLAGS = new Map([
   ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
   ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),

@@ -6,16 +6,16 @@ import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
 import { type MetadataLimits, metadataText } from './metadata-text';
 
-/** The fields that requests share. Types are never converted in JSON bodies: `"3"` and `true` are no integers. */
+/** The fields that requests share. Types are never converted in JSON bodies: `"3"` and `true` are not integers. */
 
 const nullAsAbsent = (value: unknown): unknown => (value === null ? undefined : value);
 
-/** A field that may be left out; null counts as left out. */
+/** A field that may be omitted; null counts as omitted. */
 export function optional<S extends z.ZodType>(schema: S) {
   return z.preprocess(nullAsAbsent, schema.optional());
 }
 
-/** A field with a default; null counts as left out. */
+/** A field with a default; null counts as omitted. */
 export function withDefault<S extends z.ZodType>(schema: S, value: z.util.NoUndefined<z.output<S>>) {
   return z.preprocess(nullAsAbsent, schema.default(value));
 }
@@ -25,7 +25,7 @@ export const integer = (minimum: number, maximum: number) => z.int().min(minimum
 
 const INTEGER = /^-?\d+$/;
 
-/** The number that a text says, held at the ends of what is exact; reports a text that says none. */
+/** The number in a text, limited to the exact range; reports a text that is not a number. */
 function numberFromText(value: unknown, context: z.core.$RefinementCtx): unknown {
   if (typeof value !== 'string') return value;
   if (INTEGER.test(value)) return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER));
@@ -43,8 +43,8 @@ export const integerTextWithDefault = (minimum: number, maximum: number, value: 
   z.preprocess(numberFromText, integer(minimum, maximum).default(value));
 
 /**
- * An array of at most `lengthMax` elements. A longer one is a limit exceeded (400), found before any element is looked
- * at; `setting` names what configures the limit.
+ * An array of at most `lengthMax` elements. A longer one is limit_exceeded (400), found before any element is examined;
+ * `setting` names the setting that configures the limit.
  */
 export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
   return z.preprocess((value, context) => {
@@ -53,7 +53,7 @@ export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number,
   }, z.array(element).meta({ maxItems: lengthMax }));
 }
 
-/** What a list of that many elements is told, to stand after its name. */
+/** The message for a list of `length` elements, to follow its name. */
 export function tooLong(length: number, bound: { lengthMax: number; setting?: string | undefined }): string {
   const { lengthMax, setting } = bound;
   return `has ${length} elements, more than the maximum of ${setting === undefined ? lengthMax : `${lengthMax} (${setting})`}`;
@@ -66,7 +66,7 @@ export const collectionName = z
   .meta({ minLength: 1, maxLength: REQUEST_BOUNDS.nameCharactersMax, pattern: '^[A-Za-z0-9_-]+$' })
   .refine((name) => COLLECTION_NAME.test(name), { error: 'must be 1 to 255 letters, digits, hyphens or underscores', abort: true });
 
-/** Control characters, and surrogates that are no character by themselves and would not survive as UTF-8. */
+/** Control characters, and lone surrogates, which UTF-8 can't represent. */
 const NOT_IN_IDS = /[\p{Cc}\p{Surrogate}]/u;
 
 function idViolation(id: string): string | null {
@@ -86,8 +86,8 @@ export const externalId = z
   });
 
 /**
- * A vector of finite numbers, as float32: an array, or base64 of little-endian float32 values, which is shorter and quicker
- * to read. Whether its length is the collection's is not checked here.
+ * A vector of finite numbers, as float32: an array, or base64 of little-endian float32 values, which is shorter and
+ * faster to read. Its length is not compared with the collection's dimension here.
  */
 export function vector(vectorDimMax: number) {
   return z
@@ -116,22 +116,22 @@ export function vector(vectorDimMax: number) {
     });
 }
 
-/** Index of the first NaN or infinity, -1 without one. */
+/** Index of the first NaN or infinity; -1 if there is none. */
 function firstNonFinite(values: Float32Array): number {
   for (let i = 0; i < values.length; i++) {
-    // Only finite numbers have a difference with themselves, and it costs nothing to take.
+    // The difference of a number with itself is NaN unless the number is finite, and the test is cheap.
     if (values[i] - values[i] !== 0) return i;
   }
   return -1;
 }
 
-/** Characters of so many bytes, padding included. */
+/** The length of the base64 text of so many bytes, with padding. */
 const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float32Array | null {
-  // Node reads on over characters that are no base64.
+  // Buffer.from ignores characters that are not base64.
   const bytes = text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, 'base64') : null;
   if (bytes === null || bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) {
     report(context, text, 'must be an array of numbers, or base64 of little-endian float32 values');
@@ -143,7 +143,7 @@ function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float3
   return vector;
 }
 
-/** Arrays that the body parser left as they are: with something else than numbers in them, or behind an escaped key. */
+/** Arrays that the body scanner left as they are: with other values than numbers in them, or behind an escaped key. */
 function float32FromArray(value: unknown, context: z.core.$RefinementCtx): Float32Array | null {
   if (!Array.isArray(value)) {
     report(context, value, value === undefined ? 'is required' : 'must be an array of numbers');
@@ -157,7 +157,7 @@ function float32FromArray(value: unknown, context: z.core.$RefinementCtx): Float
   return Float32Array.from(value as number[]);
 }
 
-/** A text of at most `charactersMax` characters; `setting` names what configures the limit. */
+/** A text of at most `charactersMax` characters; `setting` names the setting that configures the limit. */
 export function boundedText(charactersMax: number, setting: string) {
   return z
     .string()
@@ -169,7 +169,7 @@ export function boundedText(charactersMax: number, setting: string) {
     });
 }
 
-/** An item's text, of at most so many bytes in UTF-8. */
+/** An item's text, of at most `textBytesMax` bytes in UTF-8. */
 export function itemText(textBytesMax: number) {
   return z
     .string()
@@ -191,7 +191,7 @@ export function metadata(limits: MetadataLimits) {
     .transform((value, context): string => metadataText(value, limits, context) ?? z.NEVER);
 }
 
-/** A metadata filter as clients write it; null when it asks for nothing. */
+/** A metadata filter in the form that clients write; null if it restricts nothing. */
 const filter = (bounds: FilterBounds) => z
   .unknown()
   .meta({
@@ -211,10 +211,10 @@ const filter = (bounds: FilterBounds) => z
     }
   });
 
-/** A metadata filter, checked; null when it asks for nothing. */
+/** A metadata filter, checked; null if it restricts nothing. */
 export const filters = (bounds: FilterBounds) => filter(bounds).optional().transform((given) => given ?? null);
 
-/** A metadata filter that must ask for something. */
+/** A metadata filter that must restrict something. */
 export const requiredFilters = (bounds: FilterBounds) => filter(bounds).transform((given, context): Filter => {
   if (given !== null) return given;
   report(context, given, 'are required and must not be empty');

@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { QuiverError, type ErrorKind } from '../../../shared/errors/quiver-error';
 
-/** What a transform of a schema is handed to report with; zod's own context. */
+/** The part of zod's own context with which a transform reports. */
 export type IssueSink = { issues: z.core.$ZodRawIssue[] };
 
 /**
  * Reports a violation from inside a schema. `message` continues the field's name ("must be …"). `kind` overrides the
- * error that a violation at this place is by default; `path` leads on from the field the schema stands at.
+ * default error for a violation at this place; `path` continues from the field that has the schema.
  */
 export function report(sink: IssueSink, input: unknown, message: string, options: { kind?: ErrorKind; path?: PropertyKey[] } = {}): void {
   sink.issues.push({ code: 'custom', message, input, path: options.path ?? [], params: { kind: options.kind } });
@@ -27,7 +27,7 @@ function sizeIn(origin: string, size: number): string {
   return `be ${'%'} ${size}`;
 }
 
-/** zod's issues in the API's words: what the field must be, to stand after its name. */
+/** zod's issues in the API's words: what the field must be, to follow its name. */
 export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -45,7 +45,7 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-/** Where a value stands in a request, which decides what a violation is by default. */
+/** The place of a value in a request; it decides the default error for a violation. */
 export type RequestPlace = 'path' | 'query' | 'body';
 
 /** Longest piece of a client's external_id that is put into a message. */
@@ -70,7 +70,7 @@ export function errorFromIssue(issue: z.core.$ZodIssue, place: RequestPlace, val
   return new QuiverError(kind ?? (place === 'body' ? 'schema_violation' : 'invalid_parameter'), message);
 }
 
-/** Checks `value` and answers it as the schema's output. Errors: that of the first violation, naming the field. */
+/** Checks `value` and answers the schema's output. Errors: that of the first violation, naming the field. */
 export function validate<S extends z.ZodType>(schema: S, value: unknown, place: RequestPlace): z.output<S> {
   const result = schema.safeParse(value, { error: (issue) => wordsFor(issue) });
   if (result.success) return result.data;
@@ -78,8 +78,8 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, place: 
 }
 
 /**
- * Checks elements of a body's list, of which `first` is the index of the first, and answers them as the schema's output.
- * Errors: as if the whole body were checked.
+ * Checks elements of a body's list, starting with the one at index `first`, and answers the schema's output. Errors: as
+ * if the whole body were checked.
  */
 export function validateElements<S extends z.ZodType>(elements: z.ZodArray<S>, values: readonly unknown[], place: { list: string; first: number }): z.output<S>[] {
   const result = elements.safeParse(values, { error: (issue) => wordsFor(issue) });

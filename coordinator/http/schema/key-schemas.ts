@@ -6,7 +6,7 @@ import { report } from './issue';
 const ROLES = ['admin', 'readwrite', 'readonly'] as const;
 const { expiryDaysMax, nameCharactersMax } = REQUEST_BOUNDS;
 
-/** Of the right type, but not a possible value: 400 where a wrong type is 422. */
+/** A value of the right type that is not a role gives 400; a wrong type gives 422. */
 const role = z
   .string()
   .meta({ enum: ROLES })

@@ -1,12 +1,12 @@
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { type IssueSink, report } from './issue';
 
-/** How many more keys and array elements there may be. */
+/** How many more keys and array elements are allowed. */
 interface FieldsLeft {
   count: number;
 }
 
-/** What is wrong inside a JSON value, or null. Looks no deeper than `depthLeft`, and at no more than `fieldsLeft`. */
+/** What is wrong inside a JSON value, or null. Examines at most `depthLeft` levels and `fieldsLeft` fields. */
 function flaw(value: unknown, depthLeft: number, fieldsLeft: FieldsLeft): 'too deep' | 'not finite' | 'too many' | null {
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'not finite';
   if (typeof value !== 'object' || value === null) return null;

@@ -8,7 +8,7 @@ import { type IssueSink, report } from './issue';
 import { vectorSource } from './vector-source';
 
 const { bulkQueriesMax, efMax } = REQUEST_BOUNDS;
-/** Results of a search that says nothing else. */
+/** Number of results if a search does not give one. */
 const K_DEFAULT = 10;
 const TOP_K_DEFAULT = 5;
 
@@ -18,7 +18,7 @@ const minScore = optional(z.number()).meta({
 const count = z.int().min(1);
 const offset = z.int().min(0);
 
-/** Whether a page lies within MAX_K; reports it when not. */
+/** Whether a page lies within MAX_K; reports it if not. */
 function checkPage(page: { k: number; offset: number }, limits: HttpLimits, sink: IssueSink, name = 'k'): void {
   if (page.k + page.offset <= limits.kMax) return;
   const what = page.offset === 0 ? `is ${page.k}` : `is ${page.k} and offset ${page.offset}: together they are`;
@@ -104,7 +104,7 @@ export function rerankBody(limits: HttpLimits) {
   return { schema, list: { name: 'candidates', lengthMax: limits.kMax, setting: 'MAX_K', elements: z.array(externalId) } };
 }
 
-/** Fields of recommend's body; k and offset may stand in the query string instead. Left out, they are undefined here. */
+/** Fields of recommend's body; k and offset may be in the query string instead. Omitted fields are undefined here. */
 export function recommendBody(limits: HttpLimits) {
   return z.object({
     k: optional(count).meta({ description: `Default ${K_DEFAULT}.` }),
@@ -118,7 +118,7 @@ export const recommendQuery = z.object({
   offset: optional(integerText(0, Number.MAX_SAFE_INTEGER)),
 });
 
-/** The page that recommend's body or else its query string asks for. Reports a page beyond MAX_K. */
+/** The page from recommend's body, otherwise from its query string. Reports a page beyond MAX_K. */
 export function recommendPage(limits: HttpLimits) {
   return z
     .object({ k: withDefault(count, K_DEFAULT), offset: withDefault(offset, 0) })

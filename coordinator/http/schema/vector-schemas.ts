@@ -7,7 +7,7 @@ import { vectorSource } from './vector-source';
 
 const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
 
-/** Path of one vector in a collection. */
+/** Path parameters for one vector in a collection. */
 export const vectorPath = z.object({ name: collectionName, id: externalId });
 
 function itemFields(limits: HttpLimits) {

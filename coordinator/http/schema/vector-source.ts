@@ -2,8 +2,8 @@ import type { VectorSource } from '../../service';
 import { type IssueSink, report } from './issue';
 
 /**
- * The vector or text that a request gives, the vector winning; null after a violation was reported.
- * A text that is to be embedded must say something.
+ * The vector or text that a request gives; the vector has precedence. Null after a violation was reported. A text that
+ * is to be embedded must not be blank.
  */
 export function vectorSource(given: { vector?: Float32Array | undefined; text?: string | undefined }, sink: IssueSink): VectorSource | null {
   const { vector, text } = given;

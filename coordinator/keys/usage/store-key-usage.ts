@@ -16,28 +16,31 @@ import {
   type UsageSubject,
 } from './usage-entries';
 
-/** What a crash may lose of the counts. */
+/** A crash may lose the counts of this time. */
 const FLUSH_MS = 5000;
-/** Subjects written per flush, so that no number of busy keys loads the store with more than 200 small entries a second. */
+/** Subjects written per flush, so that any number of busy keys writes at most 200 small entries a second to the store. */
 const SUBJECTS_PER_FLUSH = 500;
-/** Subjects read and written together: two changes each fill most of one transaction. */
+/** Subjects read and written together: with two changes each, they fill most of one transaction. */
 const SUBJECTS_PER_GROUP = 40;
-/** A counter without a request for this long leaves memory; it is read again when it is needed. */
+/** A counter without a request for this long is dropped from memory. It is read again when needed. */
 const IDLE_MS = 3_600_000;
 
-/** The counts of one subject made by this coordinator. */
+/** The counts that this coordinator has made for one subject. */
 interface Tally {
   counter: UsageCounter;
-  /** Whether the counter holds all that this coordinator ever counted, or only what came since the tally was made. */
+  /**
+   * Whether the counter holds everything that this coordinator ever counted, or only what it counted since the tally
+   * was made.
+   */
   complete: boolean;
   /** Days with counts that are not in the store yet. */
   dirtyDays: Set<number>;
 }
 
 /**
- * Usage in the cluster store: counted in memory, written every few seconds as absolute numbers under this
- * coordinator's own id (a repeated write changes nothing), added up over all coordinators when read.
- * An answer holds everything this coordinator has counted and what the others had written.
+ * Usage in the cluster store. It is counted in memory, written every few seconds as absolute numbers under this
+ * coordinator's own id (so a repeated write changes nothing), and summed over all coordinators when read. An answer
+ * includes everything that this coordinator has counted and what the others have written.
  */
 export class StoreKeyUsage implements KeyUsage {
   private readonly store: ClusterStore;
@@ -52,8 +55,8 @@ export class StoreKeyUsage implements KeyUsage {
   private flushing: Promise<void> = Promise.resolve();
 
   /**
-   * `coordinatorId` is unique among the coordinators that run at a time, and best the same after a restart.
-   * `onFlushError` hears of writes that failed; their counts are kept and written by a later flush.
+   * `coordinatorId` is unique among the coordinators that run at the same time, and should stay the same over restarts.
+   * `onFlushError` gets errors of failed writes; a later flush writes their counts.
    */
   constructor(options: {
     store: ClusterStore;
@@ -85,12 +88,12 @@ export class StoreKeyUsage implements KeyUsage {
     return this.sum(id);
   }
 
-  /** Over all keys, deleted ones included. */
+  /** Over all keys, including deleted ones. */
   async summary(): Promise<UsageView> {
     return this.sum('all');
   }
 
-  /** Writes what is new, at most `subjectsMax` subjects; flushes run one after another. */
+  /** Writes new counts of at most `subjectsMax` subjects. Flushes run one after another. */
   flush(subjectsMax = Infinity): Promise<void> {
     this.flushing = this.flushing.catch(() => undefined).then(() => this.writeDirty(subjectsMax));
     return this.flushing;
@@ -115,7 +118,7 @@ export class StoreKeyUsage implements KeyUsage {
 
   private async sum(subject: UsageSubject): Promise<UsageView> {
     const [totals, hours] = await Promise.all([this.store.list(totalsPrefix(subject)), this.store.list(hoursPrefix(subject))]);
-    // From here on synchronous: `complete` must not change between the choice of entries and the addition.
+    // Synchronous from here on: `complete` must not change between choosing the entries and adding them up.
     const tally = this.tallies.get(subject);
     const counts = (path: string): boolean => tally?.complete !== true || coordinatorOf(path) !== this.coordinatorId;
     const sum = new UsageCounter();
@@ -145,7 +148,7 @@ export class StoreKeyUsage implements KeyUsage {
         group.push({ subject, tally });
       }
     }
-    // Counted as written from here on: a request that comes during the write makes its subject dirty again.
+    // From here on counted as written: a request during the write marks its subject as dirty again.
     const taken = group.map(({ subject, tally }) => {
       const changes = this.changesOf(subject, tally);
       const days = [...tally.dirtyDays];
@@ -167,7 +170,7 @@ export class StoreKeyUsage implements KeyUsage {
     }
   }
 
-  /** Adds to the tally what this coordinator wrote about the subject in earlier lives. */
+  /** Adds to the tally what this coordinator wrote about the subject before its last restart. */
   private async complete(subject: UsageSubject, tally: Tally): Promise<void> {
     const [totals, hours] = await Promise.all([
       this.store.get(totalsPath(subject, this.coordinatorId)),

@@ -3,9 +3,9 @@ import type { UsageTotals } from './usage-entries';
 
 const HOUR_MS = 3_600_000;
 const HOURS_PER_DAY = 24;
-/** 30 days and the begun hour reach into 32 calendar days at most; the days before them are forgotten. */
+/** 30 days and the current hour touch at most 32 calendar days; older days are dropped. */
 const DAYS_KEPT = 32;
-/** Far more than the API has routes: what comes past it is counted together, so that a counter stays small. */
+/** Far more than the API has routes. Further endpoints are counted together, so that a counter stays small. */
 const ENDPOINTS_MAX = 128;
 const OTHER_ENDPOINTS = 'other';
 
@@ -41,7 +41,7 @@ export class UsageCounter {
     for (const [day, hours] of other.hoursByDay) this.addHours(day, hours);
   }
 
-  /** Forgets the days that no view reaches any more and answers them. */
+  /** Drops the days that no view needs any more, and answers them. */
   forgetOldDays(nowMs: number): number[] {
     const firstKept = Math.floor(nowMs / HOUR_MS / HOURS_PER_DAY) - DAYS_KEPT + 1;
     const old = [...this.hoursByDay.keys()].filter((day) => day < firstKept);
@@ -61,7 +61,7 @@ export class UsageCounter {
     return this.lastRequestMs;
   }
 
-  /** Spans are counted in whole hours and reach back to the begin of their first hour, so they leave nothing out. */
+  /** Spans are counted in whole hours from the start of their first hour, so they omit nothing. */
   view(nowMs: number): UsageView {
     return {
       totalRequests: this.requests,
@@ -97,7 +97,7 @@ export class UsageCounter {
   }
 }
 
-/** The day, since the epoch in UTC, that a wall time falls into. */
+/** The day of a wall time, counted from the epoch in UTC. */
 export function dayOfMs(wallMs: number): number {
   return Math.floor(wallMs / HOUR_MS / HOURS_PER_DAY);
 }

@@ -1,18 +1,18 @@
 import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
 
 /**
- * How usage lies in the cluster store. Every coordinator writes entries of its own and nobody else's, so writes need
- * no guard; readers add them up.
+ * The layout of usage in the cluster store. Every coordinator writes only entries of its own, so writes need no guard;
+ * readers add them up.
  *
  *     /q/usage/totals/<subject>/<coordinator>       {requests, byEndpoint, lastRequestMs}
  *     /q/usage/hours/<subject>/<coordinator>/<day>  requests in each of the 24 hours of a UTC day
  */
 const TOTALS_PREFIX = '/q/usage/totals/';
 const HOURS_PREFIX = '/q/usage/hours/';
-/** Changes of one transaction; etcd's default limit is 128. */
+/** Changes in one transaction; etcd's default limit is 128. */
 export const CHANGES_PER_TRANSACTION = 100;
 
-/** Whom a count is about: a key's id, or all keys together (which outlives the deletion of any). */
+/** The subject of a count: a key's id, or all keys together, which includes deleted keys. */
 export type UsageSubject = number | 'all';
 
 export interface UsageTotals {
@@ -46,7 +46,7 @@ export function dayOf(hoursEntryPath: string): number {
 export const totalsFromValue = (value: string): UsageTotals => JSON.parse(value) as UsageTotals;
 export const hoursFromValue = (value: string): number[] => JSON.parse(value) as number[];
 
-/** When each key was last used according to all coordinators, by key id; wall time. */
+/** When each key was last used, over all coordinators, by key id; wall time. */
 export async function readLastRequests(store: ClusterStore, onlyKey?: number): Promise<Map<number, number>> {
   const { entries } = await store.list(onlyKey === undefined ? TOTALS_PREFIX : totalsPrefix(onlyKey));
   const latest = new Map<number, number>();
@@ -58,7 +58,7 @@ export async function readLastRequests(store: ClusterStore, onlyKey?: number): P
   return latest;
 }
 
-/** Deletes what every coordinator counted about a subject. */
+/** Deletes what all coordinators counted about a subject. */
 export async function removeUsage(store: ClusterStore, subject: UsageSubject): Promise<void> {
   const lists = await Promise.all([store.list(totalsPrefix(subject)), store.list(hoursPrefix(subject))]);
   const keys = lists.flatMap((list) => list.entries.map((entry) => entry.key));

@@ -1,6 +1,6 @@
-// What JavaScript sees of RocksDB: functions over three kinds of handles (a budget, a database, a cursor), mirrored by
-// node/kv/store-binding.ts in names, argument order and meaning. Everything that may touch the disk runs on libuv's
-// pool and answers with a promise. Nothing here is global, so the addon may be loaded by any number of threads.
+// What JavaScript sees of RocksDB: functions over three kinds of handles (budget, database, cursor), mirrored by
+// node/kv/store-binding.ts with the same names, argument order and meaning. Everything that may touch the disk runs on
+// libuv's pool and answers with a promise. Nothing is global, so any number of threads may load the addon.
 
 #include <node_api.h>
 
@@ -37,15 +37,15 @@ struct HandleTag<Cursor> {
 
 namespace {
 
-/// Entries of a page, and bytes at which it is cut, can be no larger.
+// Greatest number of entries of a page, and greatest size at which it is cut.
 constexpr uint64_t kPageMax = 1u << 30;
 
-/// Up to this size a copy costs less than memory of its own that JavaScript has to free.
+// Up to this size, copying costs less than separate memory that JavaScript has to free.
 constexpr size_t kCopiedBytesMax = 32u << 10;
 
 void free_bytes(napi_env, void* data, void*) { std::free(data); }
 
-/// Memory filled on another thread that becomes an ArrayBuffer.
+// Memory filled on another thread that becomes an ArrayBuffer.
 class Bytes {
  public:
   ~Bytes() { std::free(data_); }
@@ -105,7 +105,7 @@ class OpenTask final : public Task {
   std::shared_ptr<Database> database_;
 };
 
-/// A task on a database; `finish` answers undefined unless it is overridden.
+// A task on a database; `finish` answers undefined unless it is overridden.
 class DatabaseTask : public Task {
  public:
   DatabaseTask(napi_env env, const Arguments& arguments) : database_(handled<Database>(env, arguments.at(0))) {}
@@ -168,7 +168,7 @@ class RemoveRangeTask final : public DatabaseTask {
   std::string from_, to_;
 };
 
-/// The length that stands for a key without a value.
+// The length that means: this key has no value.
 constexpr uint32_t kAbsent = UINT32_MAX;
 
 /// Keys of a call, copied.
@@ -198,7 +198,7 @@ class Keys {
   std::vector<rocksdb::Slice> slices_;
 };
 
-/// Lays values one behind the other.
+// Writes values one after the other.
 void pack(const Database::Values& from, Bytes& bytes, std::vector<uint32_t>& lengths) {
   size_t size = 0;
   lengths.reserve(from.values.size());

@@ -9,16 +9,16 @@ namespace quiver {
 
 namespace {
 
-/// Large enough that a bulk load makes few small files, small enough to have several databases open.
+// Large enough that a bulk load makes few small files, small enough to have several databases open.
 constexpr size_t kWriteBufferBytes = 32u << 20;
-/// Memory comes from the system in pieces of this size: what an idle database costs.
+// Memory is taken from the system in pieces of this size: it is what an idle database costs.
 constexpr size_t kArenaBlockBytes = 64u << 10;
 constexpr size_t kFileBytes = 64u << 20;
-/// Open table files of one database: 100 of 64 MiB are seldom all in use, and descriptors are for connections too.
+// Open table files of one database: 100 files of 64 MiB are seldom all in use, and connections need descriptors, too.
 constexpr int kOpenFilesMax = 100;
-/// Read ahead of a run over many keys, and of a check of a whole table.
+// Read-ahead for a scan of many keys, and for the check of a whole table.
 constexpr size_t kReadAheadBytes = 256u << 10;
-/// Values of a read that are kept for the next.
+// The values of a read are cached for the next one only if it asks for at most this many keys.
 constexpr size_t kCachedKeysMax = 32;
 constexpr const char* kMarkName = "/SYNCED";
 
@@ -26,7 +26,7 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   rocksdb::Options options;
   options.create_if_missing = true;
   options.paranoid_checks = true;
-  // A record that a crash cut short is the end; what else is amiss, refuse_lost_changes tells.
+  // A record that a crash cut short is the end of the log. refuse_lost_changes detects any other damage.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   options.track_and_verify_wals_in_manifest = true;
   options.write_buffer_manager = budget.write_buffers;
@@ -35,13 +35,13 @@ rocksdb::Options options_for(const Budget& budget, const std::shared_ptr<InfoLog
   options.target_file_size_base = kFileBytes;
   options.max_open_files = kOpenFilesMax;
   options.compression = rocksdb::kSnappyCompression;
-  // A log would take the room of a whole write buffer on the disk from its first record on, for each database.
+  // Otherwise the log of each database would take the disk space of a whole write buffer from its first record on.
   options.allow_fallocate = false;
   options.info_log = log;
-  // Threads and memory for statistics that nobody reads.
+  // Nobody reads these statistics, so save their thread and memory.
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
-  // No filters: what is asked for by its key is there, nearly always, and a filter only adds a look-up.
+  // No filters: nearly always a requested key exists, and then a filter only adds a look-up.
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = budget.cache;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
@@ -71,7 +71,7 @@ Database::~Database() {
   try {
     close();
   } catch (const std::exception&) {
-    // Nobody is left to be told; what was synced is synced.
+    // There is nobody to report an error to, and what was synced stays synced.
   }
 }
 
@@ -80,7 +80,7 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
   const rocksdb::Options options = options_for(*database->budget_, database->log_);
   rocksdb::Env& env = *options.env;
   require(env.CreateDirIfMissing(folder));
-  // Looking the log over must not meet somebody who writes to it.
+  // Nobody may write to the log while it is examined.
   rocksdb::FileLock* lock = nullptr;
   if (!env.LockFile(folder + "/LOCK", &lock).ok()) throw InUseError(folder + " is in use");
   uint64_t synced = 0;
@@ -100,8 +100,8 @@ std::shared_ptr<Database> Database::open(const std::string& folder, std::shared_
 }
 
 /**
- * Throws DamagedError if the database lacks a change up to `synced`. It reads what is there without changing it: opening
- * for writing would keep what is found and drop the rest of a damaged log for good.
+ * Throws DamagedError if the database lacks a change up to `synced`. Reads without changing anything: opening for
+ * writing would keep what it finds and drop the rest of a damaged log for good.
  */
 void Database::refuse_lost_changes(const rocksdb::Options& options, uint64_t synced) {
   rocksdb::DB* opened = nullptr;
@@ -110,7 +110,7 @@ void Database::refuse_lost_changes(const rocksdb::Options& options, uint64_t syn
   const std::string losses = log_->losses();
   if (!status.ok()) {
     if (is_corruption(status)) throw DamagedError(status.ToString() + (losses.empty() ? "" : "; " + losses));
-    // No database yet, or none any more: a marked one has lost its CURRENT file.
+    // No database yet, or no longer: a marked one has lost its CURRENT file.
     throw DamagedError("a database that once held " + std::to_string(synced) + " changes cannot be read: " + status.ToString());
   }
   const uint64_t last = found->GetLatestSequenceNumber();
@@ -129,8 +129,8 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync) {
   const Held held = hold();
   rocksdb::WriteOptions options;
   options.sync = sync;
-  // All that came before the batch is in the log when the batch is, and its sync covers both. Changes of others that
-  // come between make the number lower than it could be, never higher.
+  // When the batch is in the log, so is everything before it, and its sync covers both. Changes of others in between
+  // make the number lower than necessary, never higher.
   const uint64_t before = held.db.GetLatestSequenceNumber();
   require(held.db.Write(options, &batch));
   if (sync) mark_.raise(before + batch.Count());
@@ -145,7 +145,8 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
   const Held held = hold();
   rocksdb::ReadOptions options;
   options.read_tier = tier;
-  // Who asks for many goes through them all and does not come back: keeping them costs as much as reading them.
+  // Whoever asks for many keys goes through all of them and does not return: caching them would cost as much as reading
+  // them.
   options.fill_cache = keys.size() <= kCachedKeysMax;
   values.values.resize(keys.size());
   values.found.assign(keys.size(), false);
@@ -155,7 +156,7 @@ bool Database::read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slic
     if (statuses[i].IsNotFound()) continue;
     if (statuses[i].IsIncomplete()) return false;
     require(statuses[i]);
-    // RocksDB says OK, with an empty value, where the table itself is not open yet (TableCache::Get, MarkKeyMayExist).
+    // RocksDB answers OK with an empty value if the table itself is not open yet (TableCache::Get, MarkKeyMayExist).
     if (tier == rocksdb::kBlockCacheTier && values.values[i].size() == 0) return false;
     values.found[i] = true;
   }
@@ -204,7 +205,7 @@ void Database::verify_table(const std::string& name) {
     reading.fill_cache = false;
     status = reader.VerifyChecksum(reading);
   }
-  // Compacted away since its name was asked for.
+  // The table was compacted away since its name was read.
   if (!status.ok() && options.env->FileExists(folder_ + name).IsNotFound()) return;
   require(status);
 }
@@ -228,7 +229,7 @@ Cursor::Cursor(std::shared_ptr<Database> database, Range range)
   rocksdb::ReadOptions options;
   options.iterate_lower_bound = &lower_;
   options.iterate_upper_bound = &upper_;
-  // A run over everything must not push what single reads need out of the cache.
+  // A scan of everything must not evict from the cache what single reads need.
   options.fill_cache = false;
   options.readahead_size = kReadAheadBytes;
   iterator_.reset(held.db.NewIterator(options));
@@ -239,7 +240,7 @@ Cursor::Cursor(std::shared_ptr<Database> database, Range range)
 Cursor::~Cursor() { free(); }
 
 Cursor::Page Cursor::next(size_t count, size_t bytes) {
-  // Held open for as long as the iterator is used.
+  // Held open while the iterator is used.
   const Database::Held held = database_->hold();
   std::lock_guard<std::mutex> lock(mutex_);
   if (iterator_ == nullptr) throw ClosedError();

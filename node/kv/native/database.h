@@ -17,12 +17,12 @@
 
 namespace quiver {
 
-/// What is on the disk is not what was written; the message says where.
+// The data on the disk differ from what was written; the message says where.
 struct DamagedError : CodedError {
   explicit DamagedError(const std::string& message) : CodedError("DAMAGED", message) {}
 };
 
-/// Another process, or this one, has the folder open.
+// Another process, or this one, has the folder open.
 struct InUseError : CodedError {
   explicit InUseError(const std::string& message) : CodedError("IN_USE", message) {}
 };
@@ -30,7 +30,7 @@ struct InUseError : CodedError {
 /// Throws DamagedError or StorageError unless `status` is fine.
 void require(const rocksdb::Status& status);
 
-/// Memory that databases share: what is read from files, and writes that are in no file yet. Safe for all threads.
+// Memory that databases share: the cache for reads, and writes that are in no file yet. Thread-safe.
 struct Budget {
   Budget(size_t cache_bytes, size_t write_buffer_bytes);
 
@@ -42,56 +42,57 @@ class Cursor;
 
 /**
  * A RocksDB database in a folder, with a mark of what was synced (SyncedMark). Every call may come from any thread and
- * overlap any other; after `close` each throws ClosedError.
+ * overlap any other; after `close`, each throws ClosedError.
  */
 class Database : public std::enable_shared_from_this<Database> {
  public:
   /**
-   * Opens the database in `folder`, or makes one. A log that ends in half a record is cut there, since that record was
-   * acknowledged to nobody; a log that lacks anything that was synced is left as it is.
-   * Throws InUseError, DamagedError, StorageError.
+   * Opens the database in `folder`, or makes one. A log that ends with half a record is cut there, because that record
+   * was never acknowledged. A log that lacks anything that was synced is left as it is. Throws InUseError,
+   * DamagedError, StorageError.
    */
   static std::shared_ptr<Database> open(const std::string& folder, std::shared_ptr<const Budget> budget);
   ~Database();
 
-  /// Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.
+  // Applies the batch; with `sync` it is on stable storage on return. Throws StorageError.
   void write(rocksdb::WriteBatch& batch, bool sync);
-  /// Removes every key from `from` up to `to` (not itself). Throws StorageError.
+  // Removes every key from `from` up to, but not including, `to`. Throws StorageError.
   void remove_range(const rocksdb::Slice& from, const rocksdb::Slice& to);
   struct Values {
     std::vector<rocksdb::PinnableSlice> values;
-    /// Whether there is a value, for each key.
+    // For each key, whether there is a value.
     std::vector<bool> found;
   };
   /// Values in the order of `keys`. Throws DamagedError, StorageError.
   void read(const std::vector<rocksdb::Slice>& keys, Values& values);
-  /// The same from memory alone; false, and `values` of no use, when a file would have to be read.
+  // The same from memory alone. Answers false if a file would have to be read; then `values` is invalid.
   bool read_cached(const std::vector<rocksdb::Slice>& keys, Values& values);
   /// Approximate bytes of all files that hold keys.
   uint64_t size_bytes();
-  /// A number that RocksDB keeps about itself; 0 if it does not know the name.
+  // One of RocksDB's numeric properties; 0 if it does not know the name.
   uint64_t property(const std::string& name);
 
-  /// Paths of the table files in use, without the folder.
+  // Paths of the table files in use, relative to the folder.
   std::vector<std::string> tables();
-  /// Compares every block of a table with its checksum; a table that is gone meanwhile is fine. Throws DamagedError, StorageError.
+  // Compares every block of a table with its checksum; a table that was removed meanwhile is fine. Throws DamagedError,
+  // StorageError.
   void verify_table(const std::string& name);
 
-  /// Frees every cursor and closes; waits for calls that run. Idempotent. Throws StorageError.
+  // Frees every cursor, waits for running calls, and closes. Idempotent. Throws StorageError.
   void close();
 
  private:
   friend class Cursor;
   Database(std::string folder, std::shared_ptr<const Budget> budget);
 
-  /// The open database, held open while the lock lives. Throws ClosedError.
+  // The open database, kept open while the lock lives. Throws ClosedError.
   struct Held {
     std::shared_lock<std::shared_mutex> lock;
     rocksdb::DB& db;
   };
   Held hold();
 
-  /// False when a key would need more than `tier` allows.
+  // False if a key would need more than `tier` allows.
   bool read_from(rocksdb::ReadTier tier, const std::vector<rocksdb::Slice>& keys, Values& values);
   void refuse_lost_changes(const rocksdb::Options& options, uint64_t synced);
 
@@ -106,7 +107,8 @@ class Database : public std::enable_shared_from_this<Database> {
   std::set<Cursor*> cursors_;
 };
 
-/// A run over the keys of a range, of the state when it was made. One call at a time; `free` may come from any thread.
+// Iterates over the keys of a range, in the state at its construction. One call at a time; `free` may come from any
+// thread.
 class Cursor {
  public:
   struct Range {
@@ -117,13 +119,13 @@ class Cursor {
   Cursor(std::shared_ptr<Database> database, Range range);
   ~Cursor();
 
-  /// Entries one behind the other: key, value; `lengths` has both for each. `ended`: there are no more.
+  // Entries one after the other: key, value; `lengths` has both for each. `ended`: there are no more.
   struct Page {
     std::string bytes;
     std::vector<uint32_t> lengths;
     bool ended = false;
   };
-  /// The next entries, at most `count`, cut when `bytes` are reached. Throws ClosedError, DamagedError, StorageError.
+  // The next entries, at most `count`, cut at `bytes`. Throws ClosedError, DamagedError, StorageError.
   Page next(size_t count, size_t bytes);
   void free();
 

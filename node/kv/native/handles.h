@@ -8,7 +8,7 @@
 
 namespace quiver {
 
-/// Tags of the objects that JavaScript holds; another addon's, or any other, is refused.
+// Type tags of the objects that JavaScript holds. Objects of another addon, or any others, are refused.
 template <class T>
 struct HandleTag;
 
@@ -17,7 +17,7 @@ void free_handle(napi_env, void* data, void*) {
   delete static_cast<std::shared_ptr<T>*>(data);
 }
 
-/// An object that shares in `value` until it is collected. Null with an exception pending on failure.
+// An object that shares ownership of `value` until it is collected. Null with an exception pending on failure.
 template <class T>
 napi_value make_handle(napi_env env, std::shared_ptr<T> value) {
   napi_value object;
@@ -30,7 +30,7 @@ napi_value make_handle(napi_env env, std::shared_ptr<T> value) {
   return object;
 }
 
-/// What the object shares in. Throws std::invalid_argument when it is none of `make_handle<T>`.
+// The value that the object shares. Throws std::invalid_argument if it was not made by `make_handle<T>`.
 template <class T>
 std::shared_ptr<T> handled(napi_env env, napi_value object) {
   bool tagged = false;

@@ -7,11 +7,11 @@ namespace quiver {
 
 namespace {
 
-/// Enough for what one recovery says; a database that warns without end takes no more than this.
+// Enough for the messages of one recovery; a database that warns endlessly takes no more than this.
 constexpr size_t kLinesMax = 32;
 constexpr size_t kLineBytesMax = 512;
 
-/// How RocksDB's log reader names what it leaves out ("000012.log: dropping 4028 bytes; Corruption: …").
+// How RocksDB's log reader reports what it leaves out ("000012.log: dropping 4028 bytes; Corruption: …").
 constexpr const char* kLossMark = "dropping ";
 
 }  // namespace

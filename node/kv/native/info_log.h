@@ -9,8 +9,8 @@
 namespace quiver {
 
 /**
- * Takes the place of RocksDB's LOG file (a descriptor and a growing file per database): keeps the last warnings in
- * memory, for the error that they explain. Safe for all threads.
+ * Replaces RocksDB's LOG file (a descriptor and a growing file per database): keeps the last warnings in memory, for
+ * the error that they explain. Thread-safe.
  */
 class InfoLog : public rocksdb::Logger {
  public:
@@ -19,7 +19,7 @@ class InfoLog : public rocksdb::Logger {
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override;
 
-  /// The lines that tell what was left out of a write-ahead log, with file and reason; empty if there are none.
+  // The lines that report what was left out of a write-ahead log, with file and reason; empty if there are none.
   std::string losses() const;
 
  private:

@@ -22,7 +22,7 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 16, "a slot is written as it lies in memory");
 
-/// CRC-32C, a bit at a time: twelve bytes a write are too few for a table.
+// CRC-32C, bit by bit: twelve bytes per write are too few for a table to pay off.
 uint32_t crc32c(const void* data, size_t size) {
   uint32_t crc = ~0u;
   for (size_t i = 0; i < size; i++) {
@@ -78,7 +78,7 @@ void SyncedMark::open(const std::string& path, uint64_t change) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file_ < 0) throw storage_error(path + " cannot be opened");
   change_ = change;
-  // Both, so that neither slot is left over from before.
+  // Both, so that neither slot keeps an old value.
   write_slot(file_, 0, change);
   write_slot(file_, 1, change);
 }

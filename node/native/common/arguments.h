@@ -10,8 +10,8 @@
 namespace quiver {
 
 /**
- * The arguments of one native call, checked as they are taken: anything unexpected throws std::invalid_argument, which
- * the call's guard turns into a JavaScript error. Typed arrays stay the caller's and are only valid during the call.
+ * The arguments of one native call, checked when they are read: anything unexpected throws std::invalid_argument, which
+ * the call's guard turns into a JavaScript error. Typed arrays belong to the caller and are valid only during the call.
  */
 class Arguments {
  public:
@@ -19,7 +19,7 @@ class Arguments {
 
   napi_value self() const { return self_; }
   napi_value at(size_t i) const { return i < count_ ? values_[i] : undefined_; }
-  /// A whole number in min … max.
+  // A whole number in min … max.
   uint64_t whole(size_t i, uint64_t min, uint64_t max) const { return whole_of(at(i), min, max); }
   double number(size_t i) const { return number_of(at(i)); }
   std::string text(size_t i) const { return text_of(at(i)); }
@@ -55,12 +55,12 @@ class Arguments {
   napi_value undefined_ = nullptr;
 };
 
-/// The elements of an array argument, each of which is the caller's to check. Throws std::invalid_argument.
+// The elements of an array argument; the caller checks each of them. Throws std::invalid_argument.
 std::vector<napi_value> elements_of(napi_env env, napi_value array);
 
 napi_value undefined(napi_env env);
 
-/// A new typed array of `count` values; `data` is where they go. Throws std::bad_alloc.
+// A new typed array of `count` values; sets `data` to its memory. Throws std::bad_alloc.
 napi_value new_array(napi_env env, napi_typedarray_type type, size_t count, size_t bytes_per_value, void** data);
 
 }  // namespace quiver

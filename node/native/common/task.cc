@@ -11,7 +11,7 @@ namespace quiver {
 
 namespace {
 
-/// What is left of an exception when it crosses threads.
+// What remains of an exception when it crosses threads.
 struct Failure {
   const char* code = nullptr;
   std::string message;
@@ -42,7 +42,7 @@ napi_value make_error(napi_env env, const Failure& failure) {
   return error;
 }
 
-/// A task under way. Every N-API status is looked at: an environment that is ending refuses them all.
+// A task under way. Every Node-API status is checked: an environment that is ending refuses all calls.
 struct Running {
   std::unique_ptr<Task> task;
   napi_deferred deferred = nullptr;
@@ -98,7 +98,7 @@ void stop_at_env_end(void* data) {
   if (running->thread.joinable()) running->thread.join();
 }
 
-/// On JavaScript's thread once the task's own thread is done; without an environment if that is ending.
+// On JavaScript's thread once the task's own thread is done; without an environment if that is ending.
 void thread_run_ended(napi_env env, napi_value, void*, void* data) {
   Running* running = static_cast<Running*>(data);
   if (env == nullptr) return;  // freed by finalize_wake
@@ -108,7 +108,7 @@ void thread_run_ended(napi_env env, napi_value, void*, void* data) {
   napi_release_threadsafe_function(running->wake, napi_tsfn_release);
 }
 
-/// The last anyone hears of a task on a thread, whether it settled or its environment ended.
+// The last callback for a task on a thread, whether it settled or its environment ended.
 void finalize_wake(napi_env, void* data, void*) {
   Running* running = static_cast<Running*>(data);
   if (running->thread.joinable()) {

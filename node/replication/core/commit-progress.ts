@@ -2,11 +2,11 @@ import assert from 'node:assert';
 import type { ReplicaEffect } from './effects';
 import { LIMITS } from './timings';
 
-/** How far the log is known to be committed, and how far it is in the records. Never falls but by a snapshot. */
+/** How far the log is known to be committed, and how far it is applied to the records. Neither falls, except by a snapshot. */
 export class CommitProgress {
   committed: number;
   applied: number;
-  /** End of the apply under way, null when there is none. */
+  /** Last sequence of the apply under way; null when there is none. */
   private applying: number | null = null;
   private readonly emit: (effect: ReplicaEffect) => void;
 
@@ -16,7 +16,7 @@ export class CommitProgress {
     this.committed = options.applied;
   }
 
-  /** Everything up to `sequence` is committed; what is also stored (`storedSequence`) gets applied. */
+  /** Everything up to `sequence` is committed. Entries that are also stored (up to `storedSequence`) are applied. */
   advance(sequence: number, storedSequence: number): void {
     this.committed = Math.max(this.committed, sequence);
     this.applyNext(storedSequence);

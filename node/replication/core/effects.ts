@@ -3,31 +3,31 @@ import type { WriteOutcome } from '../../../shared/shard/shard-client';
 import type { AppendAck, OutgoingAppend } from './messages';
 import type { LogChange } from './replica-state';
 
-/** What a replica wants done, in order. */
+/** What the shell must do for the replica, in order. */
 export type ReplicaEffect =
-  /** Give to ReplicaStorage.append in this order; answer `stored` with the token. */
+  /** Pass to ReplicaStorage.append in this order; answer with `stored` and the token. */
   | ({ type: 'append'; token: number } & LogChange)
-  /** Give to ReplicaStorage.apply; answer `applied`. One at a time. */
+  /** Pass to ReplicaStorage.apply; answer with `applied`. One at a time. */
   | { type: 'apply'; upTo: number }
-  /** Send on the stream to the node; may be dropped. */
+  /** Send on the stream to the node; may be lost. */
   | { type: 'sendAppend'; to: string; message: OutgoingAppend }
   | { type: 'sendAck'; to: string; ack: AppendAck }
   | { type: 'answer'; writeId: number; answer: WriteAnswer }
   /**
-   * Compare-and-swap the shard's assignment: only if its revision is `expectedRevision` and the node entries of `requires`
-   * exist with these stores. An identical one that was sent before may still be under way.
+   * Change the shard's assignment by compare-and-swap: only if its revision is `expectedRevision` and the node entries
+   * of `requires` exist with these stores. An identical request that was sent before may still be under way.
    */
   | { type: 'change'; assignment: ShardAssignment; expectedRevision: number; requires: ReplicaId[] }
-  /** Send a snapshot to the node, made by the primary of `epoch` (see ShardReplica.mayInstall), then `snapshotEnded`. */
+  /** Send a snapshot to the node, made by the primary of `epoch` (see ShardReplica.mayInstall), then report `snapshotEnded`. */
   | { type: 'snapshot'; to: string; epoch: number }
-  /** This store holds less than it once acknowledged: go on only with a new store id and an empty store. */
+  /** This store holds less than it once acknowledged. Continue only with a new store id and an empty store. */
   | { type: 'lossy'; recorded: number; last: number }
   | { type: 'role'; role: ReplicaRole; epoch: number };
 
-/** follower: everything but the primary, learners too. */
+/** follower: every replica but the primary, including learners. */
 export type ReplicaRole = 'follower' | 'primary';
 
-/** How a write ended. All errors but commit_unknown are definite: the write will not appear. */
+/** How a write ended. All errors except commit_unknown are definite: the write was not and will not be applied. */
 export type WriteAnswer =
   | { ok: true; outcomes: WriteOutcome[] }
   | { ok: false; kind: 'misrouted' | 'unavailable' | 'overloaded' | 'commit_unknown'; reason: string };

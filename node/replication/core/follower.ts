@@ -9,7 +9,7 @@ import type { StableLog } from './stable-log';
 import type { WriteLedger } from './write-ledger';
 
 interface OwedAck {
-  /** Sent once this change of the log is on stable storage. */
+  /** The answer is sent once this change of the log is on stable storage. */
   token: number;
   to: string;
   epoch: number;
@@ -18,14 +18,14 @@ interface OwedAck {
 }
 
 /**
- * Takes in the appends of the primary that it promised to follow. Safety rests on three rules: nothing of an epoch below
- * the promised one is accepted; entries are taken only behind an entry that both logs have; and an answer of an epoch leaves
- * only when its promise and what it claims are on stable storage.
+ * Accepts the appends of the primary that this replica promised to follow. Safety rests on three rules. Nothing of an
+ * epoch below the promised one is accepted. Entries are appended only after an entry that both logs have. An answer in
+ * an epoch is sent only when the promise of that epoch and everything the answer claims are on stable storage.
  */
 export class Follower {
   /** Matches that primaries recorded, by store, the latest of each. */
   readonly recorded = new Map<string, RecordedMatch>();
-  /** The log equals that of the primary of `promisedEpoch` up to here. */
+  /** The log equals that of the primary of `agreedEpoch` up to here. */
   private agreed = 0;
   private agreedEpoch = 0;
   private latestSentAt = 0;
@@ -87,16 +87,16 @@ export class Follower {
     this.progress.applyNext(this.log.storedSequence);
   }
 
-  /** Its log is not the one that it compared: it was replaced, or it led in between. */
+  /** The log is no longer the one that was compared: it was replaced, or this replica led in between. */
   reset(): void {
     this.agreed = 0;
     this.owed = [];
   }
 
   /**
-   * Whether a snapshot up to `sequence` by the primary of `epoch` may replace this replica's data: it takes nothing away that
-   * this replica acknowledged. What it acknowledged in earlier epochs is no matter: a primary needs to send a snapshot only
-   * to one that lacks committed entries, which is no member of its in-sync set.
+   * Whether a snapshot up to `sequence` by the primary of `epoch` may replace this replica's data: it must not remove
+   * anything that this replica acknowledged. What it acknowledged in earlier epochs does not matter: a primary needs to
+   * send a snapshot only to a replica that lacks committed entries, and such a replica is not in its in-sync set.
    */
   mayInstall(epoch: number, sequence: number): boolean {
     if (sequence < this.progress.committed) return false;
@@ -133,7 +133,10 @@ export class Follower {
     for (const entry of added) if (entry.write !== null) this.ledger.appended(entry.sequence, entry.write.source);
   }
 
-  /** Answers at once when everything claimed is stored; heartbeats don't wait for entries, so that a slow disk costs no lease. */
+  /**
+   * Answers at once if everything claimed is stored. Heartbeats don't wait for entries, so that a slow disk does not
+   * cost the lease.
+   */
   private owe(message: AppendMessage, result: AppendResult | null): void {
     const isPromised = this.log.storedPromise === message.epoch;
     const isHeartbeat = message.entries.length === 0;
@@ -153,8 +156,8 @@ export class Follower {
   }
 
   /**
-   * Keeps the matches; true when this store holds less than it acknowledged. A match of an epoch below the promised one
-   * proves nothing: a later primary may have cut the log.
+   * Remembers the matches. True if this store holds less than it acknowledged. A match of an epoch below the promised
+   * one proves nothing: a later primary may have truncated the log.
    */
   private noteRecorded(recorded: RecordedMatch[]): boolean {
     for (const one of recorded) {

@@ -2,13 +2,13 @@ import assert from 'node:assert';
 import type { LogPosition } from './messages';
 import type { EpochStart } from './replica-state';
 
-/** Which epoch each entry of a log is of, without the entries. */
+/** The epoch of each entry of a log, without the entries. */
 export class LogIndex {
-  /** [firstSequence, lastSequence]; firstSequence = lastSequence + 1 when empty. */
+  /** [firstSequence, lastSequence]; firstSequence = lastSequence + 1 if the log is empty. */
   firstSequence: number;
   lastSequence: number;
   private precedingEpoch: number;
-  /** Rising in both fields; the first one may begin before firstSequence. */
+  /** Ascending in both fields; the first one may begin before firstSequence. */
   private starts: EpochStart[];
 
   constructor(state: { firstSequence: number; lastSequence: number; precedingEpoch: number; epochStarts: EpochStart[] }) {
@@ -18,12 +18,12 @@ export class LogIndex {
     this.starts = state.epochStarts.map((start) => ({ ...start }));
   }
 
-  /** The last entry's place. */
+  /** The position of the last entry. */
   get last(): LogPosition {
     return { epoch: this.epochAt(this.lastSequence), sequence: this.lastSequence };
   }
 
-  /** Whether the epoch of the entry at `sequence` is known: it is in the log or the one just before. */
+  /** Whether the epoch of the entry at `sequence` is known: the entry is in the log, or is the one just before it. */
   covers(sequence: number): boolean {
     return sequence >= this.firstSequence - 1 && sequence <= this.lastSequence;
   }
@@ -41,9 +41,9 @@ export class LogIndex {
   }
 
   /**
-   * The last entry at or before `sequence` whose epoch is at most `epoch`. Logs are cut and compared by it: two replicas
-   * that ask each other in turn meet at their last common entry in as many steps as there are epochs in between.
-   * Where the log does not reach back so far: the entry before its first.
+   * The last entry at or before `sequence` whose epoch is at most `epoch`. It serves to truncate and compare logs: two
+   * replicas that ask each other in turn find their last common entry in as many steps as there are epochs in between.
+   * If the log does not reach back that far: the entry before its first.
    */
   latestAt(sequence: number, epoch: number): LogPosition {
     let at = Math.max(this.firstSequence - 1, Math.min(sequence, this.lastSequence));

@@ -12,17 +12,17 @@ export interface MembershipView {
   peers: ReadonlyMap<string, Peer>;
   lastSequence: number;
   committed: number;
-  /** Its first entry of the epoch; committed and applied once it is `serving`. */
+  /** The first entry of its epoch. Once the primary is `serving`, it is committed and applied. */
   barrier: number;
   serving: boolean;
-  /** Asked to give up the primary's role, to a certain node or (null) to any; undefined: not asked. */
+  /** The node to which the primary should hand over; null: to any; undefined: it was not asked to. */
   handoverTo: string | null | undefined;
   nowMs: number;
 }
 
 /**
- * The next change of the assignment, null when it is as it should be. A member that is gone is taken out first; then
- * others are taken in; then a move ends; a handover is last, when nothing is left to write.
+ * The next change of the assignment; null if it is as it should be. First a member that is gone is removed; then others
+ * are added; then a move ends; a handover comes last, when nothing is left to write.
  */
 export function decideMembership(view: MembershipView): Proposal | null {
   return decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideHandover(view);
@@ -36,10 +36,12 @@ export function decideShrink(view: MembershipView): Proposal | null {
     const lost = peer?.hasOtherStoreThan(member) ?? false;
     if (peer !== undefined && !lost && !peer.isOverdue(nowMs, view.lastSequence)) continue;
     const inSync = assignment.inSync.filter((other) => !isSameReplica(other, member));
-    // Below the minimum nothing is committed, so that who leaves now stays complete: it may be promoted if all others are gone.
+    // Below the minimum nothing is committed, so a member that leaves now stays complete: it may be promoted if all
+    // others are gone.
     const others = assignment.eligible.filter((other) => other.node !== member.node);
     const eligible = inSync.length >= minInSyncOf(assignment) ? [] : lost ? others : [...others, member];
-    // Of a primary that has died meanwhile, whose entry is gone: a late shrink must not make its store the only one that counts.
+    // Requires the primary's own entry. If the primary has died meanwhile, its entry is gone, and a late shrink must
+    // not make its store the only one that counts.
     return { kind: 'shrink', assignment: { ...assignment, inSync, eligible }, requires: [view.self] };
   }
   return null;
@@ -56,8 +58,8 @@ export function decideSettle(view: MembershipView): Proposal | null {
 export function decideExpand(view: MembershipView): Proposal | null {
   const { assignment } = view;
   const minInSync = minInSyncOf(assignment);
-  // Before the barrier is committed a new member's lease grant could be one to an earlier primary; only a set that can't
-  // commit the barrier at all may grow.
+  // Before the barrier is committed, a new member's lease grant could be one to an earlier primary. So only a set that
+  // can't commit the barrier at all may grow.
   if (!view.serving && assignment.inSync.length >= minInSync) return null;
   for (const node of assignment.replicas) {
     const peer = view.peers.get(node);
@@ -72,7 +74,7 @@ export function decideExpand(view: MembershipView): Proposal | null {
   return null;
 }
 
-/** Whether a learner has everything that any client or member may rely on. */
+/** Whether a learner has everything on which any client or member may rely. */
 export function isCaughtUp(peer: Peer, view: MembershipView): boolean {
   return peer.isFresh(view.nowMs) && peer.match >= view.committed && peer.match >= view.barrier;
 }
@@ -89,7 +91,7 @@ function isMoveReady(view: MembershipView): boolean {
   );
 }
 
-/** Ends a move: takes the leaving replicas away under a new epoch. A primary that leaves hands over first (see decideHandover). */
+/** Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see decideHandover). */
 export function decideMove(view: MembershipView): Proposal | null {
   const { assignment } = view;
   if (!isMoveReady(view) || assignment.removing.includes(view.self.node)) return null;
@@ -109,7 +111,10 @@ export function decideMove(view: MembershipView): Proposal | null {
   };
 }
 
-/** Whether the primary should give up its role: it was asked to, or it leaves the shard and its successors are there. */
+/**
+ * Whether the primary should give up its role: because it was asked to, or because it leaves the shard and its
+ * successors are ready.
+ */
 export function wantsHandover(view: MembershipView): boolean {
   return view.handoverTo !== undefined || (isMoveReady(view) && view.assignment.removing.includes(view.self.node));
 }

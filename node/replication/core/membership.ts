@@ -3,8 +3,9 @@ import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
 /**
- * Why a primary changes the assignment. shrink, expand: the in-sync set. settle: nothing, only so that an earlier refused
- * change can't be made any more. resume: a new epoch for itself. move: the end of a move. handover: another primary.
+ * Why a primary changes the assignment. shrink, expand: the in-sync set changes. settle: nothing changes; it only makes
+ * sure that an earlier, refused change can't be made any more. resume: a new epoch for itself. move: the end of a move.
+ * handover: another primary.
  */
 export type ChangeKind = 'shrink' | 'expand' | 'settle' | 'resume' | 'move' | 'handover';
 
@@ -21,17 +22,17 @@ interface PendingChange extends Proposal {
 }
 
 /**
- * The shard's assignment as the cluster store is known to have it, and the one change of it that this replica has asked
- * for. Which of the two is in force is unknown until the answer is: whatever needs the in-sync set's consent needs it of
- * every member of either (the maximal set, as in Kafka's KIP-497).
+ * The shard's assignment, as the cluster store is known to have it, and the one change of it that this replica has
+ * requested. Until the answer comes, it is unknown which of the two is in force. So whatever needs the consent of the
+ * in-sync set needs that of every member of either (the maximal set, as in Kafka's KIP-497).
  */
 export class Membership {
   confirmed: ShardAssignment | null = null;
   revision = 0;
   pending: PendingChange | null = null;
   /**
-   * Members of sets that were asked for under the current revision and refused. A copy of such a request may still be under
-   * way and succeed (it was refused for a node entry that was missing); only another revision puts an end to that.
+   * Members of sets that were requested under the current revision and refused. A copy of such a request may still be
+   * under way and succeed (it was refused because a node entry was missing); only a new revision excludes that.
    */
   private unsettled: ReplicaId[] = [];
   private changes = 0;
@@ -43,10 +44,10 @@ export class Membership {
     this.emit = options.emit;
   }
 
-  /** Takes in what the cluster store has; false when it is older than or the same as what is known. */
+  /** Adopts what the cluster store has. False if it is not newer than what is known. */
   adopt(assignment: ShardAssignment, revision: number): boolean {
     if (revision <= this.revision) return false;
-    // Whether it was made or not: the change was bound to the revision before and can't be made after this one.
+    // Whether the change was made or not: it required the previous revision, so it can't be made after this one.
     this.pending = null;
     this.unsettled = [];
     this.confirmed = assignment;
@@ -54,7 +55,10 @@ export class Membership {
     return true;
   }
 
-  /** Members that can be in force as in sync; acknowledgements and leases are needed of all of them. */
+  /**
+   * Members that may be in sync by any assignment that may be in force; acknowledgements and leases are needed from all
+   * of them.
+   */
   maximal(): ReplicaId[] {
     const members = [...(this.confirmed?.inSync ?? [])];
     for (const member of [...(this.pending?.assignment.inSync ?? []), ...this.unsettled]) {
@@ -68,7 +72,7 @@ export class Membership {
     return [...this.maximal(), ...(this.confirmed?.eligible ?? [])].some((member) => isSameReplica(member, replica));
   }
 
-  /** Members that are required for a refused change only. */
+  /** Members that are required only because of a refused change. */
   leftovers(): ReplicaId[] {
     return this.unsettled.filter((member) => !this.confirmed?.inSync.some((known) => isSameReplica(known, member)));
   }
@@ -84,14 +88,14 @@ export class Membership {
     this.ask(this.pending);
   }
 
-  /** The answer to a change: ours is not pending any more. Adopting what the answer says is the caller's next step. */
+  /** The answer to a change: ours is no longer pending. The caller then adopts what the answer contains. */
   answered(changeId: string, revision: number): void {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
     this.unsettled.push(...this.pending.assignment.inSync);
     this.pending = null;
   }
 
-  /** Sends an unanswered change again, the very same one. */
+  /** Sends an unanswered change again, unmodified. */
   tick(nowMs: number): void {
     if (this.pending === null || nowMs - this.pending.sentAt < TIMINGS.changeRetryMs) return;
     this.pending.sentAt = nowMs;
@@ -108,7 +112,7 @@ export class Membership {
   }
 }
 
-/** The smallest in-sync set that commits; a shard with one replica needs no other. */
+/** The smallest in-sync set that commits. A shard with one replica needs no other. */
 export function minInSyncOf(assignment: ShardAssignment): number {
   return assignment.replicas.length === 1 ? 1 : assignment.minInSync;
 }

@@ -1,33 +1,34 @@
 import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { LogEntry } from './replica-state';
 
-/** An entry's place in a log; {epoch: 0, sequence: 0} is the place before the first entry. */
+/** The position of an entry in a log; {epoch: 0, sequence: 0} is the position before the first entry. */
 export interface LogPosition {
   epoch: number;
   sequence: number;
 }
 
-/**
- * What a primary sends to every other replica, in order per stream and several at once. Without entries it is a heartbeat.
- */
+/** What a primary sends to every other replica: in order per stream, several at once. Without entries it is a heartbeat. */
 export interface AppendHeader {
-  /** Epoch that the sender leads. */
+  /** Epoch in which the sender leads. */
   epoch: number;
   /** Node that sends it. */
   from: string;
-  /** The entry before the first of this message: the receiver takes nothing unless its own log has it too. */
+  /** The entry before the first one of this message: the receiver accepts nothing unless its own log has it, too. */
   prev: LogPosition;
   /** Everything up to this sequence is committed. */
   commit: number;
-  /** The sender's monotonic clock: comes back with the acknowledgement, which then is a read lease from this moment on. */
+  /**
+   * The sender's monotonic clock. It comes back with the acknowledgement, which then is a read lease that starts at
+   * this moment.
+   */
   sentAt: number;
-  /** The sender serves no more reads in this epoch: the receiver may forget the leases that it granted. */
+  /** The sender serves no more reads in this epoch, so the receiver may forget the leases that it granted. */
   releasesLease: boolean;
   /** What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries. */
   recorded: RecordedMatch[];
 }
 
-/** A store said in `epoch` that it has everything up to `match` on stable storage. */
+/** A store stated in `epoch` that it has everything up to `match` on stable storage. */
 export interface RecordedMatch {
   replica: ReplicaId;
   epoch: number;
@@ -35,7 +36,7 @@ export interface RecordedMatch {
 }
 
 /**
- * An append as the core asks for it: the shell fills in the entries [from, to] from its storage, and may make several
+ * An append as the core requests it. The shell adds the entries [from, to] from its storage, and may make several
  * messages of them, in order, each with the entry before it as `prev`.
  */
 export interface OutgoingAppend extends AppendHeader {
@@ -47,11 +48,11 @@ export interface AppendMessage extends AppendHeader {
   entries: LogEntry[];
 }
 
-/** The answer to an append; one answer may stand for several appends. */
+/** The answer to an append; one answer may cover several appends. */
 export interface AppendAck {
   /** Epoch of the append. */
   epoch: number;
-  /** Who answers, with the store that holds the entries. */
+  /** The replica that answers, with the store that holds the entries. */
   replica: ReplicaId;
   /** `sentAt` of the latest append that it answers. */
   sentAt: number;
@@ -63,5 +64,5 @@ export type AppendResult =
   | { type: 'match'; match: number; agreed: number }
   /** The entry at `prev` is missing or of another epoch; the last entry that may be common is at most `hint`. */
   | { type: 'mismatch'; prev: number; hint: LogPosition }
-  /** A later primary was promised. */
+  /** The replica has promised to follow a later primary. */
   | { type: 'fenced'; promisedEpoch: number };

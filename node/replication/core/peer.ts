@@ -10,22 +10,22 @@ import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';
  */
 export type PeerState = 'probing' | 'streaming' | 'snapshot';
 
-/** What the primary of one epoch knows of another replica, by that replica's answers to appends of this epoch. */
+/** What the primary of one epoch knows about another replica, from that replica's answers to appends of this epoch. */
 export class Peer {
   readonly node: string;
-  /** The store that answered last: positions and leases are this store's and no other's. null: none has answered. */
+  /** The store that answered last; positions and leases belong to this store only. null: none has answered. */
   store: string | null = null;
   state: PeerState = 'probing';
-  /** On its stable storage and equal to the primary's log. Never falls while the store is the same. */
+  /** Last entry that is on its stable storage and equal to the primary's log. Never falls while the store is the same. */
   match = 0;
   /** First entry that was not sent to it yet; > match. */
   next: number;
-  /** Last entries of appends sent but not stored. */
+  /** Last entries of appends that were sent but are not stored yet. */
   inFlight: number[] = [];
   lastAckAt: number;
   /** When it last stored something new, or had nothing to store. */
   lastProgressAt: number;
-  /** Until when this store's answers let the primary read. */
+  /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
   snapshotAsked = false;
 
@@ -48,14 +48,14 @@ export class Peer {
     return this.store !== null && nowMs - this.lastAckAt < TIMINGS.freshMs;
   }
 
-  /** Nothing heard, or nothing stored, for too long to be waited for. */
+  /** Whether it has not answered, or not stored anything, for too long to wait for it. */
   isOverdue(nowMs: number, lastSequence: number): boolean {
     if (nowMs - this.lastAckAt > TIMINGS.replicaTimeoutMs) return true;
     return this.match < lastSequence && nowMs - this.lastProgressAt > TIMINGS.stallTimeoutMs;
   }
 
-  /** Notes that it answered, whatever it said. */
-  heard(ack: AppendAck, nowMs: number): void {
+  /** Records that it answered, whatever the answer. */
+  noteAnswer(ack: AppendAck, nowMs: number): void {
     if (this.store !== ack.replica.store) {
       this.store = ack.replica.store;
       this.match = 0;
@@ -78,12 +78,12 @@ export class Peer {
     this.next = Math.max(this.next, this.match + 1);
   }
 
-  /** Whether a mismatch at `prev` tells something new; late ones don't. */
+  /** Whether a mismatch at `prev` tells something new; a late one does not. */
   isNewMismatch(prev: number): boolean {
     return this.state === 'probing' ? prev === this.next - 1 : prev > this.match;
   }
 
-  /** Starts over at `next`, which is beyond what it is known to have. */
+  /** Starts again at `next`, which is beyond what it is known to have. */
   probe(next: number): void {
     this.state = 'probing';
     this.snapshotAsked = false;
@@ -101,7 +101,7 @@ export class Peer {
   }
 }
 
-/** Where to go on after a peer said that `hint` is the last entry that may be common. */
+/** Where to continue after a peer said that `hint` is the last entry that may be common. */
 export type Continuation = { type: 'probe'; next: number } | { type: 'snapshot' };
 
 /** `log` is the primary's; see LogIndex.latestAt. */

@@ -6,7 +6,7 @@ import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
 import { TIMINGS } from './timings';
 
-/** A primary's peers: everyone who is to hold the shard, in sync or not. Brings the log to each of them. */
+/** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
 export class Peers {
   readonly byNode = new Map<string, Peer>();
   nextHeartbeatAt: number;
@@ -27,7 +27,7 @@ export class Peers {
     log: StableLog;
     progress: CommitProgress;
     inherited: RecordedMatch[];
-    /** Whether a replica counts as complete, in sync or eligible. */
+    /** Whether a replica counts as complete: in sync or eligible. */
     mustBeComplete: (replica: ReplicaId) => boolean;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
@@ -42,7 +42,7 @@ export class Peers {
     this.emit = options.emit;
   }
 
-  /** Makes the peers those of `nodes`. */
+  /** Makes the peers equal to `nodes`. */
   reconcile(nodes: Iterable<string>, nowMs: number): void {
     const wanted = new Set(nodes);
     for (const node of this.byNode.keys()) if (!wanted.has(node)) this.byNode.delete(node);
@@ -54,7 +54,7 @@ export class Peers {
     }
   }
 
-  /** Sends every peer the entries that its window has room for. */
+  /** Sends every peer the entries for which its window has room. */
   pump(nowMs: number): void {
     for (const peer of this.byNode.values()) this.pumpOne(peer, nowMs);
   }
@@ -66,11 +66,11 @@ export class Peers {
     for (const peer of this.byNode.values()) this.send(peer, null, nowMs, recorded);
   }
 
-  /** Takes in an answer of this epoch that is not `fenced`. */
+  /** Processes an answer of this epoch that is not `fenced`. */
   answered(ack: AppendAck, nowMs: number): void {
     const peer = this.byNode.get(ack.replica.node);
     if (peer === undefined) return;
-    peer.heard(ack, nowMs);
+    peer.noteAnswer(ack, nowMs);
     if (ack.result.type === 'match') {
       peer.matched(ack.result, ack.sentAt, { nowMs, lastSequence: this.log.lastSequence });
     } else if (ack.result.type === 'mismatch' && peer.isNewMismatch(ack.result.prev)) {
@@ -95,7 +95,7 @@ export class Peers {
     this.send(peer, null, nowMs);
   }
 
-  /** A learner's matches are left out: it may have been emptied and taken in again under the same store. */
+  /** A learner's matches are left out: it may have been emptied and added again under the same store. */
   recorded(): RecordedMatch[] {
     const recorded = this.inherited.filter((one) => !this.byNode.get(one.replica.node)?.store);
     for (const peer of this.byNode.values()) {
@@ -113,7 +113,7 @@ export class Peers {
   private probeFrom(peer: Peer, next: number, nowMs: number): void {
     const [state, before] = [peer.state, peer.next];
     peer.probe(next);
-    // The same question once more waits for the next heartbeat.
+    // The same question is not repeated before the next heartbeat.
     if (state !== 'probing' || peer.next !== before) this.send(peer, null, nowMs);
   }
 

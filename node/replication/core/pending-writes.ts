@@ -3,7 +3,7 @@ import type { ReplicaEffect } from './effects';
 
 /** Clients' writes that are in a primary's log and not answered yet. */
 export class PendingWrites {
-  /** Payload bytes of entries not applied. */
+  /** Payload bytes of entries that are not applied. */
   bytes = 0;
   private readonly bySequence = new Map<number, { writeIds: number[]; bytes: number }>();
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -17,14 +17,14 @@ export class PendingWrites {
     this.bytes += bytes;
   }
 
-  /** Another call of a write that is in the log already. */
+  /** Adds another call of a write that is in the log already. */
   wait(writeId: number, sequence: number): void {
     const pending = this.bySequence.get(sequence);
     if (pending === undefined) this.bySequence.set(sequence, { writeIds: [writeId], bytes: 0 });
     else pending.writeIds.push(writeId);
   }
 
-  /** `outcomes` null: the entry was passed over, because its session had given it up. */
+  /** `outcomes` null: the entry was skipped, because its session had given it up. */
   applied(sequence: number, outcomes: WriteOutcome[] | null): void {
     const pending = this.bySequence.get(sequence);
     if (pending === undefined) return;
@@ -36,7 +36,7 @@ export class PendingWrites {
     }
   }
 
-  /** The replica leads no more: the entries may be committed by its successor or be gone. */
+  /** The replica no longer leads: its successor may have committed the entries, or they may be gone. */
   abandon(): void {
     for (const { writeIds } of this.bySequence.values()) {
       for (const writeId of writeIds) this.unknown(writeId, 'the shard changed its primary during the write');

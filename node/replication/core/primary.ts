@@ -11,13 +11,13 @@ import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
 
 /**
- * A primary's way to serve:
+ * The phases of a primary:
  *
  *   promising ──promise stored──▶ waiting ──own lease grant over──▶ active ──barrier applied──▶ serving
  *
- * promising: tells nobody. waiting: brings its log to the others and counts their answers, commits nothing.
- * active: takes writes, commits, changes the in-sync set. serving: reads too. Before its barrier is committed it may not
- * know all that its predecessors committed.
+ * promising: sends nothing. waiting: sends its log to the others and counts their answers, commits nothing.
+ * active: accepts writes, commits, changes the in-sync set. serving: reads, too. Before its barrier is committed, it may
+ * not know everything that its predecessors committed.
  */
 export type PrimaryPhase = 'promising' | 'waiting' | 'active' | 'serving';
 
@@ -60,8 +60,8 @@ export class Primary {
     this.membership = options.membership;
     this.grant = options.grant;
     this.peers = new Peers({ ...options, mustBeComplete: (replica) => this.membership.mustBeComplete(replica) });
-    // Nobody hears of this epoch before it is promised: once another primary may have committed under a later one, this
-    // replica would take part in two epochs at once.
+    // The epoch is not announced to anybody before it is promised. Otherwise, once another primary has committed under
+    // a later epoch, this replica could take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
   }
 
@@ -78,7 +78,7 @@ export class Primary {
     this.peers.heartbeat(nowMs);
   }
 
-  /** Takes a write in as the log's next entry; answers its sequence. Only when mayWrite says yes. */
+  /** Appends a write as the log's next entry; answers its sequence. Call only when mayWrite says yes. */
   append(write: LogEntry['write']): number {
     assert(this.phase === 'active' || this.phase === 'serving');
     const sequence = this.log.lastSequence + 1;
@@ -103,8 +103,8 @@ export class Primary {
   }
 
   /**
-   * Whether no other replica can have become an active primary by now: each that could is a member of the maximal set,
-   * granted a lease to this one after `sentAt` of what it answered, and waits its grant out.
+   * Whether no other replica can have become an active primary by now. Each one that could is a member of the maximal
+   * set. It granted a lease to this primary after the `sentAt` that it answered, and waits until its own grant is over.
    */
   hasLease(nowMs: number): boolean {
     if (this.phase !== 'serving' || this.peers.releasesLease) return false;
@@ -146,7 +146,7 @@ export class Primary {
     return maximal.length === 1 && isSameReplica(maximal[0], this.self);
   }
 
-  /** Nobody else is in sync or eligible, so nobody else can be promoted; with a larger minimum someone eligible can. */
+  /** Nobody else is in sync or eligible, so nobody else can be promoted. With a larger minimum, an eligible replica can be. */
   private mayServeAlone(): boolean {
     return this.membership.confirmed !== null && minInSyncOf(this.membership.confirmed) === 1;
   }
@@ -163,9 +163,9 @@ export class Primary {
   }
 
   /**
-   * An entry is committed when every member of the maximal set has it, in this epoch, on stable storage: whoever is promoted
-   * next is one of them, and promised a later epoch before it led. Under the minimum nothing is committed, so that the
-   * eligible replicas stay complete.
+   * An entry is committed when every member of the maximal set has it, in this epoch, on stable storage. Whoever is
+   * promoted next is one of them, and promised a later epoch before it led. With fewer replicas than the minimum
+   * nothing is committed, so that eligible replicas stay complete.
    */
   private commit(): void {
     if (this.phase !== 'active' && this.phase !== 'serving') return;
@@ -182,12 +182,12 @@ export class Primary {
     if (proposal === null) return;
     this.membership.propose(proposal, nowMs);
     if (proposal.kind !== 'handover') return;
-    // Reads end here, and the successor need not wait for leases that nobody uses.
+    // Reads end here, so the successor need not wait for leases that nobody uses.
     this.peers.releasesLease = true;
     this.peers.nextHeartbeatAt = nowMs;
   }
 
-  /** A primary that gave up its leases for a handover that came to nothing goes on under a new epoch only. */
+  /** A primary that gave up its leases for a handover that did not happen continues only under a new epoch. */
   private resumption(nowMs: number): { kind: 'resume'; assignment: NonNullable<Membership['confirmed']>; requires: ReplicaId[] } | null {
     if (!this.peers.releasesLease || wantsHandover(this.view(nowMs))) return null;
     const assignment = this.membership.confirmed!;

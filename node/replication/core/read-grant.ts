@@ -1,16 +1,17 @@
 import { LEASE_GRANTED_MS } from './timings';
 
 /**
- * Until when some primary may count on this replica not to lead: every answer to an append grants it a lease to serve
- * reads. A new primary waits it out before it commits anything, so that none of its writes is missed by the old one's reads.
+ * Until when some primary may rely on this replica not leading: every answer to an append grants a lease to serve
+ * reads. A new primary waits until its own grant is over before it commits anything, so that reads of the old primary
+ * miss none of its writes.
  */
 export class ReadGrant {
   /** Monotonic milliseconds. */
   until: number;
 
   /**
-   * After a start the grants of the process before are unknown: a full one is assumed, but of a store that never promised
-   * to follow anyone, which has granted nothing.
+   * After a start, the grants of the previous process are unknown, so a full one is assumed. Exception: a store that
+   * never promised to follow anyone has granted nothing.
    */
   constructor(nowMs: number, mayHaveGranted: boolean) {
     this.until = mayHaveGranted ? nowMs + LEASE_GRANTED_MS : nowMs;
@@ -21,8 +22,8 @@ export class ReadGrant {
   }
 
   /**
-   * The primary of the current epoch serves no more reads in it. Primaries before it are no danger: it waited out a lease
-   * that each of them needed before it led.
+   * The primary of the current epoch serves no more reads in it. Earlier primaries are no danger: it waited until a
+   * lease that each of them needed had expired before it led.
    */
   release(nowMs: number): void {
     this.until = Math.min(this.until, nowMs);

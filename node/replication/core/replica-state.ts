@@ -9,7 +9,7 @@ export interface LogEntry {
   write: { source: WriteSource; payload: Buffer } | null;
 }
 
-/** A change of a log and of its replica's promises: first the cut, then the entries. */
+/** A change of a log and of its replica's promises: first truncate, then append the entries. */
 export interface LogChange {
   truncateAfter?: number;
   entries?: LogEntry[];
@@ -23,31 +23,31 @@ export interface EpochStart {
   sequence: number;
 }
 
-/** What a replica knows of itself after a restart. */
+/** What a replica knows about itself after a restart. */
 export interface ReplicaState {
   /** The highest epoch whose primary it promised to follow; nothing of a lower one is accepted. */
   promisedEpoch: number;
-  /** The last epoch it led itself: never resumed. */
+  /** The last epoch in which it led itself; it never resumes that epoch. */
   lastLedEpoch: number;
-  /** Entries on stable storage: [firstSequence, lastSequence]; firstSequence = lastSequence + 1 when there are none. */
+  /** Entries on stable storage: [firstSequence, lastSequence]; firstSequence = lastSequence + 1 if there are none. */
   firstSequence: number;
   lastSequence: number;
-  /** Epoch of the entry before `firstSequence`, 0 if there never was one. */
+  /** Epoch of the entry before `firstSequence`; 0 if there never was one. */
   precedingEpoch: number;
-  /** Rising; covers [firstSequence, lastSequence]. */
+  /** Ascending; covers [firstSequence, lastSequence]. */
   epochStarts: EpochStart[];
   /** Entries up to this one are in the records; 0 if none. */
   appliedSequence: number;
-  /** Outcomes of applied writes that may be sent again: by session and request number. */
+  /** Outcomes of applied writes that may be sent again, by session and request number. */
   settled: SettledWrite[];
   /**
-   * Set when entries or promises that were on stable storage are missing or damaged: what is. Nothing is taken or applied
-   * then, and what the replica acknowledged before must not be believed any more.
+   * Set if entries or promises that were on stable storage are missing or damaged; the text says which. The replica
+   * then accepts and applies nothing, and what it acknowledged before must not be relied on any more.
    */
   lossy?: string;
 }
 
-/** A write that was applied, by its name, with what became of its items. */
+/** A write that was applied, by its name, with the outcomes of its items. */
 export interface SettledWrite {
   session: string;
   requestNumber: number;
@@ -56,8 +56,8 @@ export interface SettledWrite {
 }
 
 /**
- * An entry that was applied: the outcomes of its write; null for a barrier, and for a write that its session had given up
- * or that `duplicateOf` had applied already under the same name.
+ * An entry that was applied, with the outcomes of its write. null for a barrier, for a write that its session had given
+ * up, and for a write that `duplicateOf` had already applied under the same name.
  */
 export interface AppliedEntry {
   sequence: number;

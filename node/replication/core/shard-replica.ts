@@ -17,25 +17,26 @@ import { WriteLedger, type UnappliedWrite } from './write-ledger';
 
 export interface ShardReplicaOptions {
   self: ReplicaId;
-  /** Of this process and no other: random, made at its start. */
+  /** Random, made at the start of the process, so that no other process has the same. */
   changeIdPrefix: string;
   /**
-   * What the storage found. A replica made for an assignment must have stored that assignment's epoch as `promisedEpoch`
-   * before it hears of any primary: the same store may have held the shard, and promised, before it was taken away.
+   * What the storage found. A replica made for an assignment must have stored that assignment's epoch as
+   * `promisedEpoch` before it gets any message from a primary: the same store may have held the shard, and promised,
+   * before it was taken away.
    */
   state: Readonly<ReplicaState>;
   /** Sources of the log's entries after `state.appliedSequence`. */
   unapplied: UnappliedWrite[];
-  /** The replica was made just now: it has acknowledged nothing to anyone, whatever it promises from the start. */
+  /** The replica was made just now: it has acknowledged nothing to anyone, even if it starts with a promise. */
   isNew?: boolean;
-  /** The process's monotonic clock, which every later `nowMs` is of. */
+  /** The time of the process's monotonic clock; every later `nowMs` is from the same clock. */
   nowMs: number;
 }
 
-/** A replica as operators see it. */
+/** A replica, for operators. */
 export interface ReplicaStatus {
   role: ReplicaRole;
-  /** Epoch that it leads, or that it promised to follow. */
+  /** Epoch in which it leads, or that it promised to follow. */
   epoch: number;
   phase: PrimaryPhase | null;
   lastSequence: number;
@@ -54,20 +55,25 @@ export interface PeerStatus {
   match: number;
   /** Entries of the primary's log that it has not stored. */
   lag: number;
-  /** Monotonic milliseconds since its last answer. */
+  /** Milliseconds since its last answer, monotonic. */
   silentMs: number;
 }
 
 /**
- * One replica of one shard: the replication protocol (primary–backup with an in-sync set; Lin et al., PacificA, MSR-TR-2008-25)
- * as a state machine without I/O, clock, timers or randomness. `step` takes one event and answers what is to be done, in order.
+ * One replica of one shard: the replication protocol (primary–backup with an in-sync set; Lin et al., PacificA,
+ * MSR-TR-2008-25) as a state machine without I/O, clock, timers or randomness. `step` takes one event and answers what
+ * must be done, in order.
  *
- * Why it is safe. Writes: a deposed primary needs an acknowledgement of every member of the maximal set; whoever is promoted
- * is one of them (or, while too few are in sync, nothing commits) and promised the later epoch first; and the deposed one
- * can't take it out of the set, for its compare-and-swap fails. No clock is involved. Reads: the primary needs unexpired
- * leases of the whole maximal set, and the promoted member waits out its own; that needs two machines' monotonic clocks to
- * advance at nearly the same rate, and nothing else. Storage: nothing is told before it is on stable storage; another store
- * id is another replica.
+ * Why it is safe.
+ *
+ * Writes: a deposed primary needs an acknowledgement from every member of the maximal set. Whoever is promoted is one
+ * of them (or, while too few are in sync, nothing commits), and promised the later epoch first. The deposed primary
+ * can't remove it from the set, because its compare-and-swap fails. No clock is involved.
+ *
+ * Reads: the primary needs unexpired leases from the whole maximal set, and the promoted member waits until its own
+ * grant is over. That only requires the monotonic clocks of two machines to advance at nearly the same rate.
+ *
+ * Storage: nothing is announced before it is on stable storage; another store id is another replica.
  */
 export class ShardReplica {
   readonly self: ReplicaId;
@@ -99,7 +105,7 @@ export class ShardReplica {
     return this.primary === null ? 'follower' : 'primary';
   }
 
-  /** Epoch that it leads, or that it promised to follow. */
+  /** Epoch in which it leads, or that it promised to follow. */
   get epoch(): number {
     return this.primary?.epoch ?? this.log.promisedEpoch;
   }
@@ -114,12 +120,12 @@ export class ShardReplica {
     return this.progress.applied;
   }
 
-  /** The assignment as last known, null before the first. */
+  /** The assignment as last known; null before the first. */
   get assignment(): ShardAssignment | null {
     return this.membership.confirmed;
   }
 
-  /** `nowMs` never falls from call to call. */
+  /** `nowMs` must not fall from call to call. */
   step(event: ReplicaEvent, nowMs: number): ReplicaEffect[] {
     this.take(event, nowMs);
     this.considerLeading(nowMs);
@@ -129,39 +135,40 @@ export class ShardReplica {
     return effects;
   }
 
-  /** When the next `tick` is due, Infinity when none is. Changes with every step. */
+  /** When the next `tick` is due; Infinity when none is. Changes with every step. */
   nextTickAt(): number {
     return this.primary?.nextTickAt() ?? this.membership.nextTickAt();
   }
 
   /**
-   * Whether a linearizable read may begin: then read, and give the answer only if `leaseValid` of the same epoch says so
-   * afterwards. Every write answered before is applied by then; entries that are committed and not applied yet were answered
-   * to nobody. `wait`: not yet, ask again after the next step. `unavailable`: too few replicas are in sync.
+   * Whether a linearizable read may begin. If so, read, and give the answer only if `leaseValid` of the same epoch is
+   * true afterwards. Every write that was answered before is applied by then; entries that are committed but not
+   * applied yet were answered to nobody. `wait`: not yet, ask again after the next step. `unavailable`: too few
+   * replicas are in sync.
    */
   mayServe(nowMs: number): Clearance {
     return this.primary?.mayServe(nowMs) ?? 'misrouted';
   }
 
-  /** Whether what was read since `mayServe` said yes in `epoch` was current. Compared with the clock at the call. */
+  /** Whether what was read since `mayServe` said yes in `epoch` was current. Compares with the clock at the call. */
   leaseValid(epoch: number, nowMs: number): boolean {
     return this.primary !== null && this.primary.epoch === epoch && this.primary.hasLease(nowMs);
   }
 
-  /** Whether a `write` event would be taken in now, apart from limits. */
+  /** Whether a `write` event would be accepted now, apart from limits. */
   mayWrite(nowMs: number): Clearance {
     return this.primary?.mayWrite(nowMs) ?? 'misrouted';
   }
 
   /**
-   * Whether a snapshot that the primary of `epoch` made at `sequence` may replace this replica's data. To be asked right
-   * before the data is replaced, with no step in between and an `installed` event right after.
+   * Whether a snapshot that the primary of `epoch` made at `sequence` may replace this replica's data. Ask directly
+   * before the data is replaced, with no step in between and an `installed` event directly after.
    */
   mayInstall(epoch: number, sequence: number): boolean {
     return this.primary === null && this.follower.mayInstall(epoch, sequence);
   }
 
-  /** Entries below this one are applied here and stored by everyone who answers: they may be trimmed. */
+  /** Entries below this one are applied here and stored by every replica that answers, so they may be trimmed. */
   trimmableBelow(): number {
     let below = this.progress.applied + 1;
     for (const peer of this.primary?.peers.byNode.values() ?? []) if (peer.state !== 'snapshot') below = Math.min(below, peer.match + 1);
@@ -230,7 +237,7 @@ export class ShardReplica {
   private learn(assignment: ShardAssignment, revision: number, nowMs: number): void {
     if (!this.membership.adopt(assignment, revision)) return;
     if (this.primary === null || assignment.epoch <= this.primary.epoch) return;
-    // Its own new epoch: the writes under way are committed under the barrier.
+    // A new epoch of its own: the writes under way are committed under the barrier.
     if (this.isMine(assignment)) this.lead(assignment.epoch, nowMs);
     else this.stepDown();
   }
@@ -246,8 +253,8 @@ export class ShardReplica {
   }
 
   /**
-   * Leads when the assignment says so. An epoch that it led before, in another process or until it was fenced by mistake, is
-   * never resumed: what it did in it is unknown. It asks for a new one.
+   * Leads if the assignment says so. It never resumes an epoch in which it led before (in another process, or until it
+   * was fenced by mistake), because it does not know what it did in it. It requests a new epoch.
    */
   private considerLeading(nowMs: number): void {
     const assignment = this.membership.confirmed;
@@ -286,7 +293,7 @@ export class ShardReplica {
   }
 
   private append(message: AppendMessage, nowMs: number): void {
-    // The word of the predecessor that handed over may come after the assignment that it is about.
+    // The predecessor that hands over may announce it only after the assignment has arrived.
     if (this.primary !== null && message.releasesLease && message.epoch === this.primary.epoch - 1) this.grant.release(nowMs);
     if (this.primary !== null && !this.follower.isFenced(message.epoch)) {
       assert.notEqual(message.epoch, this.primary.epoch, 'two primaries in one epoch');

@@ -11,12 +11,12 @@ interface Underway {
 }
 
 /**
- * The replica's own log and promises: as they are meant to be (asked of the storage) and as they are on stable storage.
- * Nothing is told to anyone before it is on stable storage.
+ * The replica's own log and promises, both as requested from the storage and as they are on stable storage. Nothing is
+ * sent to anyone before it is on stable storage.
  */
 export class StableLog {
   index: LogIndex;
-  /** As asked for. */
+  /** As requested. */
   promisedEpoch: number;
   lastLedEpoch: number;
   /** On stable storage. */
@@ -39,12 +39,12 @@ export class StableLog {
     return this.index.lastSequence;
   }
 
-  /** The token of the latest change asked for. */
+  /** The token of the latest requested change. */
   get lastToken(): number {
     return this.token;
   }
 
-  /** Asks for a change; its token comes back by `stored`. */
+  /** Requests a change; its token comes back by `stored`. */
   append(change: LogChange): number {
     const promisedEpoch = change.promisedEpoch ?? this.promisedEpoch;
     assert(promisedEpoch >= this.promisedEpoch, 'a promise is never taken back');
@@ -66,14 +66,14 @@ export class StableLog {
     return this.underway.length === 0 || this.underway[0].token > token;
   }
 
-  /** Answers of changes from before a `reset` are ignored. */
+  /** Answers to changes from before a `reset` are ignored. */
   stored(token: number): void {
     const change = this.underway[0];
     if (change === undefined || token < change.token) return;
     assert.equal(token, change.token, 'the storage answers in order');
     this.underway.shift();
     this.storedPromise = change.promisedEpoch;
-    // An entry that a later change takes away again must not be counted as held.
+    // An entry that a later change removes again must not count as stored.
     let sequence = change.lastSequence;
     for (const later of this.underway) sequence = Math.min(sequence, later.truncateAfter ?? sequence);
     this.storedSequence = Math.max(this.storedSequence, sequence);

@@ -14,7 +14,7 @@ interface Session {
   writes: Map<number, KnownWrite>;
 }
 
-/** What a replica knows of a log entry that is not applied yet, at its start. */
+/** What a replica knows at its start about a log entry that is not applied yet. */
 export interface UnappliedWrite {
   sequence: number;
   /** null: a barrier. */
@@ -22,13 +22,13 @@ export interface UnappliedWrite {
 }
 
 /**
- * Which writes are in the log, by the names that their sessions gave them: a write sent again is not appended again.
- * Kept by followers too, so that each can lead at once.
+ * Which writes are in the log, by the names that their sessions gave them, so that a write that is sent again is not
+ * appended again. Followers keep it, too, so that each can lead at once.
  */
 export class WriteLedger {
   /** In the order of their latest write. */
   private readonly sessions = new Map<string, Session>();
-  /** Sources of entries not yet applied, by sequence, rising. */
+  /** Sources of entries that are not applied yet, by sequence, ascending. */
   private readonly unapplied = new Map<number, WriteSource>();
 
   constructor(known: { settled: SettledWrite[]; unapplied: UnappliedWrite[] }) {
@@ -64,7 +64,7 @@ export class WriteLedger {
     }
   }
 
-  /** Entries after `sequence` are gone; what their sessions said of finished writes stays true. */
+  /** Entries after `sequence` are gone; what their sessions said about finished writes stays true. */
   truncateAfter(sequence: number): void {
     for (const [at, source] of this.unapplied) {
       if (at <= sequence) continue;
@@ -74,7 +74,7 @@ export class WriteLedger {
     }
   }
 
-  /** Remembers an entry's outcomes and answers them: null when the write was given up and not applied. */
+  /** Records an entry's outcomes and answers them; null if the write was given up and not applied. */
   applied(entry: AppliedEntry): WriteOutcome[] | null {
     const source = this.unapplied.get(entry.sequence);
     if (source === undefined) return entry.outcomes;
