@@ -21,13 +21,13 @@ const SLOW = {
   'test/property/shard-model': 'random lives of a shard on a real disk',
   'test/property/slot-set': 'sets of all densities beside plain ones',
   'test/property/text-cost': 'times every analyser over texts of growing length',
-  'test/unit/chunk': 'cuts texts of 10 MB',
-  'test/unit/limits': 'a limit of a million, and a flood of subjects',
-  'test/unit/monitoring-files': 'promtool plays the story of every alert',
-  'test/unit/number-table': 'what V8 keeps of a table after full collections',
-  'test/unit/text-queue': 'thousands of texts through the queue, looked at one by one',
-  'test/unit/vector-graph': 'builds graphs large enough for recall to mean something',
-  'test/unit/vectors-service': 'thousands of items through shards made of plain maps',
+  'test/unit/coordinator/documents/chunk': 'cuts texts of 10 MB',
+  'test/unit/coordinator/limits/limits': 'a limit of a million, and a flood of subjects',
+  'test/unit/helm/files/monitoring-files': 'promtool plays the story of every alert',
+  'test/unit/shared/tables/number-table': 'what V8 keeps of a table after full collections',
+  'test/unit/coordinator/embedding/transformers/text-queue': 'thousands of texts through the queue, looked at one by one',
+  'test/unit/node/vector/vector-graph': 'builds graphs large enough for recall to mean something',
+  'test/unit/coordinator/vectors/vectors-service': 'thousands of items through shards made of plain maps',
 };
 
 module.exports = {
