@@ -57,7 +57,7 @@ export async function startPlainServer(environment: Record<string, string> = {},
   const stop = async (): Promise<void> => {
     await closeHttpServer(server, 1000);
     await usage.close();
-    await keys.close();
+    keys.close();
     service.close();
   };
   return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, server, service, answered };
