@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { eventually } from '../../support/eventually';
 
 /** Set-ups of one folder at the same time, as real processes: each notes when it enters and leaves. */
 
@@ -40,13 +41,7 @@ test('several set-ups take turns', async () => {
 
 test('a set-up that was killed leaves no lock that holds', async () => {
   const holder = run("await withSetupLock(lock, async () => { note('held'); await rest(60000); }, { log: () => {} });");
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await new Promise((wake) => setTimeout(wake, 10))) {
-    try {
-      if (notes().includes('held')) break;
-    } catch {
-      // Nothing noted yet.
-    }
-  }
+  await eventually('it holds the lock', () => existsSync(join(folder, 'notes')) && notes().includes('held'));
   holder.kill();
   await holder.ended;
   const codes = await Promise.all(Array.from({ length: 3 }, () => run(TAKE_TURN).ended));

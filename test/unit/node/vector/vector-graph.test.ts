@@ -217,8 +217,11 @@ test('close stops a build, long before it is done', async () => {
   index = await open('cosine');
   index.put(range(0, 60_000), vectors);
   const settling = index.settled();
-  const started = performance.now();
+  const before = process.cpuUsage();
+  const takenMs = (): number => process.cpuUsage(before).user / 1000;
+  await eventually('it is being built', () => takenMs() > 50);
   await index.close();
-  expect(performance.now() - started).toBeLessThan(4000);
+  // The whole takes many seconds of a processor, whatever else the machine does.
+  expect(takenMs()).toBeLessThan(3000);
   await settling;
 });

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
+import { eventually } from '../../../support/eventually';
 
 /** `runUntilSignal` in real processes: only there do signals, exit codes and crashes mean anything. */
 
@@ -31,11 +32,9 @@ class Script {
   }
 
   async says(text: string): Promise<void> {
-    const deadline = Date.now() + 20_000;
-    while (!this.output.includes(text)) {
-      if (Date.now() > deadline) throw new Error(`"${text}" was not said: ${this.output}${this.errors}`);
-      await new Promise((wake) => setTimeout(wake, 10));
-    }
+    await eventually(`"${text}" is said`, () => this.output.includes(text)).catch((error: Error) => {
+      throw new Error(`${error.message}: ${this.output}${this.errors}`, { cause: error });
+    });
   }
 
   messages(): string[] {

@@ -50,12 +50,11 @@ describe('the analyser', () => {
     expect(Buffer.from(term).toString()).toBe(term);
   });
 
-  test('a megabyte of combining marks takes no quadratic time', () => {
+  // What that costs is measured in test/property/text-cost.test.ts.
+  test('a megabyte of combining marks is one term', () => {
     const marks = 'a' + '\u0301\u0316'.repeat(500_000);
-    const start = performance.now();
     expect(terms(marks)).toEqual(['a']);
     expect(terms('क' + '\u0301\u093c'.repeat(500_000)).length).toBe(1);
-    expect(performance.now() - start).toBeLessThan(5000);
   });
 
   test('a query keeps its first distinct terms', () => {
