@@ -105,7 +105,7 @@ describe('a watch', () => {
     silent.silence();
     await sound.restore();
     await put(openStore({ endpoints: [etcd.endpoint] }), 'w/1');
-    await eventually('the event comes over the other connection', () => calls.length === 2, 20_000);
+    await eventually('the event comes over the other connection', () => calls.length === 2);
   });
 
   test('whose past was compacted while it was cut off is told the difference', async () => {
@@ -266,8 +266,8 @@ describe('calls', () => {
     const works = async (): Promise<void> => {
       const key = `w/${++count}`;
       /* A transaction that met the lost member, or the election of a leader, is unknown: its change is put again. */
-      await eventually('a change is made', () => put(store, key).then(() => true, () => false), 20_000);
-      await eventually('the change is told', () => calls.flat().some((event) => event.key === key), 20_000);
+      await eventually('a change is made', () => put(store, key).then(() => true, () => false));
+      await eventually('the change is told', () => calls.flat().some((event) => event.key === key));
     };
     for (const member of cluster.members) {
       await member.kill();

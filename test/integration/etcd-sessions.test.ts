@@ -335,7 +335,7 @@ describe('an election', () => {
         if (result?.applied !== true) return false;
         terms.push(guard.revision);
         return true;
-      }, 15_000);
+      });
       const index = candidates.indexOf(leader() as Candidate);
       await proxies[index].cut();
       await eventually('the entry of the one that was cut off is gone', async () => (await leaderValue()) !== `{"id":"${index}"}`);
