@@ -6,7 +6,7 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
   setupFiles: ['<rootDir>/test/support/fixed-seeds.ts'],
-  testTimeout: 180_000,
+  setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/scripts/hanging-test-reporter.cjs', '<rootDir>/scripts/closing-line-reporter.cjs'],
 };

@@ -1,4 +1,5 @@
 import type { ClusterStore, StoreEvent } from '../../shared/cluster-store/cluster-store';
+import { eventually } from '../support/eventually';
 
 /** One place to keep state, which may be opened again and again; `remove` cleans up after the last store is closed. */
 export interface ClusterStorePlace {
@@ -109,7 +110,7 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       await put('b/1', 'elsewhere');
       const both = await store.transact([], [{ type: 'put', key: 'a/1', value: '2' }, { type: 'put', key: 'b/2', value: '' }, { type: 'delete', key: 'a/0' }]);
       const revision = both.applied ? both.revision : 0;
-      await eventually(() => calls.length === 2);
+      await eventually('both are told', () => calls.length === 2);
       expect(calls).toEqual([
         [{ type: 'put', key: 'a/1', value: '1', revision: one }],
         [{ type: 'put', key: 'a/1', value: '2', revision }, { type: 'delete', key: 'a/0', revision }],
@@ -141,7 +142,7 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       const last = (await store.list('k/')).entries;
       const final = new Map(last.map((entry) => [entry.key, entry.value]));
       expect([...final.values()]).toEqual(Array(8).fill('24'));
-      await eventually(() => seen.every((view) => [...final].every(([key, value]) => view.get(key) === value)));
+      await eventually('every watcher has the end state', () => seen.every((view) => [...final].every(([key, value]) => view.get(key) === value)));
       for (const order of revisions) expect(order).toEqual([...new Set(order)].sort((a, b) => a - b));
     });
 
@@ -151,7 +152,7 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       const revisions: number[] = [];
       store.watch('a', from, (events) => revisions.push(...events.map((event) => event.revision)));
       later.push(await put('a', '3'));
-      await eventually(() => revisions.length === 3);
+      await eventually('all three are told', () => revisions.length === 3);
       expect(revisions).toEqual(later);
     });
 
@@ -179,12 +180,4 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       await expect(store.transact([], [])).rejects.toMatchObject({ kind: 'unavailable' });
     });
   });
-}
-
-async function eventually(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('what was waited for did not come within 10 s');
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
 }

@@ -61,4 +61,4 @@ test('searches fail as such or are right, and are right again soon; nothing is l
   expect(idOf(await search(42))).toBe('i42');
   expect(server.pid).toBe(pid);
   expect(server.output).toMatch(/is opened anew/);
-}, 120_000);
+});

@@ -22,8 +22,8 @@ export const TARGETS: Record<'embedded' | 'cluster', { start: StartClusterUnderT
 
 export type TargetName = keyof typeof TARGETS;
 
-/** Of the workload alone, before the first fault and after the last. */
-const CALM_MS = 1_000;
+/** Writes that are acknowledged in peace, before the first fault and after the last. */
+const CALM_WRITES = 40;
 
 export interface ScheduleReport {
   seed: number;
@@ -63,9 +63,9 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
     const workload = new Workload({ history, adminKey: cluster.adminKey, coordinators: () => cluster.coordinators(), seed: Math.floor(random() * 2 ** 31) });
     await workload.start({ shards: 3 });
     try {
-      await pause(CALM_MS);
+      await calm(history);
       await nemesis.run(seconds * 1000, least?.faults);
-      await pause(CALM_MS);
+      await calm(history);
       if (least !== undefined) {
         const isEnough = () => history.operations.length >= least.operations && acknowledgedWritesOf(history) >= least.acknowledgedWrites;
         await eventually('there were enough operations', isEnough, ENOUGH_WITHIN_MS);
@@ -109,6 +109,7 @@ function keep(seed: number, found: { history: History; nemesis: Nemesis; violati
   return base;
 }
 
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((wake) => setTimeout(wake, milliseconds));
+async function calm(history: History): Promise<void> {
+  const enough = acknowledgedWritesOf(history) + CALM_WRITES;
+  await eventually(`${CALM_WRITES} more writes are acknowledged`, () => acknowledgedWritesOf(history) >= enough, ENOUGH_WITHIN_MS);
 }

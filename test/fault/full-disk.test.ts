@@ -43,4 +43,4 @@ onSmallDisk('a full disk refuses writes clearly; once there is room again they w
   } finally {
     await server.destroy();
   }
-}, 60_000);
+});

@@ -2,6 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShardSpec, UpsertOperation } from '../../shared/shard/shard-client';
 import { defaultAnalyser } from '../../shared/text/analyser';
+import { eventually } from '../support/eventually';
 import { LoopWatch } from '../support/loop-watch';
 import { seededRandom } from '../support/random';
 import { NO_HURRY, ShardNode, nativeFactories, openRocksStore } from '../support/shard-node';
@@ -190,7 +191,8 @@ test('a shard that is dropped gives up a write that nothing is stored of yet', a
     () => 'stored',
     (error: { kind: string }) => error.kind,
   );
-  await new Promise((wake) => setTimeout(wake, 50));
+  // The loop turns between the slices of the write.
+  await eventually('the write is under way', () => watch.rounds > 20);
   await node.client.drop(SPEC);
   watch.stop();
   expect(await failed).toBe('not_found');

@@ -50,7 +50,7 @@ test('collections are created as long as there are files for them, then refused 
   const [{ name }] = (await server.data('GET', '/v1/collections')).collections;
   await server.data('DELETE', `/v1/collections/${name}`);
   expect((await create('after')).status).toBe('success');
-}, 60_000);
+});
 
 test('beyond the connections there is room for, clients are told so, and others are served as before', async () => {
   server.openFilesMax = FILES;
@@ -78,7 +78,7 @@ test('beyond the connections there is room for, clients are told so, and others 
   // Until the process has seen them go, connections are closed without a word.
   const write = () => server.call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
   await eventually('a write goes through', () => write().then(({ status }) => status === 'success', () => false));
-}, 60_000);
+});
 
 test('a service that has more shards than its files allow starts, serves some and says what is too many', async () => {
   await server.start();
@@ -102,4 +102,4 @@ test('a service that has more shards than its files allow starts, serves some an
   for (const name of names.slice(0, 6)) await server.data('DELETE', `/v1/collections/${name}`);
   for (const name of names.slice(6)) expect((await search(name)).data.results).toEqual([expect.objectContaining({ external_id: name })]);
   expect((await create('still-none')).error).toMatchObject({ code: 400 });
-}, 60_000);
+});

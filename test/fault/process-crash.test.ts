@@ -1,4 +1,5 @@
 import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
 import { runSeed, seededRandom } from '../support/random';
 
 /**
@@ -57,8 +58,7 @@ test('kill -9 under load loses no acknowledged write and brings no deleted vecto
       let stopped = false;
       const writers = Array.from({ length: WRITERS }, (_, writer) => write(writer, () => stopped));
       const enough = acknowledgedWrites + 5 + Math.floor(random() * 120);
-      const deadline = Date.now() + 20_000;
-      while (acknowledgedWrites < enough && Date.now() < deadline) await new Promise((wake) => setTimeout(wake, 1));
+      await eventually('enough is acknowledged', () => acknowledgedWrites >= enough, 120_000);
       await server.kill();
       stopped = true;
       await Promise.all(writers);

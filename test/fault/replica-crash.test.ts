@@ -47,7 +47,8 @@ test('a replica killed at any moment keeps every stored entry, and records that 
   let promised: Promised = { sequence: 0, epoch: null };
   let unapplied = 0;
   try {
-    for (let cycle = 0; cycle < CYCLES; cycle++) {
+    // Nearly every kill meets entries that are not applied yet: without one, the test has not seen what it is about.
+    for (let cycle = 0; cycle < CYCLES || unapplied === 0; cycle++) {
       promised = await writeUntilKilled(folder, seed, promised, random);
       const replica = await new StoredReplica(folder, CRASH_SPEC).open();
       const { storage } = replica;
@@ -74,7 +75,6 @@ test('a replica killed at any moment keeps every stored entry, and records that 
       await replica.close(random() < 0.5 ? 'stopped' : 'crashed');
     }
     console.log(`${promised.sequence} entries, ${unapplied} found unapplied`);
-    expect(unapplied).toBeGreaterThan(0);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

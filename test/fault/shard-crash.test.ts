@@ -116,4 +116,4 @@ test('kill -9 at any moment, also while checkpointing or recovering, keeps every
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000 + CYCLES * 10_000);
+}, 300_000 + CYCLES * 10_000);

@@ -6,16 +6,16 @@ import { readConfig } from '../../shared/config/config';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ApiClient, dataOf, errorOf } from '../support/api-client';
 import { eventually } from '../support/eventually';
-import { type MemoryServer, startMemoryServer } from '../support/memory-service/memory-server';
+import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
 
 /** What one client may do to the others through the HTTP layer: nothing that they notice. */
 
-let server: MemoryServer;
+let server: PlainServer;
 let api: ApiClient;
 
-async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startMemoryServer>[1] = {}): Promise<void> {
-  server = await startMemoryServer(environment, replace);
+async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startPlainServer>[1] = {}): Promise<void> {
+  server = await startPlainServer(environment, replace);
   api = new ApiClient(server);
 }
 
@@ -52,8 +52,8 @@ describe.each([
     return { message: answer.json?.error?.message ?? '', code: answer.json?.error?.code, longestMs };
   }
 
-  /** A fifth of what an unbounded parse takes at the least; twenty times what is measured. */
-  const WAIT_MS = 1000;
+  /** Two fifths of what an unbounded parse takes at the least; forty times what is measured. */
+  const WAIT_MS = 2000;
   const filled = (start: string, piece: string, end: string, bytes: number): string => start + piece.repeat(Math.floor(bytes / piece.length)) + end;
 
   test.each([
@@ -92,7 +92,7 @@ describe.each([
     const { vectors } = dataOf(await api.post('/v1/collections/c/vectors/fetch', { ids: ['0', '3', `${count - 1}`] }));
     expect(vectors.map(({ vector }: any) => vector)).toEqual([[0, 0.5, 1], [3, 0.5, 1], [count - 1, 0.5, 1]]);
     expect(vectors[1].metadata).toEqual({ a: 'x'.repeat(65_528) });
-  }, 180_000);
+  });
 
   test('one bad item far inside a large bulk is named, and nothing is stored', async () => {
     await startFor();
@@ -248,7 +248,8 @@ describe('clients that stand still', () => {
   });
 
   test('an answer that is taken slowly goes on to its end', async () => {
-    await start({ STALL_TIMEOUT_MS: '300' });
+    const stallMs = 1000;
+    await start({ STALL_TIMEOUT_MS: String(stallMs) });
     const text = 'x'.repeat(1000);
     const hits = Array.from({ length: 20_000 }, (_, i) => ({ externalId: `hit-${i}`, score: 1, metadata: JSON.stringify({ text }) }));
     server.service.search.search = async () => ({ hits, totalCount: hits.length, timing: { embeddingMs: 0, searchMs: 0, totalMs: 0 } });
@@ -260,13 +261,15 @@ describe('clients that stand still', () => {
       if (taken < 100_000) return;
       taken = 0;
       connection.socket.pause();
-      setTimeout(() => connection.socket.resume(), 5);
+      setTimeout(() => connection.socket.resume(), 10);
     });
     await connection.send(head('POST /v1/collections/c/search', { 'content-length': body.length, connection: 'close' }) + body);
+    const startMs = performance.now();
     const received = await connection.closed();
+    expect(performance.now() - startMs).toBeGreaterThan(stallMs);
     expect(received.length).toBeGreaterThan(20_000_000);
     expect(received).toMatch(/,"error":null\}\r\n0\r\n\r\n$/);
-  }, 60_000);
+  });
 
   test('a body that stops coming is refused, and its place is free', async () => {
     await start({ STALL_TIMEOUT_MS: '300' }, { overload: { requestsMax: 10, bodyBytesMax: 200_000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });

@@ -4,16 +4,16 @@ import { closeHttpServer } from '../../coordinator/http/http-server';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { ApiClient, dataOf, errorOf } from '../support/api-client';
 import { eventually } from '../support/eventually';
-import { type MemoryServer, startMemoryServer } from '../support/memory-service/memory-server';
+import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
 
 /** What the wire, clients and failing services may do to the HTTP layer. */
 
-let server: MemoryServer;
+let server: PlainServer;
 let api: ApiClient;
 
-async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startMemoryServer>[1] = {}): Promise<void> {
-  server = await startMemoryServer(environment, replace);
+async function start(environment: Record<string, string> = {}, replace: Parameters<typeof startPlainServer>[1] = {}): Promise<void> {
+  server = await startPlainServer(environment, replace);
   api = new ApiClient(server);
 }
 
@@ -294,7 +294,7 @@ describe('an overloaded process', () => {
     const begun = new Promise<void>((resolve) => {
       entered = resolve;
     });
-    const original = server.service.collections.get;
+    const original = server.service.collections.get.bind(server.service.collections);
     server.service.collections.get = async (name) => {
       entered();
       await new Promise<void>((resolve) => {

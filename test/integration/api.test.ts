@@ -1,4 +1,4 @@
-import { startMemoryServer } from '../support/memory-service/memory-server';
+import { startPlainServer } from '../support/plain-server';
 import { describeApi } from './api-suite';
 
-describeApi('the HTTP layer over services in memory', startMemoryServer);
+describeApi('the HTTP layer over a plain service', startPlainServer);

@@ -9,7 +9,7 @@ describe('two coordinators', () => {
   let cluster: ClusterProcesses;
   beforeAll(async () => {
     cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
-  }, 60_000);
+  });
   afterAll(() => cluster?.destroy());
 
   async function withKey(key: string, coordinator: number, method: string, path: string, body?: unknown): Promise<{ code: number; data: any }> {
@@ -55,4 +55,4 @@ test('a collection counts each vector once, whatever its replicas, in the metric
   } finally {
     await cluster.destroy();
   }
-}, 60_000);
+});

@@ -6,7 +6,7 @@ let cluster: ClusterProcesses;
 
 beforeAll(async () => {
   cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 2, replicas: 2, shards: 1, environment: { MAX_SHARDS: '5', MAX_COLLECTIONS: '100' } });
-}, 120_000);
+});
 
 afterAll(() => cluster.destroy(), 60_000);
 
@@ -19,7 +19,7 @@ test('however they are created, there are never more replicas than the nodes hav
   for (const error of refused) expect(error).toEqual({ code: 400, message: 'the collection needs 2 replicas of shards, and 10 of at most 10 are taken: the limit comes from MAX_SHARDS of the nodes (2) together' });
   const { nodes } = (await cluster.call('GET', '/v1/cluster')).data;
   expect(nodes.map(({ primaries, replicas }: { primaries: number; replicas: number }) => primaries + replicas)).toEqual([5, 5]);
-}, 120_000);
+});
 
 test('a deleted collection makes room again, and a name that exists is told as such', async () => {
   const [{ name }] = (await cluster.call('GET', '/v1/collections')).data.collections;
@@ -27,4 +27,4 @@ test('a deleted collection makes room again, and a name that exists is told as s
   await cluster.call('DELETE', `/v1/collections/${name}`);
   expect((await create(1, 'wide', { shards: 2, replicas: 1 })).error).toBeNull();
   expect((await create(0, 'more', { replicas: 1 })).error).toMatchObject({ code: 400 });
-}, 120_000);
+});

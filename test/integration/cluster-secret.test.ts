@@ -25,7 +25,7 @@ describe('a cluster whose etcd others can write to', () => {
     cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 1 });
     await cluster.data('POST', '/v1/collections', { name: 'c', dim: 2 });
     await cluster.data('POST', '/v1/collections/c/upsert', { external_id: 'x', vector: [1, 2] });
-  }, 60_000);
+  });
   afterAll(() => cluster?.destroy());
 
   const answers = async (): Promise<void> => {
@@ -53,7 +53,7 @@ describe('a cluster whose etcd others can write to', () => {
     } finally {
       await store.close();
     }
-  }, 60_000);
+  });
 
   test('a node whose entry is overwritten registers again', async () => {
     const store = cluster.openBareStore();
@@ -67,7 +67,7 @@ describe('a cluster whose etcd others can write to', () => {
     } finally {
       await store.close();
     }
-  }, 60_000);
+  });
 
   /** Sealed, as an earlier entry of a node is that somebody kept: the seal alone would let it through. */
   async function meetImpostor(impostor: ImpostorNode): Promise<void> {
@@ -112,7 +112,7 @@ describe('a cluster whose etcd others can write to', () => {
       await impostor.close();
     }
     await answers();
-  }, 60_000);
+  });
 
   test('a member with another secret ends with a line that says why, and changes nothing', async () => {
     const store = cluster.openBareStore();
@@ -130,7 +130,7 @@ describe('a cluster whose etcd others can write to', () => {
     } finally {
       await store.close();
     }
-  }, 60_000);
+  });
 });
 
 describe('a cluster that is brought forward', () => {
@@ -139,7 +139,7 @@ describe('a cluster that is brought forward', () => {
     cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 1 });
     await cluster.data('POST', '/v1/collections', { name: 'c', dim: 2 });
     await cluster.data('POST', '/v1/collections/c/upsert', { external_id: 'x', vector: [1, 2] });
-  }, 60_000);
+  });
   afterAll(() => cluster?.destroy());
 
   const members = (): MemberProcess[] => [...cluster.nodes, ...cluster.coordinators];
@@ -177,7 +177,7 @@ describe('a cluster that is brought forward', () => {
     } finally {
       await store.close();
     }
-  }, 120_000);
+  });
 
   test('to another secret, member by member, and answers all along', async () => {
     const oldEntries = async (): Promise<string[]> => {
@@ -200,5 +200,5 @@ describe('a cluster that is brought forward', () => {
       if (environment.CLUSTER_SECRET === NEW_SECRET) await eventually('no entry is of the old secret', async () => (await oldEntries()).every((key) => isOfSession(key)), 30_000);
     }
     expect(await oldEntries()).toEqual([]);
-  }, 180_000);
+  });
 });

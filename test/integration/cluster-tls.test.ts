@@ -23,7 +23,7 @@ test('members that speak mutual TLS replicate and answer; one without a certific
   } finally {
     await cluster.destroy();
   }
-}, 90_000);
+});
 
 test('members go on while their etcd, which asks for certificates, begins to ask for users, and others join afterwards', async () => {
   const [client, peer, secure] = await freePorts(3);
@@ -56,4 +56,4 @@ test('members go on while their etcd, which asks for certificates, begins to ask
   } finally {
     await cluster.destroy();
   }
-}, 120_000);
+});

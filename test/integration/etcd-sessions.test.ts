@@ -66,7 +66,7 @@ describe('a session', () => {
     await putUnder(await other.openSession({ ttlSeconds: TTL_SECONDS }), 's/1');
     await other.close();
     expect(await exists('s/1')).toBe(true);
-    await eventually('the entry vanishes', async () => !(await exists('s/1')), EXPIRY_MS);
+    await eventually('the entry vanishes', async () => !(await exists('s/1')));
   });
 
   test('that was revoked is lost, tells it once, and takes no more entries', async () => {
@@ -109,7 +109,7 @@ describe('a session', () => {
     const session = await openStore(proxy.endpoint).openSession({ ttlSeconds: TTL_SECONDS });
     await putUnder(session, 's/1');
     await proxy.cut();
-    await eventually('the entry vanishes', async () => !(await exists('s/1')), EXPIRY_MS);
+    await eventually('the entry vanishes', async () => !(await exists('s/1')));
     expect(session.isLost).toBe(false);
     await proxy.restore();
     await eventually('the loss is known', () => session.isLost);
@@ -190,7 +190,7 @@ describe('a registered entry', () => {
     const entry = register(openStore(proxy.endpoint));
     await eventually('it is registered', () => entry.isRegistered);
     await proxy.cut();
-    await eventually('it vanishes', async () => (await value()) === undefined, EXPIRY_MS);
+    await eventually('it vanishes', async () => (await value()) === undefined);
     entry.update('2');
     await proxy.restore();
     await eventually('it is back', async () => entry.isRegistered && (await value()) === '2');
@@ -251,7 +251,8 @@ describe('an election', () => {
   const changeAs = async ({ election, through }: Candidate) => through.transact([election.guard ?? { key: '', revision: -1 }], [{ type: 'put', key: 'led', value: '1' }]);
 
   test('has one leader, and the next when that resigns, at once', async () => {
-    const longSeconds = 20;
+    /* A lease that nobody has the patience for. */
+    const longSeconds = 120;
     const first = campaign('a', openStore(), longSeconds);
     await elected(first);
     const others = [campaign('b'), campaign('c')];
@@ -259,11 +260,9 @@ describe('an election', () => {
     await store.transact([], [{ type: 'put', key: '/q/controllers', value: '1' }]);
     expect(await leaderValue()).toBe('{"id":"a"}');
     expect(await changeAs(first)).toMatchObject({ applied: true });
-    const start = performance.now();
     await first.election.close();
     expect(first.told).toEqual(['elected', 'deposed']);
     await eventually('another is elected', () => others.some(({ election }) => election.isLeader));
-    expect(performance.now() - start).toBeLessThan(longSeconds * 500);
     expect(others.filter(({ election }) => election.isLeader)).toHaveLength(1);
   });
 
@@ -272,7 +271,7 @@ describe('an election', () => {
     await elected(first);
     const second = campaign('b');
     await first.through.close();
-    await eventually('the other takes over', () => second.election.isLeader, EXPIRY_MS);
+    await eventually('the other takes over', () => second.election.isLeader);
     expect(await leaderValue()).toBe('{"id":"b"}');
     expect(second.told).toEqual(['elected']);
   });
@@ -284,7 +283,7 @@ describe('an election', () => {
     const { guard } = first.election;
     const second = campaign('b');
     await proxy.cut();
-    await eventually('the other takes over', () => second.election.isLeader, EXPIRY_MS);
+    await eventually('the other takes over', () => second.election.isLeader);
     expect(first.told).toEqual(['elected']);
     const asDeposed = await store.transact([guard ?? { key: '', revision: 0 }], [{ type: 'put', key: 'led', value: '1' }]);
     expect(asDeposed).toMatchObject({ applied: false });
@@ -336,10 +335,10 @@ describe('an election', () => {
         if (result?.applied !== true) return false;
         terms.push(guard.revision);
         return true;
-      }, 15_000);
+      });
       const index = candidates.indexOf(leader() as Candidate);
       await proxies[index].cut();
-      await eventually('the entry of the one that was cut off is gone', async () => (await leaderValue()) !== `{"id":"${index}"}`, EXPIRY_MS);
+      await eventually('the entry of the one that was cut off is gone', async () => (await leaderValue()) !== `{"id":"${index}"}`);
       await proxies[index].restore();
     }
     expect(terms).toEqual([...new Set(terms)].sort((a, b) => a - b));

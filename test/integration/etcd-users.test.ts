@@ -50,14 +50,14 @@ test('members go on while users are made, and from then on nobody else is answer
   await expect(put(member, '/other')).rejects.toMatchObject({ kind: 'unavailable' });
   for (const user of [{}, { username: 'quiver', password: 'wrong' }]) await expect(storeOf(user).get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
   expect((await storeOf({ username: 'root', password: ROOT_PASSWORD }).get('/other'))?.value).toBe('{}');
-}, 30_000);
+});
 
 test("a member's other password takes the place of the one before; another password of root is refused", async () => {
   await ensureEtcdUsers({ endpoints: [etcd.endpoint] }, ROOT_PASSWORD, { ...USER, password: 'the-next' });
   await expect(storeOf({ username: 'quiver', password: USER.password }).get('/q/a')).rejects.toMatchObject({ kind: 'unavailable' });
   expect((await storeOf({ username: 'quiver', password: 'the-next' }).get('/q/a'))?.value).toBe('{}');
   await expect(ensureEtcdUsers({ endpoints: [etcd.endpoint] }, 'another', USER)).rejects.toThrow();
-}, 30_000);
+});
 
 test('the command of the image does it', async () => {
   const other = await EtcdProcess.start();
@@ -71,4 +71,4 @@ test('the command of the image does it', async () => {
   } finally {
     await other.destroy();
   }
-}, 30_000);
+});

@@ -65,7 +65,7 @@ test('an embedded data folder of version 0.1.0, written by RocksDB 6.17', async 
   } finally {
     await service.destroy();
   }
-}, 120_000);
+});
 
 test("a replica's folder of version 0.1.0, written by RocksDB 6.17", async () => {
   const folder = unpacked('replica-rocksdb-6.17');
@@ -79,4 +79,4 @@ test("a replica's folder of version 0.1.0, written by RocksDB 6.17", async () =>
   expect(items.map(({ externalId }) => externalId)).toEqual(Array.from({ length: 35 }, (_, i) => `item-${i + 1}`));
   expect(await StoredReplica.entries(replica.storage, 1)).toHaveLength(35);
   await replica.close();
-}, 60_000);
+});

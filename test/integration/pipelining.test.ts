@@ -1,5 +1,5 @@
 import { ApiClient, dataOf } from '../support/api-client';
-import { type MemoryServer, startMemoryServer } from '../support/memory-service/memory-server';
+import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
 
 /** Clients that send the next request before they have the answer to the last. */
@@ -7,13 +7,13 @@ import { RawConnection } from '../support/raw-connection';
 const REQUESTS = 200;
 const ANSWER = /HTTP\/1\.1 200 OK/g;
 
-let target: MemoryServer;
+let target: PlainServer;
 let api: ApiClient;
 /** Searches at work: at the moment, and at most so far. */
 const running = { now: 0, peak: 0 };
 
 beforeAll(async () => {
-  target = await startMemoryServer();
+  target = await startPlainServer();
   api = new ApiClient(target);
   dataOf(await api.post('/v1/collections', { name: 'c', dim: 2 }));
   const search = target.service.search.search.bind(target.service.search);

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
 
 /** The README is run as it stands: its commands in order, in one shell, against a real process. */
 
@@ -26,11 +27,7 @@ class TourShell {
     const end = `\n--- block ${++this.count} ---\n`;
     this.output = '';
     this.shell.stdin.write(`${block}\nprintf '${end.replaceAll('\n', '\\n')}'\n`);
-    const deadline = Date.now() + 30_000;
-    while (!this.output.endsWith(end)) {
-      if (Date.now() > deadline) throw new Error(`the block did not end: ${block}\n${this.output}`);
-      await new Promise((wake) => setTimeout(wake, 10));
-    }
+    await eventually(`the block ends: ${block}`, () => this.output.endsWith(end), 120_000);
     const printed = this.output.slice(0, -end.length);
     return printed === '' ? [] : printed.split(/(?<=\})\s*(?=\{"status")/).map((text) => JSON.parse(text) as Envelope);
   }

@@ -34,4 +34,4 @@ test('a cluster’s nodes tell what their replicas hold, and a write changes it 
   } finally {
     await cluster.destroy();
   }
-}, 120_000);
+});

@@ -20,6 +20,7 @@ class Group {
   private assignment: ShardAssignment;
   private revision = 1;
   private requestNumber = 0;
+  private starts = 0;
 
   constructor(nodes: string[], minInSync = 1) {
     const inSync = nodes.map((node) => ({ node, store: `${node}-store` }));
@@ -46,7 +47,7 @@ class Group {
       self: { node, store: `${node}-store` },
       storage,
       unapplied: [],
-      changeIdPrefix: `${node}-${Math.random()}`,
+      changeIdPrefix: `${node}-${++this.starts}`,
       clock: systemClock,
       log: silentLogger,
       surroundings: {
@@ -164,7 +165,7 @@ test('another replica leads when the primary is gone, with everything that was a
   group.start('a');
   await eventually('the old primary has all', () => group.storages.get('a')?.applied.length === 21);
   await eventually('all are in sync', () => group.current.inSync.length === 3);
-}, 20_000);
+});
 
 test('a lost follower leaves the in-sync set and the rest goes on', async () => {
   group = new Group(['a', 'b']);
@@ -173,7 +174,7 @@ test('a lost follower leaves the in-sync set and the rest goes on', async () => 
   expect(await group.write('two')).toEqual(['inserted']);
   expect(group.current.inSync.map(({ node }) => node)).toEqual(['a']);
   expect(await group.read()).toEqual(['one', 'two']);
-}, 20_000);
+});
 
 test('a primary alone with two required refuses instead of answering', async () => {
   group = new Group(['a', 'b', 'c'], 2);
@@ -183,18 +184,17 @@ test('a primary alone with two required refuses instead of answering', async () 
   await eventually('too few are in sync', () => group.current.inSync.length < 2);
   await expect(group.write('two')).rejects.toMatchObject({ kind: 'unavailable' });
   await expect(group.read('a', 500)).rejects.toMatchObject({ kind: 'unavailable' });
-}, 20_000);
+});
 
-test('a handover loses nothing and takes less than a lease', async () => {
+// That it waits for no lease is told by test/unit/node/replication/core/golden/a-primary-hands-over.txt.
+test('a handover loses nothing', async () => {
   group = new Group(['a', 'b', 'c'], 2);
   for (let i = 0; i < 10; i += 1) await group.write(`w${i}`);
-  const startMs = performance.now();
   group.replicas.get('a')?.handOver(null);
   await eventually('another leads', () => group.primary !== 'a');
   await group.write('after');
-  expect(performance.now() - startMs).toBeLessThan(1500);
   expect(await group.read()).toHaveLength(11);
-}, 20_000);
+});
 
 test('a storage that fails takes the replica out and its writes are unknown, not failed', async () => {
   group = new Group(['a']);
@@ -220,4 +220,4 @@ test('a copy that is on its way to a node is not begun again by a new epoch', as
   group.bump();
   await group.write('later');
   expect(group.copies).toEqual(['a to b']);
-}, 20_000);
+});

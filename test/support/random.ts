@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { crc32 } from 'node:zlib';
 
 /** A small seeded generator (mulberry32): the same seed gives the same run everywhere. Answers numbers in [0, 1). */
@@ -13,11 +14,16 @@ export function seededRandom(seed: number): () => number {
 
 /**
  * The seed of this run: SEED from the environment, a new one for SEED=random, else the same at every run, of the title;
- * printed so that a failure can be repeated.
+ * printed with what runs it again.
  */
 export function runSeed(title: string): number {
   const { SEED } = process.env;
   const seed = SEED === 'random' ? Math.floor(Math.random() * 0xffffffff) : SEED === undefined ? crc32(title) : Number(SEED);
-  console.log(`${title}: SEED=${seed}`);
+  console.log(`${title}: ${again(seed)}`);
   return seed;
+}
+
+/** The command that runs the present test file with a seed. */
+export function again(seed: number): string {
+  return `SEED=${seed} npm test -- ${relative(process.cwd(), expect.getState().testPath ?? '')}`;
 }

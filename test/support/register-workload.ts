@@ -31,17 +31,6 @@ export class RegisterWorkload {
     return this.history.filter(({ kind, outcome }) => kind !== 'read' && outcome === 'ok').length;
   }
 
-  /** The longest time in which no write was acknowledged, in milliseconds. */
-  longestPauseMs(): number {
-    const times = this.history.filter(({ kind, outcome }) => kind !== 'read' && outcome === 'ok').map(({ returnedMs }) => returnedMs).sort((a, b) => a - b);
-    return Math.max(0, ...times.slice(1).map((time, i) => time - times[i]));
-  }
-
-  /** The slowest operation that was answered well, in milliseconds. */
-  slowestMs(): number {
-    return Math.max(0, ...this.history.filter(({ outcome }) => outcome === 'ok').map(({ invokedMs, returnedMs }) => returnedMs - invokedMs));
-  }
-
   async stop(): Promise<void> {
     this.stopped = true;
     await Promise.all(this.running);

@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ERROR_KINDS } from '../../shared/errors/quiver-error';
 
 /** The rules of docs/architecture.md about who may import whom and what things are called, read off every source file. */
@@ -82,6 +82,9 @@ const PURE_MODULES = ['node:assert', 'node:crypto', 'snowball-stemmers'];
 
 /** What `quiver` runs beside the roles; neither side imports it, and it serves both. */
 const COMMANDS = ['shared/cluster/etcd-users-command', 'shared/config/check-config'];
+
+/** Unit tests of what stands beside the rooms: the two Docker files, the pages, and the tree itself. */
+const TESTS_OF_THE_WHOLE = ['compose', 'documentation', 'dockerfile', 'house'];
 
 const sources = Object.keys(FLOORS).flatMap(sourcesUnder);
 const written = sources.filter(({ path }) => !path.startsWith('shared/rpc/generated/'));
@@ -208,6 +211,21 @@ describe('the house', () => {
     const importers = importersOf((imported) => imported === binding);
     expect(importers.length).toBeGreaterThan(0);
     expect(importers.filter((path) => !isOwner(path))).toEqual([]);
+  });
+
+  test('a unit test stands in the folder that mirrors what it tests', () => {
+    const tests = sourcesUnder('test/unit').filter(({ path }) => path.endsWith('.test.ts'));
+    expect(tests.length).toBeGreaterThan(60);
+    const astray = tests.filter(({ path, text, imports }) => {
+      const folder = relative('test/unit', dirname(path));
+      const name = basename(path, '.test.ts');
+      if (folder === '') return !TESTS_OF_THE_WHOLE.includes(name);
+      // What it tests is imported, or named by its path: scripts are run, services are reached through the whole.
+      const isAboutFolder = existsSync(join(root, folder)) && (imports.some((imported) => dirname(imported) === folder) || text.replace(/^import .*$/gm, '').includes(`${folder}/`));
+      const namesakes = written.filter((source) => basename(source.path, '.ts') === name).map((source) => dirname(source.path));
+      return !isAboutFolder || (namesakes.length > 0 && !namesakes.includes(folder));
+    });
+    expect(astray.map(({ path }) => path)).toEqual([]);
   });
 
   test('imports have no circles', () => {

@@ -31,4 +31,4 @@ test('a replica that the log can not bring back gets a copy of the records, unde
     expect(count).toBeGreaterThanOrEqual(WRITES);
     await primary.start();
   });
-}, 240_000);
+});

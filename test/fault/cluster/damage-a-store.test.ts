@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
 /** The write-ahead logs of the shards below a node's data folder that hold something. */
@@ -29,7 +30,7 @@ function ledgerFolder(dataDirs: string[]): string {
 }
 
 test('a shard whose data were damaged or lost is copied anew, and no other shard of its node is touched', async () => {
-  await underLoad('damage-a-store', { replicas: 2 }, async ({ cluster, pass }) => {
+  await underLoad('damage-a-store', { replicas: 2 }, async ({ cluster, writes }) => {
     const ledger = ledgerFolder(cluster.nodes.map(({ dataDir }) => dataDir));
     // One replica for each of its shards, on whichever nodes: what happens to another shard's data must not touch them.
     await cluster.data('POST', '/v1/collections', { name: 'alone', dim: 2, shards: 3, replicas: 1 });
@@ -48,9 +49,12 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
       expect([name, existsSync(`${shard}.retired`)]).toEqual([name, name !== 'its folder is gone']);
       expect((await cluster.data('GET', '/v1/collections/alone/export')).vectors).toHaveLength(items.length);
       // What it came back with is served, too.
-      const other = cluster.nodes.find((one) => one !== node);
+      const { in_sync: inSync } = (await cluster.data('GET', '/v1/cluster')).shards.find((one: { collection: string; shard: number }) => one.collection === COLLECTION && one.shard === 0);
+      const other = cluster.nodes.find(({ id }) => id !== node.id && inSync.includes(id));
+      expect(other).toBeDefined();
       await other?.kill();
-      await pass(3_000);
+      await eventually('it leads', () => cluster.primaryOf(COLLECTION).then(({ id }) => id === node.id, () => false), 60_000);
+      await writes(50);
       await other?.start();
       await cluster.settled();
     }

@@ -38,4 +38,4 @@ test('kill -9 of a primary in the middle of a delete by filter', async () => {
   } finally {
     await cluster.destroy();
   }
-}, 180_000);
+});

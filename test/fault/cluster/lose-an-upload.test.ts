@@ -23,7 +23,7 @@ async function halfWay(coordinator: number): Promise<UploadInProgress> {
 beforeAll(async () => {
   cluster = await ClusterProcesses.start({ coordinators: 2 });
   await cluster.data('POST', '/v1/collections', { name: 'documents', dim: 16 });
-}, 120_000);
+});
 afterAll(() => cluster?.destroy());
 
 test('kill -9 of the coordinator in the middle: the other one takes the upload back', async () => {
@@ -33,7 +33,7 @@ test('kill -9 of the coordinator in the middle: the other one takes the upload b
   await takenBack(1);
   await cluster.coordinators[0].start();
   expect(await countBy(0)).toBe(0);
-}, 180_000);
+});
 
 test('a coordinator that stood still until its upload was taken back refuses it, and leaves nothing', async () => {
   const upload = await halfWay(0);
@@ -43,4 +43,4 @@ test('a coordinator that stood still until its upload was taken back refuses it,
   await upload.send(sentences);
   expect((await upload.finish()).error).toEqual({ code: 500, message: expect.stringContaining('taken back') });
   await takenBack(1);
-}, 180_000);
+});

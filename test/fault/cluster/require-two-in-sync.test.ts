@@ -22,4 +22,4 @@ test('a pair of which both must have a write refuses writes while one is dead, a
   } finally {
     await cluster.destroy();
   }
-}, 120_000);
+});

@@ -48,4 +48,4 @@ test("the chart's rolling update under load loses nothing, fails no request and 
   });
   expect([...errors]).toEqual([]);
   expect(acknowledged).toBeGreaterThan(0);
-}, 240_000);
+});

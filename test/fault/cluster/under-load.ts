@@ -1,18 +1,22 @@
 import { ClusterProcesses, type ClusterOptions, type MemberProcess } from '../../support/cluster-processes';
+import { eventually } from '../../support/eventually';
 import { runSeed } from '../../support/random';
 import { contradictionsOf } from '../../support/register-history';
 import { RegisterWorkload } from '../../support/register-workload';
 
 export const COLLECTION = 'ledger';
-/** How long the workload runs before and after what happens, at least. */
-const WARM_UP_MS = 1_500;
-const COOL_DOWN_MS = 1_500;
+/** Writes that are acknowledged before and after what happens, at least: every id is written some times. */
+const CALM_WRITES = 200;
+/** A minute without an answer is no failover any more, on any machine. */
+const WRITES_WITHIN_MS = 90_000;
 
 export interface Scene {
   cluster: ClusterProcesses;
   workload: RegisterWorkload;
-  /** Lets time pass under load: what a fault does, it does over time. */
-  pass(milliseconds: number): Promise<void>;
+  /** Waits until so many more writes are acknowledged. */
+  writes(count: number): Promise<void>;
+  /** Lets a fault last under load, for longer than something of the protocol: nothing shows when that is over. */
+  lasts(milliseconds: number): Promise<void>;
   /** Says which of the running coordinators clients send to from now on, as a load balancer does; at first all of them. */
   sendTo(isChosen: (coordinator: MemberProcess) => boolean): void;
 }
@@ -29,16 +33,21 @@ export async function underLoad(name: string, options: ClusterOptions, story: (s
   try {
     await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4 });
     await cluster.settled();
-    const pass = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
+    const lasts = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
     let isChosen: (coordinator: MemberProcess) => boolean = () => true;
-    workload = new RegisterWorkload({
+    const clients = new RegisterWorkload({
       urls: () => cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning && isChosen(coordinator) ? [cluster.baseUrl(i)] : [])),
       collection: COLLECTION,
       seed,
     });
-    await pass(WARM_UP_MS);
-    await story({ cluster, workload, pass, sendTo: (choice) => (isChosen = choice) });
-    await pass(COOL_DOWN_MS);
+    workload = clients;
+    const writes = async (count: number): Promise<void> => {
+      const enough = clients.acknowledged + count;
+      await eventually(`${count} more writes are acknowledged`, () => clients.acknowledged >= enough, WRITES_WITHIN_MS);
+    };
+    await writes(CALM_WRITES);
+    await story({ cluster, workload, writes, lasts, sendTo: (choice) => (isChosen = choice) });
+    await writes(CALM_WRITES);
     await workload.stop();
     await cluster.settled();
     const running = cluster.coordinators.flatMap((coordinator, i) => (coordinator.isRunning ? [i] : []));

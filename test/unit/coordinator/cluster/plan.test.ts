@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { planChanges } from '../../../../coordinator/cluster/plan';
+import { testGoldenScripts } from '../../../support/golden-script';
+import { planStory } from '../../../support/plan-story';
+
+/** The controller's decisions, and where they lead when every one of them is carried out. */
+describe('the plan', () => {
+  testGoldenScripts(join(__dirname, 'golden'), planStory);
+
+  test('of an empty cluster is empty', () => {
+    const none = { collections: [], assignments: [], members: [], unreachable: new Set<string>(), failing: new Map(), draining: new Set<string>(), awayMs: new Map() };
+    expect(planChanges(none)).toEqual([]);
+  });
+});

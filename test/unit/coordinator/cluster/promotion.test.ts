@@ -1,0 +1,26 @@
+import { decidePromotion } from '../../../../coordinator/cluster/promotion';
+import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+
+const [A, B, C] = ['A', 'B', 'C'].map((node) => ({ node, store: `${node}.0` }));
+
+function assignment(change: Partial<ShardAssignment> = {}): ShardAssignment {
+  const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
+  return { spec, minInSync: 2, epoch: 1, primary: A, inSync: [A, B], eligible: [], replicas: ['A', 'B', 'C'], adding: [], removing: [], changeId: '', ...change };
+}
+
+describe('a promotion', () => {
+  const members = (...replicas: { node: string; store: string }[]): Map<string, { store: string }> => new Map(replicas.map(({ node, store }) => [node, { store }]));
+
+  test('takes the in-sync member with the longest log, and keeps who left as eligible below the minimum', () => {
+    const living = new Map([B, C].map(({ node, store }) => [node, { store, last: { epoch: 1, sequence: node === 'C' ? 9 : 8 } }]));
+    expect(decidePromotion(assignment({ inSync: [A, B, C] }), living)?.assignment).toMatchObject({ epoch: 2, primary: C, inSync: [B, C], eligible: [] });
+    expect(decidePromotion(assignment({ inSync: [A, B, C] }), members(B))?.assignment).toMatchObject({ primary: B, inSync: [B], eligible: [A, C] });
+  });
+
+  test('takes an eligible replica when no in-sync one lives, and nobody else', () => {
+    expect(decidePromotion(assignment({ inSync: [A], eligible: [B] }), members(B, C))).toMatchObject({ from: 'eligible', assignment: { primary: B, inSync: [B], eligible: [A] } });
+    expect(decidePromotion(assignment({ inSync: [A] }), members(B, C))).toBeNull();
+    expect(decidePromotion(assignment({ inSync: [A, B] }), members({ node: 'B', store: 'other' }))).toBeNull();
+    expect(decidePromotion(assignment(), members(A))).toBeNull();
+  });
+});

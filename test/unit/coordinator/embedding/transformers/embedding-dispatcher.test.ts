@@ -1,0 +1,129 @@
+import { EmbeddingDispatcher } from '../../../../../coordinator/embedding/transformers/embedding-dispatcher';
+import type { EmbeddingRunner } from '../../../../../coordinator/embedding/transformers/embedding-thread';
+import { QuiverError } from '../../../../../shared/errors/quiver-error';
+import { eventually } from '../../../../support/eventually';
+
+/** A runner whose vector of a text is its length; answers when it is told to, or at once. */
+class ScriptedRunner implements EmbeddingRunner {
+  readonly dim = 1;
+  readonly requests: { texts: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
+  end: () => void = () => undefined;
+  readonly ended = new Promise<void>((resolve) => (this.end = resolve));
+  isClosed = false;
+
+  constructor(readonly isInvariant = true, private readonly answersAtOnce = false) {}
+
+  embed(texts: string[]): Promise<Float32Array> {
+    if (texts.some((text) => text.includes('poison'))) return Promise.reject(new QuiverError('embedding_unavailable', 'poisoned'));
+    return new Promise((resolve, reject) => {
+      const answer = (): void => resolve(Float32Array.from(texts, (text) => text.length));
+      this.requests.push({ texts, answer, fail: reject });
+      if (this.answersAtOnce) answer();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    this.end();
+  }
+}
+
+function dispatcherOf(runners: ScriptedRunner[], given: { timeoutMs?: number; restart?: () => Promise<EmbeddingRunner> } = {}) {
+  return new EmbeddingDispatcher({
+    runners,
+    restart: given.restart ?? (() => Promise.reject(new QuiverError('embedding_unavailable', 'it is broken for good'))),
+    timeoutMs: given.timeoutMs ?? 30_000,
+    log: { warn: () => undefined, error: () => undefined },
+  });
+}
+
+describe('EmbeddingDispatcher', () => {
+  test('answers in the order of the texts, over all runners', async () => {
+    const runners = [new ScriptedRunner(false, true), new ScriptedRunner(false, true)];
+    const dispatcher = dispatcherOf(runners);
+    const texts = Array.from({ length: 100 }, (_, i) => 'x'.repeat((i * 7) % 50));
+    const vectors = await dispatcher.embed(texts, 'passage');
+    expect(vectors.map(([value]) => value)).toEqual(texts.map((text) => text.length));
+    for (const { requests } of runners) {
+      expect(requests.length).toBeGreaterThan(0);
+      expect(requests.every((request) => request.texts.length === 1)).toBe(true);
+    }
+  });
+
+  test('texts of different calls share a request where the model allows it', async () => {
+    const runner = new ScriptedRunner();
+    const dispatcher = dispatcherOf([runner]);
+    const calls = ['first', 'second', 'third', 'other'].map((text) => dispatcher.embed([text], 'query'));
+    expect(runner.requests.map(({ texts }) => texts)).toEqual([['first'], ['second']]);
+    runner.requests[0].answer();
+    await calls[0];
+    await eventually('the rest runs', () => runner.requests.length === 3);
+    expect(runner.requests[2].texts.sort()).toEqual(['other', 'third']);
+    for (const request of runner.requests) request.answer();
+    expect((await Promise.all(calls)).map(([vector]) => vector[0])).toEqual([5, 6, 5, 5]);
+  });
+
+  test('sheds when too many wait; one call alone is always taken', async () => {
+    const runner = new ScriptedRunner(false);
+    const dispatcher = dispatcherOf([runner]);
+    const large = dispatcher.embed(new Array(10_000).fill('x'), 'passage');
+    await expect(dispatcher.embed(['y'], 'passage')).rejects.toMatchObject({ kind: 'overloaded', message: expect.stringContaining('busy') });
+    const query = dispatcher.embed(['query'], 'query');
+    runner.requests[0].answer();
+    await eventually('the next text runs', () => runner.requests.length === 3);
+    expect(runner.requests[2].texts).toEqual(['query']);
+    runner.requests[2].answer();
+    expect((await query)[0][0]).toBe(5);
+    await Promise.all([expect(large).rejects.toMatchObject({ kind: 'unavailable' }), dispatcher.close()]);
+    expect(runner.isClosed).toBe(true);
+  });
+
+  test('a call that takes too long fails and leaves nothing in the queue', async () => {
+    const runner = new ScriptedRunner(false);
+    const dispatcher = dispatcherOf([runner], { timeoutMs: 20 });
+    await expect(dispatcher.embed(['a', 'b', 'c', 'd'], 'passage')).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('too long') });
+    for (const { answer } of runner.requests) answer();
+    const after = dispatcher.embed(['later'], 'passage');
+    await eventually('the later text runs', () => runner.requests.length === 3);
+    runner.requests.at(-1)?.answer();
+    expect((await after)[0][0]).toBe(5);
+    expect(runner.requests.map(({ texts }) => texts)).toEqual([['a'], ['b'], ['later']]);
+  });
+
+  test('a text that the model fails on takes no other call along', async () => {
+    const dispatcher = dispatcherOf([new ScriptedRunner(true, true)]);
+    const calls = ['one', 'two', 'poison', 'six'].map((text) => dispatcher.embed([text], 'query'));
+    await expect(calls[2]).rejects.toMatchObject({ kind: 'embedding_unavailable', message: 'poisoned' });
+    expect((await Promise.all([calls[0], calls[1], calls[3]])).map(([vector]) => vector[0])).toEqual([3, 3, 3]);
+  });
+
+  test('a runner that ends is replaced, and who waits is served by the next', async () => {
+    const first = new ScriptedRunner(false);
+    const second = new ScriptedRunner(false, true);
+    const dispatcher = dispatcherOf([first], { restart: async () => second });
+    const calls = ['a', 'bb', 'ccc'].map((text) => dispatcher.embed([text], 'passage'));
+    const interruptions = calls.slice(0, 2).map((call) => expect(call).rejects.toMatchObject({ kind: 'unavailable' }));
+    first.end();
+    for (const request of first.requests) request.fail(new QuiverError('unavailable', 'it ended'));
+    await Promise.all(interruptions);
+    expect((await calls[2])[0][0]).toBe(3);
+  });
+
+  test('without any runner left the calls are told why, and the next one tries again', async () => {
+    const first = new ScriptedRunner(false);
+    let isRepaired = false;
+    const restart = (): Promise<EmbeddingRunner> => (isRepaired ? Promise.resolve(new ScriptedRunner(false, true)) : Promise.reject(new QuiverError('embedding_unavailable', 'it is broken')));
+    const dispatcher = dispatcherOf([first], { restart });
+    const waiting = ['a', 'b', 'c'].map((text) => expect(dispatcher.embed([text], 'query')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: 'it is broken' }));
+    first.end();
+    await Promise.all(waiting);
+    isRepaired = true;
+    expect((await dispatcher.embed(['four'], 'query'))[0][0]).toBe(4);
+  });
+
+  test('nothing is asked of it after it was closed', async () => {
+    const dispatcher = dispatcherOf([new ScriptedRunner()]);
+    await dispatcher.close();
+    await expect(dispatcher.embed(['x'], 'query')).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});

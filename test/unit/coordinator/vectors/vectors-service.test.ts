@@ -1,0 +1,293 @@
+import { parseFilter } from '../../../../shared/filter/parse-filter';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
+import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
+import type { Service, VectorView } from '../../../../coordinator/service';
+
+/** coordinator/vectors/sharded-vectors-service.ts over shards by brute force. */
+
+async function setUp(given: { shards?: number; dim?: number; embedding?: PlainEmbedding } = {}) {
+  const parts = await plainService({ embedding: given.embedding });
+  await parts.service.collections.create(newCollection('c', { shards: given.shards ?? 3, dim: given.dim }));
+  return { ...parts, vectors: parts.service.vectors };
+}
+
+const ids = (views: VectorView[]): string[] => views.map(({ externalId }) => externalId);
+const numbered = (count: number) => Array.from({ length: count }, (_, i) => item(`item-${i}`, [1, i], { metadata: { even: i % 2 === 0 } }));
+
+async function exported(service: Service, limit: number): Promise<VectorView[]> {
+  const all: VectorView[] = [];
+  for await (const page of (await service.vectors.export('c', limit)).pages) all.push(...page);
+  return all;
+}
+
+describe('upsert', () => {
+  test('answers in the order of the items, an id given twice in order', async () => {
+    const { vectors } = await setUp();
+    const { statuses } = await vectors.upsert('c', [item('a', [1, 0]), item('b', [0, 1]), item('a', [2, 0])]);
+    expect(statuses).toEqual(['inserted', 'inserted', 'updated']);
+    const [a] = await vectors.fetch('c', ['a'], { vectors: true });
+    expect([...(a.vector as Float32Array)]).toEqual([2, 0]);
+    expect((await vectors.upsert('c', [])).statuses).toEqual([]);
+  });
+
+  test('keeps metadata and text that are left out, and stores a text that comes with a vector', async () => {
+    const { vectors } = await setUp();
+    await vectors.upsert('c', [{ ...item('a', [1, 0], { metadata: { n: 1 } }), source: { vector: Float32Array.of(1, 0), text: 'hello' } }]);
+    await vectors.upsert('c', [item('a', [0, 1])]);
+    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello' }]);
+    await vectors.upsert('c', [item('a', [0, 1], { metadata: {}, text: '' })]);
+    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{}', text: '' }]);
+  });
+
+  test('refuses the whole batch for one vector of another dimension, before anything is embedded or written', async () => {
+    const { vectors, embedding, shards } = await setUp();
+    let writes = 0;
+    shards.intercept = (call) => void (call === 'write' && (writes += 1));
+    const batch = [item('a', [1, 0]), textItem('t', 'text'), item('b "quoted"', [1, 2, 3])];
+    await expect(vectors.upsert('c', batch)).rejects.toMatchObject({
+      kind: 'dimension_mismatch',
+      code: 400,
+      message: 'dimension mismatch: the vector of items[2] (external_id "b \\"quoted\\"") has dimension 3, but collection "c" has dimension 2',
+    });
+    expect([writes, embedding.calls.length]).toEqual([0, 0]);
+  });
+
+  test('embeds all texts of a batch in one call, and none that a vector wins over', async () => {
+    const { vectors, embedding } = await setUp({ embedding: new PlainEmbedding([markingModel('m', null, 7)]) });
+    await vectors.upsert('c', [textItem('t1', 'one'), { ...item('v', [1, 2]), source: { vector: Float32Array.of(1, 2), text: 'given' } }, textItem('t2', 'two')]);
+    expect(embedding.calls).toEqual([{ model: 'm', kind: 'passage', texts: ['one', 'two'] }]);
+    const stored = await vectors.fetch('c', ['t1', 'v', 't2'], { vectors: true });
+    expect(stored.map(({ vector, text }) => [...(vector as Float32Array), text])).toEqual([
+      [7, 7, 'one'],
+      [1, 2, 'given'],
+      [7, 7, 'two'],
+    ]);
+  });
+
+  test('refuses text where the model has another dimension, and names both and the model', async () => {
+    const { vectors } = await setUp({ dim: 3, embedding: new PlainEmbedding([markingModel('mini', 384, 1)]) });
+    await expect(vectors.upsert('c', [item('v', [1, 2, 3]), textItem('a', 'text')])).rejects.toMatchObject({
+      kind: 'dimension_mismatch',
+      message: 'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384',
+    });
+    expect(await vectors.fetch('c', ['v'], { vectors: false })).toEqual([]);
+  });
+
+  test('tells how long it took', async () => {
+    const { vectors } = await setUp();
+    const { timing } = await vectors.upsert('c', [textItem('a', 'text')]);
+    expect(timing.embeddingMs).toBeGreaterThanOrEqual(0);
+    expect(timing.storageMs).toBeGreaterThan(0);
+    expect(timing.totalMs).toBeCloseTo(timing.embeddingMs + timing.storageMs, 6);
+  });
+
+  test('names the shard that failed, and says that the write may have been applied in part', async () => {
+    const { vectors, shards } = await setUp();
+    shards.intercept = (call, id) => {
+      if (call === 'write' && id.shard === 1) throw new QuiverError('unavailable', 'down');
+    };
+    await expect(vectors.upsert('c', numbered(30))).rejects.toMatchObject({
+      kind: 'commit_unknown',
+      message: 'shard 1 of 3 of collection "c" is unavailable; the write may have been applied in part, and the call may be retried',
+    });
+    shards.intercept = undefined;
+    const { statuses } = await vectors.upsert('c', numbered(30));
+    expect(new Set(statuses)).toEqual(new Set(['inserted', 'updated']));
+    expect(ids(await exported({ vectors } as Service, 100))).toHaveLength(30);
+  });
+});
+
+describe('delete', () => {
+  test('tells what was there and what was not, each id once, in the order given', async () => {
+    const { vectors } = await setUp();
+    await vectors.upsert('c', numbered(5));
+    expect(await vectors.delete('c', ['item-4', 'nope', 'item-0', 'item-4', 'nope', 'item-2'])).toEqual({
+      deleted: ['item-4', 'item-0', 'item-2'],
+      notFound: ['nope'],
+    });
+    expect(await vectors.delete('c', ['item-4'])).toEqual({ deleted: [], notFound: ['item-4'] });
+    expect(await vectors.delete('c', [])).toEqual({ deleted: [], notFound: [] });
+  });
+});
+
+describe('delete by filter', () => {
+  const even = parseFilter({ even: true })!;
+  const rest = async (service: Service) => ids(await exported(service, 10_000));
+
+  test('deletes every match, however many pages of a shard they fill, and counts them', async () => {
+    const { vectors, service } = await setUp({ shards: 2 });
+    await vectors.upsert('c', numbered(5000));
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 2500 });
+    expect(await rest(service)).toEqual(ids(await exported(service, 10_000)).filter((id) => Number(id.slice(5)) % 2 === 1));
+    expect((await rest(service)).length).toBe(2500);
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 0 });
+  });
+
+  test('spares what stopped matching before its turn', async () => {
+    const { vectors, service, shards } = await setUp({ shards: 1 });
+    await vectors.upsert('c', numbered(4));
+    let isOvertaken = false;
+    shards.intercept = async (call) => {
+      if (call !== 'write' || isOvertaken) return;
+      isOvertaken = true;
+      await vectors.upsert('c', [item('item-2', [1, 1], { metadata: { even: 'no more' } })]);
+    };
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: 1 });
+    expect(await rest(service)).toEqual(['item-1', 'item-2', 'item-3']);
+  });
+
+  test('deletes nothing when a shard cannot be read', async () => {
+    const { vectors, service, shards } = await setUp();
+    await vectors.upsert('c', numbered(60));
+    shards.intercept = (call, { shard }) => {
+      if (call === 'scan' && shard === 2) throw new QuiverError('unavailable', 'gone');
+    };
+    await expect(vectors.deleteByFilter('c', even)).rejects.toMatchObject({ kind: 'unavailable', message: expect.stringContaining('shard 2 of 3') });
+    shards.intercept = undefined;
+    expect(await rest(service)).toHaveLength(60);
+  });
+
+  test('says what was deleted when a shard fails half-way, and goes on from there when repeated', async () => {
+    const { vectors, service, shards } = await setUp();
+    await vectors.upsert('c', numbered(60));
+    shards.intercept = (call, { shard }) => {
+      if (call === 'write' && shard === 2) throw new QuiverError('unavailable', 'gone');
+    };
+    const error = await vectors.deleteByFilter('c', even).catch((caught: QuiverError) => caught as QuiverError);
+    shards.intercept = undefined;
+    const left = (await rest(service)).length;
+    expect(left).toBeGreaterThan(30);
+    expect(left).toBeLessThan(60);
+    expect(error).toMatchObject({ kind: 'commit_unknown', code: 500, message: expect.stringMatching(new RegExp(`^${60 - left} vectors were deleted, then: shard 2 of 3.*repeat the call`)) });
+    expect(await vectors.deleteByFilter('c', even)).toEqual({ deletedCount: left - 30 });
+    expect(await rest(service)).toHaveLength(30);
+  });
+
+  test('names a collection that is not there', async () => {
+    const { vectors } = await setUp();
+    await expect(vectors.deleteByFilter('none', even)).rejects.toMatchObject({ kind: 'not_found', message: expect.stringContaining('none') });
+  });
+});
+
+describe('fetch', () => {
+  test('answers in the order asked and leaves out what is missing', async () => {
+    const { vectors } = await setUp();
+    await vectors.upsert('c', numbered(10));
+    expect(ids(await vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false }))).toEqual(['item-7', 'item-1', 'item-9']);
+    const [withVector] = await vectors.fetch('c', ['item-3'], { vectors: true });
+    expect(withVector.vector).toEqual(Float32Array.of(1, 3));
+    expect(await vectors.fetch('c', ['item-3'], { vectors: false })).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null }]);
+  });
+});
+
+describe('scroll', () => {
+  async function scrolled(service: Service, limit: number, given: { filters?: object; between?: () => Promise<unknown> } = {}): Promise<string[][]> {
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { vectors: VectorView[]; nextCursor: string | null } = await service.vectors.scroll('c', {
+        cursor,
+        limit,
+        filter: parseFilter(given.filters),
+        vectors: false,
+      });
+      pages.push(ids(page.vectors));
+      cursor = page.nextCursor;
+      await given.between?.();
+    } while (cursor !== null);
+    return pages;
+  }
+
+  test('pages through everything in insertion order and says null at the end', async () => {
+    const { service, vectors } = await setUp();
+    expect(await scrolled(service, 4)).toEqual([[]]);
+    await vectors.upsert('c', numbered(10));
+    await vectors.upsert('c', [item('item-2', [5, 5])]);
+    expect(await scrolled(service, 4)).toEqual([
+      ['item-0', 'item-1', 'item-2', 'item-3'],
+      ['item-4', 'item-5', 'item-6', 'item-7'],
+      ['item-8', 'item-9'],
+    ]);
+    expect(await scrolled(service, 5)).toHaveLength(2);
+    expect(await scrolled(service, 2, { filters: { even: true } })).toEqual([['item-0', 'item-2'], ['item-4', 'item-6'], ['item-8']]);
+  });
+
+  test('goes on where it was while the collection changes, its last item included', async () => {
+    const { service, vectors } = await setUp();
+    await vectors.upsert('c', numbered(40));
+    let round = 0;
+    const between = async (): Promise<void> => {
+      round += 1;
+      await vectors.delete('c', [`item-${round * 5 - 1}`, `item-${round * 5 + 2}`]);
+      if (round <= 3) await vectors.upsert('c', [item(`new-${round}`, [1, 1])]);
+    };
+    const seen = (await scrolled(service, 5, { between })).flat();
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen.slice(-3)).toEqual(['new-1', 'new-2', 'new-3']);
+    // Every item that was never deleted is there, in its order.
+    const kept = numbered(40).map(({ externalId }) => externalId);
+    const { deleted } = await vectors.delete('c', kept);
+    expect(seen.filter((id) => deleted.includes(id))).toEqual(deleted);
+  });
+
+  test('refuses a cursor that is broken, of another collection, or of one deleted under this name', async () => {
+    const { service, vectors } = await setUp();
+    await vectors.upsert('c', numbered(5));
+    const { nextCursor } = await vectors.scroll('c', { cursor: null, limit: 2, filter: null, vectors: false });
+    const cursor = nextCursor as string;
+    const encoded = (json: unknown): string => Buffer.from(JSON.stringify(json)).toString('base64url');
+    const [, uid] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [number, string];
+    const broken = ['', ' ', 'x', cursor.slice(1), `${cursor}=`, cursor.slice(0, -2), encoded(null), encoded({}), encoded([1]), encoded([2, uid, 1, 'a'])];
+    broken.push(encoded([1, uid, 1.5, 'a']), encoded([1, uid, 1, 2]), encoded([1, uid, 1, 'a', 0]), encoded([1, 'else', 1, 'a']), 'A'.repeat(10_000), '漢');
+    for (const one of broken) {
+      const refusal = vectors.scroll('c', { cursor: one, limit: 2, filter: null, vectors: false });
+      await expect(refusal).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('cursor') });
+    }
+    await service.collections.delete('c');
+    await service.collections.create(newCollection('c'));
+    await expect(vectors.scroll('c', { cursor, limit: 2, filter: null, vectors: false })).rejects.toMatchObject({ kind: 'invalid_parameter' });
+  });
+
+  test('cursors carry any id', async () => {
+    const { service, vectors } = await setUp();
+    const odd = ['漢字/..', '🙂'.repeat(256), '"\\', '%2F', ' '];
+    await vectors.upsert('c', odd.map((id) => item(id, [1, 0])));
+    expect((await scrolled(service, 1)).flat()).toEqual(odd);
+  });
+});
+
+describe('export', () => {
+  test('gives the first `limit` in insertion order, vectors and metadata with them', async () => {
+    const { service, vectors } = await setUp();
+    await vectors.upsert('c', numbered(2500));
+    const all = await exported(service, 100_000);
+    expect(ids(all)).toEqual(numbered(2500).map(({ externalId }) => externalId));
+    expect(all[7]).toEqual({ externalId: 'item-7', vector: Float32Array.of(1, 7), metadata: '{"even":false}', text: null });
+    expect(ids(await exported(service, 7))).toEqual(ids(all).slice(0, 7));
+    expect((await service.vectors.export('c', 1)).collection.dim).toBe(2);
+  });
+
+  test('never gives more than `limit`, nor one twice, while items come and go', async () => {
+    const { vectors } = await setUp();
+    await vectors.upsert('c', numbered(1500));
+    const { pages } = await vectors.export('c', 1400);
+    const seen: string[] = [];
+    for await (const page of pages) {
+      seen.push(...ids(page));
+      await vectors.delete('c', ['item-1200', 'item-1201']);
+      await vectors.upsert('c', [item(`new-${seen.length}`, [0, 0])]);
+    }
+    expect(seen.length).toBe(1400);
+    expect(new Set(seen).size).toBe(1400);
+  });
+
+  test('fails while it is read when a shard is lost, instead of ending early', async () => {
+    const { shards, vectors } = await setUp();
+    await vectors.upsert('c', numbered(3000));
+    const { pages } = await vectors.export('c', 3000);
+    const read = async (): Promise<void> => {
+      for await (const _page of pages) shards.intercept = () => Promise.reject(new QuiverError('unavailable', 'down'));
+    };
+    await expect(read()).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});

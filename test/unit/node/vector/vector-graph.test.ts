@@ -1,0 +1,227 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChunkedSlotSet } from '../../../../node/slots/chunked-slot-set';
+import { nativeBinding } from '../../../../node/vector/native-binding';
+import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
+import type { SearchEffort } from '../../../../shared/shard/shard-read';
+import { METRICS, type Metric } from '../../../../shared/vector/metric';
+import { eventually } from '../../../support/eventually';
+import { runSeed, seededRandom } from '../../../support/random';
+import { clusteredVectors } from '../../../support/vector-clusters';
+
+/** The native index once its rows are many enough for a graph: recall as promised, whatever happened to the rows. */
+
+const DIM = 32;
+const ROWS = 20_000;
+const QUERIES = 200;
+const CALIBRATED: SearchEffort = { type: 'calibrated' };
+
+let folder: string;
+let index: NativeVectorIndex;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vector-graph-'));
+});
+
+afterEach(async () => {
+  await index.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(metric: Metric, save: string | null = null, kernels?: string): Promise<NativeVectorIndex> {
+  const options = {
+    folder,
+    dim: DIM,
+    metric,
+    recallTarget: 0.99,
+    buildThreads: 2,
+    onDamaged: (error: Error) => {
+      throw error;
+    },
+    onBackgroundError: (error: Error) => {
+      throw error;
+    },
+  };
+  return NativeVectorIndex.open(options, save, kernels);
+}
+
+function range(from: number, to: number): Uint32Array {
+  return Uint32Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+function dataset(seed: number, rows: number): { vectors: Float32Array; queries: Float32Array } {
+  const all = clusteredVectors(seededRandom(seed), { rows: rows + QUERIES, dim: DIM, centres: 200, lengths: 'varied' });
+  return { vectors: all.subarray(0, rows * DIM), queries: all.subarray(rows * DIM) };
+}
+
+/**
+ * Checks that calibrated searches find on average 99 % of the exact answers, counting ties of the last one. The promise
+ * is about the mean over all queries: a sample of them may fall short by two standard errors.
+ */
+async function expectPromisedRecall(queries: Float32Array, k: number, allowed: ChunkedSlotSet | null = null, count = QUERIES): Promise<void> {
+  const recalls: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const query = queries.subarray(i * DIM, (i + 1) * DIM);
+    const exact = await index.search(query, { k, effort: { type: 'exact' }, allowed });
+    const answer = await index.search(query, { k, effort: CALIBRATED, allowed });
+    const size = Math.min(k, exact.slots.length);
+    expect(answer.slots.length).toBeGreaterThanOrEqual(size);
+    expect(new Set(answer.slots).size).toBe(answer.slots.length);
+    if (allowed !== null) expect([...answer.slots].every((slot) => allowed.has(slot))).toBe(true);
+    const found = answer.scores.slice(0, size).filter((score) => score >= exact.scores[size - 1] - 1e-6).length;
+    recalls.push(size === 0 ? 1 : found / size);
+  }
+  const mean = recalls.reduce((a, b) => a + b, 0) / count;
+  const variance = recalls.reduce((sum, recall) => sum + (recall - mean) ** 2, 0) / count;
+  expect(mean).toBeGreaterThanOrEqual(0.99 - 2 * Math.sqrt(variance / count));
+  expect(mean).toBeGreaterThanOrEqual(0.98);
+}
+
+function sealed(): { rows: number; deletedRows: number; ef: number } {
+  const segment = index.status().segments.find(({ kind }) => kind === 'sealed');
+  return segment ?? { rows: 0, deletedRows: 0, ef: 0 };
+}
+
+describe.each(METRICS)('%s', (metric) => {
+  test('recall is as promised: fresh, filtered, after half was deleted, compacted, and opened again', async () => {
+    const seed = runSeed(`vector-graph ${metric}`);
+    const random = seededRandom(seed);
+    const { vectors, queries } = dataset(seed, ROWS);
+    index = await open(metric);
+    for (let row = 0; row < ROWS; row += 1000) {
+      index.put(range(row, row + 1000), vectors.subarray(row * DIM, (row + 1000) * DIM));
+    }
+    await index.settled();
+    expect(sealed().rows).toBeGreaterThan(ROWS * 0.99);
+    expect(sealed().ef).toBeGreaterThan(0);
+    await expectPromisedRecall(queries, 10);
+    await expectPromisedRecall(queries, 100, null, 50);
+
+    for (const share of [0.7, 0.3, 0.05, 0.002]) {
+      const allowed = ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter(() => random() < share));
+      await expectPromisedRecall(queries, 10, allowed, 100);
+    }
+    // A filter that keeps one corner of the space: most walks start far from it.
+    const corner = [...range(0, ROWS)].filter((row) => vectors[row * DIM] > 0.25);
+    await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner), 100);
+
+    index.remove(range(0, ROWS).filter((slot) => slot % 2 === 0));
+    expect(index.liveCount).toBe(ROWS / 2);
+    await expectPromisedRecall(queries, 10);
+
+    index.put(range(ROWS, ROWS + 500), vectors.subarray(0, 500 * DIM));
+    await index.settled();
+    expect(sealed().deletedRows).toBe(0);
+    expect(index.liveCount).toBe(ROWS / 2 + 500);
+    await expectPromisedRecall(queries, 10);
+
+    const save = await index.save();
+    await index.discardOtherSaves(save);
+    expect(readdirSync(folder).filter((name) => name.startsWith('originals'))).toHaveLength(1);
+    const before = sealed();
+    await index.close();
+    index = await open(metric, save);
+    expect(sealed()).toEqual(before);
+    await expectPromisedRecall(queries, 10);
+  });
+});
+
+test.each(nativeBinding().kernelNames())('a graph built by the %s kernels is as good', async (kernels) => {
+  const { vectors, queries } = dataset(11, 11_000);
+  index = await open('cosine', null, kernels);
+  index.put(range(0, 11_000), vectors);
+  await index.settled();
+  expect(sealed().rows).toBe(11_000);
+  await expectPromisedRecall(queries, 10);
+});
+
+test('thousands of equal vectors and zero vectors do not trap the search', async () => {
+  const { vectors, queries } = dataset(12, 16_000);
+  const mixed = vectors.slice();
+  for (let row = 0; row < 3000; row++) mixed.copyWithin(row * DIM, 15_999 * DIM, 16_000 * DIM);
+  mixed.fill(0, 3000 * DIM, 5000 * DIM);
+  index = await open('cosine');
+  index.put(range(0, 16_000), mixed);
+  await index.settled();
+  await expectPromisedRecall(queries, 10);
+  const copies = mixed.subarray(0, DIM);
+  const answer = await index.search(copies, { k: 10, effort: CALIBRATED, allowed: null });
+  expect(answer.scores[9]).toBeCloseTo(1, 5);
+  expect(answer.slots.length).toBe(20);
+  const all = await index.search(copies, { k: 10_000, effort: CALIBRATED, allowed: null });
+  expect(all.slots.length).toBeGreaterThanOrEqual(10_000);
+});
+
+test('puts and removals during a build and during a compaction are kept', async () => {
+  const { vectors, queries } = dataset(13, 16_000);
+  index = await open('l2');
+  index.put(range(0, 12_000), vectors.subarray(0, 12_000 * DIM));
+  const states = new Map<number, number>();
+  for (let slot = 0; slot < 12_000; slot++) states.set(slot, slot);
+  const random = seededRandom(runSeed('vector-graph changes'));
+  const change = (): void => {
+    for (let i = 0; i < 200; i++) {
+      const slot = Math.floor(random() * 13_000);
+      if (random() < 0.5) {
+        const row = Math.floor(random() * 16_000);
+        index.put(Uint32Array.of(slot), vectors.subarray(row * DIM, (row + 1) * DIM));
+        states.set(slot, row);
+      } else {
+        index.remove(Uint32Array.of(slot));
+        states.delete(slot);
+      }
+    }
+  };
+  let settled = false;
+  const settling = index.settled().then(() => (settled = true));
+  let rounds = 0;
+  await eventually('the build', async () => {
+    if (rounds++ < 60) change();
+    await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
+    return settled;
+  }, 60_000);
+  await settling;
+  await index.settled();
+  expect(index.liveCount).toBe(states.size);
+  const slots = Uint32Array.from(states.keys());
+  const stored = index.vectors(slots);
+  slots.forEach((slot, i) => {
+    const row = states.get(slot)!;
+    if (Buffer.compare(Buffer.from(stored.slice(i * DIM, (i + 1) * DIM).buffer), Buffer.from(vectors.slice(row * DIM, (row + 1) * DIM).buffer)) !== 0) {
+      throw new Error(`slot ${slot} does not hold what was put last`);
+    }
+  });
+  await expectPromisedRecall(queries, 10);
+});
+
+test('a given ef is obeyed: more effort finds no less', async () => {
+  const { vectors, queries } = dataset(14, 12_000);
+  index = await open('ip');
+  index.put(range(0, 12_000), vectors);
+  await index.settled();
+  const scoresAt = async (ef: number): Promise<number> => {
+    let sum = 0;
+    for (let i = 0; i < QUERIES; i++) {
+      const query = queries.subarray(i * DIM, (i + 1) * DIM);
+      const answer = await index.search(query, { k: 10, effort: { type: 'ef', ef }, allowed: null });
+      sum += answer.scores.slice(0, 10).reduce((a, b) => a + b, 0);
+    }
+    return sum;
+  };
+  expect(await scoresAt(100)).toBeGreaterThan(await scoresAt(1));
+});
+
+test('close stops a build, long before it is done', async () => {
+  const { vectors } = dataset(15, 60_000);
+  index = await open('cosine');
+  index.put(range(0, 60_000), vectors);
+  const settling = index.settled();
+  const before = process.cpuUsage();
+  const takenMs = (): number => process.cpuUsage(before).user / 1000;
+  await eventually('it is being built', () => takenMs() > 50);
+  await index.close();
+  // The whole takes many seconds of a processor, whatever else the machine does.
+  expect(takenMs()).toBeLessThan(3000);
+  await settling;
+});

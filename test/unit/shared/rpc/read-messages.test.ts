@@ -1,0 +1,169 @@
+import { QuiverError } from '../../../../shared/errors/quiver-error';
+import type { Filter } from '../../../../shared/filter/filter';
+import type { AnswerFrame__Output, ReadFrame__Output } from '../../../../shared/rpc/generated/quiver/v1/reads';
+import { FRAME_BYTES } from '../../../../shared/rpc/message-bounds';
+import { readsDefinition } from '../../../../shared/rpc/protocol';
+import { READ_KINDS } from '../../../../shared/rpc/read-codecs';
+import { ReadAnswer, readAnswerToProto, readErrorToProto, readKindOf, readRequestBytes, readRequestFromProto, readRequestToProto } from '../../../../shared/rpc/read-messages';
+import type { AnswerOf, Hit, ReadKind, RequestOf, StoredItem } from '../../../../shared/shard/shard-read';
+
+/** Reads as members of all versions write them: an upgrade goes member by member, so these bytes must not change. */
+
+const { requestSerialize, requestDeserialize, responseSerialize, responseDeserialize } = readsDefinition.Exchange;
+const ID = 7;
+const HEAD = { id: ID, shard: { collectionUid: 'u', shard: 3 }, epoch: 5, remainingMs: 900 };
+
+const filter: Filter = { type: 'not', filter: { type: 'range', path: 'a.b', operator: 'gte', bound: 2 } };
+const vector = Float32Array.of(1, -0.5);
+const hits: Hit[] = [
+  { externalId: 'é', score: 0.5, metadata: '{"a":1}' },
+  { externalId: 'b', score: -1, metadata: '{}', text: 'words' },
+];
+const items: [StoredItem, StoredItem] = [
+  { externalId: 'a', stamp: 9, metadata: '{}', text: null, vector },
+  { externalId: '\ud800', stamp: 2 ** 40, metadata: '{"a":[]}', text: 'x' },
+];
+const statistics = { documentCount: 4, totalLength: 300, documentFrequencies: [2, 0] };
+
+interface Written<Kind extends ReadKind> {
+  kind: Kind;
+  request: RequestOf<Kind>;
+  /** Base64 of the frame that holds it. */
+  requestFrame: string;
+  answer: AnswerOf<Kind>;
+  answerFrame: string;
+}
+
+function written<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>, requestFrame: string, answer: AnswerOf<Kind>, answerFrame: string): Written<Kind> {
+  return { kind, request, requestFrame, answer, answerFrame };
+}
+
+const HITS_FRAME = 'CkkIBxAAGABSQQIAAAAAAAAAAAAAAAAA4D8BAAAABwAAAP////8AAAAAAADwvwEAAAACAAAABQAAAMOpeyJhIjoxfWJ7fXdvcmRz';
+
+const WRITTEN = [
+  written(
+    'search',
+    { vector, k: 10, filter, effort: { type: 'ef', ef: 40 }, texts: true },
+    'CnQIBxIFCgF1EAMYBSCEB1JkCggAAIA/AAAAvxAKGlB7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fSAoKAAwAQ==',
+    { hits, vectorCount: 12 },
+    'CkkIBxAAGAxSQQIAAAAAAAAAAAAAAAAA4D8BAAAABwAAAP////8AAAAAAADwvwEAAAACAAAABQAAAMOpeyJhIjoxfWJ7fXdvcmRz',
+  ),
+  written('search', { vector, k: 1, filter: null, effort: { type: 'exact' }, texts: false }, 'CiQIBxIFCgF1EAMYBSCEB1IUCggAAIA/AAAAvxABGgAgACgBMAA=', { hits: [], vectorCount: 0 }, 'ChAIBxAAGABSCAAAAAAAAAAA'),
+  written('score', { vector, externalIds: ['a', 'b'] }, 'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi', hits, HITS_FRAME),
+  written(
+    'keywordSearch',
+    { terms: ['w'], statistics, k: 2, filter },
+    'Cn4IBxIFCgF1EAMYBSCEB2puCg0BAAAAAAAAAAEAAAB3EgkIBBCsAhoCAgAYAiJQeyJ0eXBlIjoibm90IiwiZmlsdGVyIjp7InR5cGUiOiJyYW5nZSIsInBhdGgiOiJhLmIiLCJvcGVyYXRvciI6Imd0ZSIsImJvdW5kIjoyfX0=',
+    hits,
+    HITS_FRAME,
+  ),
+  written('keywordStatistics', { terms: ['w', 'é'] }, 'CiUIBxIFCgF1EAMYBSCEB2IVChMCAAAAAAAAAAEAAAABAAAAd8Op', statistics, 'Cg0IB2IJCAQQrAIaAgIA'),
+  written(
+    'fetch',
+    { externalIds: ['a', 'b'], vectors: true },
+    'CiYIBxIFCgF1EAMYBSCEB3IWChICAAAAAAAAAAEAAAABAAAAYWIQAQ==',
+    [items[0], null, items[1]],
+    'CnwIBxAAWnYDAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAAAAAP////8AAAAAAAAAAAAAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
+  ),
+  written(
+    'scan',
+    { after: { stamp: 9, externalId: 'a' }, limit: 3, filter, vectors: true, texts: false },
+    'CoABCAcSBQoBdRADGAUghAd6cAoNAQAAAAAAAAABAAAAYREAAAAAAAAiQBgDIlB7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fSgBMAE=',
+    items,
+    'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
+  ),
+  written('scan', { after: null, limit: 3, filter: null, vectors: false, texts: true }, 'CiMIBxIFCgF1EAMYBSCEB3oTCgARAAAAAAAAAAAYAyIAKAAwAA==', [], 'ChIIBxAAWgwAAAAAAAAAAAAAAAA='),
+  written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
+  written(
+    'status',
+    null,
+    'ChEIBxIFCgF1EAMYBSCEB4oBAA==',
+    {
+      vectorCount: 3,
+      lastOperation: 8,
+      lastStamp: 2 ** 41,
+      diskBytes: 4096,
+      memoryBytes: 77,
+      segments: [
+        { kind: 'growing', rows: 1, deletedRows: 0, ef: 0 },
+        { kind: 'sealed', rows: 5, deletedRows: 1, ef: 40 },
+      ],
+    },
+    'CioIB3ImCAMQCBkAAAAAAACAQiCAIChNMggIABABGAAgADIICAEQBRgBICg=',
+  ),
+];
+
+const requestsIn = (frame: Buffer) => (requestDeserialize(frame) as ReadFrame__Output).requests;
+const answersIn = (frame: Buffer) => (responseDeserialize(frame) as AnswerFrame__Output).answers;
+const failureOf = (kind: string, message: string) => expect.objectContaining({ kind, message });
+
+function sent<Kind extends ReadKind>(kind: Kind, answer: AnswerOf<Kind>) {
+  return readAnswerToProto(ID, kind, answer).map(({ message, bytes }) => ({ frame: responseSerialize({ answers: [message] }), bytes }));
+}
+
+describe('reads between members', () => {
+  test.each(WRITTEN.map((read) => [read.kind, read] as const))('%s (%#) has the bytes that it always had, and is read from them', (_kind, read: Written<ReadKind>) => {
+    const { kind, request, answer } = read;
+    const requestFrame = requestSerialize({ requests: [readRequestToProto({ ...HEAD }, kind, request)], cancelledIds: [] });
+    expect(requestFrame.toString('base64')).toBe(read.requestFrame);
+    expect(readRequestBytes(kind, request)).toBeGreaterThanOrEqual(requestFrame.length);
+    const [asked] = requestsIn(requestFrame);
+    expect(readKindOf(asked)).toBe(kind);
+    expect(readRequestFromProto(kind, asked)).toStrictEqual(request);
+
+    const [{ frame, bytes }, ...more] = sent(kind, answer);
+    expect(more).toEqual([]);
+    expect(frame.toString('base64')).toBe(read.answerFrame);
+    expect(bytes).toBeGreaterThanOrEqual(frame.length);
+    expect(new ReadAnswer(kind).add(answersIn(frame)[0])).toStrictEqual(answer);
+  });
+
+  test.each([
+    ['search', { hits: Array.from({ length: 30_000 }, (_, i) => ({ externalId: `id-${i}`, score: 1 / i, metadata: `{"n":${i},"filling":"${'x'.repeat(40)}"}` })), vectorCount: 9 }],
+    ['fetch', Array.from({ length: 600 }, (_, i) => ({ externalId: `id-${i}`, stamp: i, metadata: '{}', text: null, vector: new Float32Array(1_000).fill(i) }))],
+  ] as const)('a long answer of %s comes in several messages', (kind, answer) => {
+    const parts = sent(kind, answer as AnswerOf<typeof kind>);
+    expect(parts.length).toBeGreaterThan(2);
+    const whole = new ReadAnswer(kind);
+    const taken = parts.map(({ frame }) => whole.add(answersIn(frame)[0]));
+    expect(taken.slice(0, -1).every((part) => part === undefined)).toBe(true);
+    expect(taken.at(-1)).toStrictEqual(answer);
+    for (const { frame, bytes } of parts) {
+      expect(bytes).toBeGreaterThanOrEqual(frame.length);
+      expect(frame.length).toBeLessThan(FRAME_BYTES + 1_000);
+    }
+  });
+
+  test('an error comes as it is, also after parts of an answer', () => {
+    const frame = responseSerialize({ answers: [readErrorToProto(ID, new QuiverError('overloaded', 'no')).message] });
+    expect(frame.toString('base64')).toBe('ChcIB3oTCgpvdmVybG9hZGVkEgJubxitAw==');
+    const answer = new ReadAnswer('scan');
+    answer.add({ id: ID, more: true, vectorCount: 0, items: Buffer.from('the first') });
+    expect(() => answer.add(answersIn(frame)[0])).toThrow(failureOf('overloaded', 'no'));
+  });
+
+  test('an answer to another question is refused', () => {
+    const [{ frame }] = sent('count', 3);
+    for (const kind of READ_KINDS.filter((other) => other !== 'count')) {
+      expect(() => new ReadAnswer(kind).add(answersIn(frame)[0])).toThrow(failureOf('internal', `a node answered ${kind} with count`));
+    }
+    expect(() => new ReadAnswer('count').add(answersIn(Buffer.from([0x0a, 2, 8, ID]))[0])).toThrow('nothing that is known here');
+  });
+
+  test('a kind that a later version knows is refused', () => {
+    const [asked] = requestsIn(requestSerialize({ requests: [HEAD], cancelledIds: [] }));
+    expect(() => readKindOf(asked)).toThrow(failureOf('internal', 'a read of a kind that this node does not know'));
+  });
+
+  test.each([
+    ['search', 'malformed vector', { search: { vector: Buffer.alloc(3) } }],
+    ['search', 'malformed filter', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }],
+    ['scan', 'malformed filter', { scan: { limit: 1, filter: 'no JSON' } }],
+    ['scan', 'malformed scan', { scan: { limit: 0 } }],
+    ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
+    ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
+  ] as const)('a %s is refused: %s', (kind, message, call) => {
+    const [asked] = requestsIn(requestSerialize({ requests: [{ ...HEAD, ...call }], cancelledIds: [] }));
+    expect(() => readRequestFromProto(kind, asked)).toThrow(failureOf('internal', message));
+  });
+});
