@@ -174,7 +174,7 @@ function shardOf({ spec }: ShardAssignment): string {
 }
 
 /** An assignment in a line; beside another one only what differs. */
-export function told(assignment: ShardAssignment, before?: ShardAssignment): string {
+function told(assignment: ShardAssignment, before?: ShardAssignment): string {
   const list = (names: string[]): string => (names.length === 0 ? 'none' : names.join(' '));
   const parts = (one: ShardAssignment): string[] => [
     `epoch ${one.epoch}`,
@@ -191,6 +191,6 @@ export function told(assignment: ShardAssignment, before?: ShardAssignment): str
 }
 
 /** A replica by its node; with its store where that is not the node's first. */
-export function named({ node, store }: ReplicaId): string {
+function named({ node, store }: ReplicaId): string {
   return store === `${node}-store` ? node : `${node} (${store})`;
 }
