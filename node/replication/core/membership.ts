@@ -35,6 +35,8 @@ export class Membership {
    * under way and succeed (it was refused because a node entry was missing); only a new revision excludes that.
    */
   private unsettled: ReplicaId[] = [];
+  /** The last change that was refused because a node entry was missing. */
+  private refused: { kind: ChangeKind; atMs: number } | null = null;
   private changes = 0;
   private readonly changeIdPrefix: string;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -82,6 +84,14 @@ export class Membership {
     return this.confirmed !== null && this.confirmed.inSync.length >= minInSyncOf(this.confirmed);
   }
 
+  /**
+   * Whether a change of this kind may be requested now: not while another is under way, and not directly after a refused
+   * one. The node entry that was missing may stay away, and the cluster store answers at once.
+   */
+  mayPropose(kind: ChangeKind, nowMs: number): boolean {
+    return this.pending === null && (this.refused?.kind !== kind || nowMs - this.refused.atMs >= TIMINGS.changeRetryMs);
+  }
+
   propose(proposal: Proposal, nowMs: number): void {
     const changeId = `${this.changeIdPrefix}-${++this.changes}`;
     this.pending = { ...proposal, assignment: { ...proposal.assignment, changeId }, expectedRevision: this.revision, sentAt: nowMs };
@@ -89,8 +99,9 @@ export class Membership {
   }
 
   /** The answer to a change: ours is no longer pending. The caller then adopts what the answer contains. */
-  answered(changeId: string, revision: number): void {
+  answered(changeId: string, revision: number, nowMs: number): void {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
+    this.refused = { kind: this.pending.kind, atMs: nowMs };
     this.unsettled.push(...this.pending.assignment.inSync);
     this.pending = null;
   }

@@ -243,7 +243,7 @@ export class ShardReplica {
   }
 
   private learnAnswer(event: Extract<ReplicaEvent, { type: 'changeAnswer' }>, nowMs: number): void {
-    this.membership.answered(event.changeId, event.revision);
+    this.membership.answered(event.changeId, event.revision, nowMs);
     if (event.current !== null) this.learn(event.current, event.revision, nowMs);
     else if (this.primary !== null) this.stepDown();
   }

@@ -20,7 +20,7 @@ export const TIMINGS = {
   heartbeatMs: 100,
   /**
    * An unanswered change of the assignment is sent again after this time, which is well above slow answers of the
-   * cluster store.
+   * cluster store. A refused one is requested again after this time, too.
    */
   changeRetryMs: 400,
 } as const;
