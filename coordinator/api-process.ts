@@ -54,16 +54,7 @@ export class ApiProcess {
    * `ending` is aborted when the process is asked to end while it starts. `instanceId` is unique to this process. Adds
    * metrics of its own to `metrics`, which it serves.
    */
-  constructor(options: {
-    config: Config;
-    clock: Clock;
-    log: Logger;
-    endings: Endings;
-    ending: AbortSignal;
-    instanceId: string;
-    coordinatorId: string;
-    metrics: ProcessMetrics;
-  }) {
+  constructor(options: { config: Config; clock: Clock; log: Logger; endings: Endings; ending: AbortSignal; instanceId: string; coordinatorId: string; metrics: ProcessMetrics }) {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log;

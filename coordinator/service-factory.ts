@@ -57,10 +57,7 @@ export function createService(options: {
   shardClient: ShardClient;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: Pick<
-    Config,
-    'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'
-  >;
+  config: Pick<Config, 'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'>;
   log: Logger;
   quota: CollectionQuota;
   /** Identifies this process among those that share the cluster store; a new one at each start. */

@@ -80,10 +80,7 @@ export interface VectorsService {
   deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
-  scroll(
-    collection: string,
-    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
-  ): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
+  scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;
   /**
    * The first `limit` in insertion order, as pages for a streaming answer. Their number is known only at the end,
    * because writes go on meanwhile: a count written after the pages is that of the vectors delivered.
@@ -107,10 +104,7 @@ export interface SearchService {
   recommend(collection: string, externalId: string, request: { k: number; offset: number; filter: Filter | null }): Promise<{ hits: ScoredHit[] }>;
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** Search by embedded text; hits carry their text. */
-  query(
-    collection: string,
-    request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined },
-  ): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+  query(collection: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
 }
 
 export interface SearchInput {

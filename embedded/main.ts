@@ -86,8 +86,10 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     recover: async (service) => {
       await service.recover();
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
-      if (host.leftShards > 0) log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
-      else if (host.shardCount > capacity.shardsMax) log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
+      if (host.leftShards > 0)
+        log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
+      else if (host.shardCount > capacity.shardsMax)
+        log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
   announce(config, port, firstSecret);

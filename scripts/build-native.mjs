@@ -106,7 +106,10 @@ export function compileFlags(addon) {
   flags.push('-Wall', '-Wextra', '-Wno-uninitialized', '-Wno-maybe-uninitialized');
   // The oldest x86 with the byte shuffles and the CRC instruction that the code uses; faster kernels are chosen at run time.
   if (process.arch === 'x64') flags.push('-march=x86-64-v2');
-  for (const [module, inner] of [['node-api-headers', 'include'], ['node-addon-api', '']]) {
+  for (const [module, inner] of [
+    ['node-api-headers', 'include'],
+    ['node-addon-api', ''],
+  ]) {
     try {
       flags.push(`-I${join(dirname(require.resolve(`${module}/package.json`)), inner)}`);
     } catch {
@@ -172,7 +175,12 @@ function existing(folders, flag) {
  * @param {RegExp} name
  */
 export function filesOf(folder, name) {
-  return existsSync(folder) ? readdirSync(folder).filter((file) => name.test(file)).sort().map((file) => join(folder, file)) : [];
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((file) => name.test(file))
+        .sort()
+        .map((file) => join(folder, file))
+    : [];
 }
 
 /**

@@ -15,8 +15,16 @@ const KUBERNETES = [
   { version: '1.36', module: 'k8s.io/kubernetes@v1.36.3' },
 ];
 const KINDS = [
-  'apps/v1/Deployment', 'apps/v1/StatefulSet', 'autoscaling/v2/HorizontalPodAutoscaler', 'networking.k8s.io/v1/Ingress',
-  'networking.k8s.io/v1/NetworkPolicy', 'policy/v1/PodDisruptionBudget', 'v1/ConfigMap', 'v1/Pod', 'v1/Secret', 'v1/Service',
+  'apps/v1/Deployment',
+  'apps/v1/StatefulSet',
+  'autoscaling/v2/HorizontalPodAutoscaler',
+  'networking.k8s.io/v1/Ingress',
+  'networking.k8s.io/v1/NetworkPolicy',
+  'policy/v1/PodDisruptionBudget',
+  'v1/ConfigMap',
+  'v1/Pod',
+  'v1/Secret',
+  'v1/Service',
   'v1/ServiceAccount',
 ];
 const CERT_MANAGER = 'github.com/cert-manager/cert-manager@v1.21.2';
@@ -104,7 +112,11 @@ const write = (name, schemas) => writeFileSync(join(FOLDER, name), `${JSON.strin
 /** @type {(value: any) => any} */
 const sorted = (value) => {
   if (Array.isArray(value) || typeof value !== 'object' || value === null) return Array.isArray(value) ? value.map(sorted) : value;
-  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
 };
 
 for (const { version, module } of KUBERNETES) write(`kubernetes-${version}.json`, kubernetesSchemas(module));

@@ -36,7 +36,13 @@ const began = Date.now();
 for (let seed = from; seed < from + schedules; seed += 1) {
   const report = await runSchedule({ target, seed, seconds });
   operations += report.operations;
-  const sums = [`${report.faults.length} faults`, `${report.operations} operations`, `${report.acknowledgedWrites} acknowledged writes`, `${report.unknown} unknown`, `${report.violations.length} violations`];
+  const sums = [
+    `${report.faults.length} faults`,
+    `${report.operations} operations`,
+    `${report.acknowledgedWrites} acknowledged writes`,
+    `${report.unknown} unknown`,
+    `${report.violations.length} violations`,
+  ];
   console.log(`seed ${seed}: ${sums.join(', ')} (${report.faults.join('; ')})`);
   if (report.violations.length === 0) continue;
   broken += 1;

@@ -17,11 +17,10 @@ const files = readdirSync(join(root, 'proto/quiver'), { recursive: true, encodin
   .map((file) => join('quiver', file))
   .sort();
 rmSync(target, { recursive: true, force: true });
-execFileSync(
-  process.execPath,
-  [generator, '--longs=Number', '--defaults', '--oneofs', '--grpcLib=@grpc/grpc-js', `--includeDirs=${join(root, 'proto')}`, `--outDir=${target}`, ...files],
-  { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] },
-);
+execFileSync(process.execPath, [generator, '--longs=Number', '--defaults', '--oneofs', '--grpcLib=@grpc/grpc-js', `--includeDirs=${join(root, 'proto')}`, `--outDir=${target}`, ...files], {
+  cwd: root,
+  stdio: ['ignore', 'ignore', 'inherit'],
+});
 
 // The generator writes one file per message. They are joined into one file per .proto, so that a change of
 // proto/quiver/v1/reads.proto changes quiver/v1/reads.ts and nothing else.

@@ -16,12 +16,7 @@ const PARTS = ['package.json', 'proto', 'dist', 'node_modules', 'scripts/quiver.
  */
 function ballastOf(modules) {
   const runtimes = join(modules, 'onnxruntime-node', 'bin');
-  return [
-    ...readdirSync(runtimes).flatMap((version) => [
-      ...othersIn(join(runtimes, version), process.platform),
-      ...othersIn(join(runtimes, version, process.platform), process.arch),
-    ]),
-  ];
+  return [...readdirSync(runtimes).flatMap((version) => [...othersIn(join(runtimes, version), process.platform), ...othersIn(join(runtimes, version, process.platform), process.arch)])];
 }
 
 /**
@@ -29,7 +24,9 @@ function ballastOf(modules) {
  * @param {string} own
  */
 function othersIn(folder, own) {
-  return readdirSync(folder).filter((name) => name !== own).map((name) => join(folder, name));
+  return readdirSync(folder)
+    .filter((name) => name !== own)
+    .map((name) => join(folder, name));
 }
 
 const target = process.argv[2];

@@ -99,10 +99,16 @@ export class LocalCluster {
       port: etcdPort,
       command: 'etcd',
       words: [
-        '--name=etcd', `--data-dir=${join(this.#folder, 'etcd')}`, '--log-outputs=stderr', '--logger=zap',
-        `--listen-client-urls=http://${HOST}:${etcdPort}`, `--advertise-client-urls=http://${HOST}:${etcdPort}`,
-        `--listen-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`, `--initial-advertise-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
-        `--initial-cluster=etcd=http://${HOST}:${port + PORTS.etcdPeer}`, '--auto-compaction-retention=1h',
+        '--name=etcd',
+        `--data-dir=${join(this.#folder, 'etcd')}`,
+        '--log-outputs=stderr',
+        '--logger=zap',
+        `--listen-client-urls=http://${HOST}:${etcdPort}`,
+        `--advertise-client-urls=http://${HOST}:${etcdPort}`,
+        `--listen-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
+        `--initial-advertise-peer-urls=http://${HOST}:${port + PORTS.etcdPeer}`,
+        `--initial-cluster=etcd=http://${HOST}:${port + PORTS.etcdPeer}`,
+        '--auto-compaction-retention=1h',
       ],
       environment: {},
     };
@@ -128,8 +134,14 @@ export class LocalCluster {
         const rpcPort = port + PORTS.coordinatorRpc + i;
         return {
           ...quiver('coordinator', `coordinator-${i}`, {
-            PORT: String(port + i), OPS_PORT: String(port + PORTS.coordinatorOps + i), RPC_PORT: String(rpcPort), ADVERTISE_ADDRESS: `${HOST}:${rpcPort}`,
-            ...models, API_KEY: this.#apiKey, DEFAULT_REPLICAS: String(replicas), DEFAULT_SHARDS: String(shards),
+            PORT: String(port + i),
+            OPS_PORT: String(port + PORTS.coordinatorOps + i),
+            RPC_PORT: String(rpcPort),
+            ADVERTISE_ADDRESS: `${HOST}:${rpcPort}`,
+            ...models,
+            API_KEY: this.#apiKey,
+            DEFAULT_REPLICAS: String(replicas),
+            DEFAULT_SHARDS: String(shards),
           }),
           port: port + i,
           opsPort: port + PORTS.coordinatorOps + i,
@@ -185,7 +197,7 @@ export class LocalCluster {
    * @param {string} what
    */
   async #until(holds, what) {
-    for (const deadline = Date.now() + READY_WITHIN_MS; !this.#isStopping; ) {
+    for (const deadline = Date.now() + READY_WITHIN_MS; !this.#isStopping;) {
       if (await holds().catch(() => false)) return;
       if (Date.now() > deadline) throw new Error(`${what} is not ready after ${READY_WITHIN_MS / 1000} s; the logs are in ${join(this.#folder, 'logs')}`);
       await new Promise((wake) => setTimeout(wake, 100));

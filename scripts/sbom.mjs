@@ -107,7 +107,9 @@ function sealed(bill) {
   const epoch = process.env.SOURCE_DATE_EPOCH;
   if (epoch === undefined) return bill;
   const dated = { ...bill, metadata: { ...bill.metadata, timestamp: new Date(Number(epoch) * 1000).toISOString() } };
-  const hash = createHash('sha256').update(JSON.stringify({ ...dated, serialNumber: '' })).digest('hex');
+  const hash = createHash('sha256')
+    .update(JSON.stringify({ ...dated, serialNumber: '' }))
+    .digest('hex');
   // Version 8: a UUID with a custom rule (RFC 9562).
   const uuid = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
   return { ...dated, serialNumber: `urn:uuid:${uuid}` };

@@ -113,6 +113,10 @@ function hasHeader(name) {
  * @param {string} name
  */
 function hasLibrary(name) {
-  const multiarch = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((entry) => /-linux-gnu/.test(entry)).map((entry) => join('/usr/lib', entry)) : [];
+  const multiarch = existsSync('/usr/lib')
+    ? readdirSync('/usr/lib')
+        .filter((entry) => /-linux-gnu/.test(entry))
+        .map((entry) => join('/usr/lib', entry))
+    : [];
   return [...LIBRARY_FOLDERS, ...multiarch].some((folder) => ['so', 'a', 'dylib'].some((ending) => existsSync(join(folder, `lib${name}.${ending}`))));
 }

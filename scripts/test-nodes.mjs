@@ -76,14 +76,24 @@ async function tryStart(binary) {
     return /** @type {{ data: unknown }} */ (await answer.json()).data;
   };
   try {
-    while (!(await fetch(`http://127.0.0.1:${port}/`).then((answer) => answer.ok, () => false))) {
+    while (
+      !(await fetch(`http://127.0.0.1:${port}/`).then(
+        (answer) => answer.ok,
+        () => false,
+      ))
+    ) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended: ${await ended}`);
       if (performance.now() - startedMs > START_DEADLINE_MS) throw new Error('it did not start in time');
       await new Promise((wake) => setTimeout(wake, 200));
     }
     const seconds = (performance.now() - startedMs) / 1000;
     await call('/v1/collections', { name: 'tried', dim: 2 });
-    await call('/v1/collections/tried/bulk_upsert', { items: [{ external_id: 'a', vector: [1, 0] }, { external_id: 'b', vector: [0, 1] }] });
+    await call('/v1/collections/tried/bulk_upsert', {
+      items: [
+        { external_id: 'a', vector: [1, 0] },
+        { external_id: 'b', vector: [0, 1] },
+      ],
+    });
     const found = await call('/v1/collections/tried/search', { vector: [1, 0.1], k: 1 });
     if (found?.results?.[0]?.external_id !== 'a') throw new Error(`the search answered ${JSON.stringify(found)}`);
     return seconds;

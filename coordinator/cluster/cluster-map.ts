@@ -66,9 +66,7 @@ export class ClusterMap {
   async follow(): Promise<void> {
     await Promise.all(this.everything.map((entries) => entries.follow()));
     this.refreshing ??= setInterval(() => {
-      Promise.all(this.everything.map((entries) => entries.refresh())).catch((error: unknown) =>
-        this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'),
-      );
+      Promise.all(this.everything.map((entries) => entries.refresh())).catch((error: unknown) => this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'));
     }, REFRESH_MS);
   }
 
@@ -85,7 +83,12 @@ export class ClusterMap {
 
   /** Ids of the nodes that drain. */
   draining(): Set<string> {
-    return new Set(this.intents.all().filter(({ value }) => value.draining).map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)));
+    return new Set(
+      this.intents
+        .all()
+        .filter(({ value }) => value.draining)
+        .map(({ key }) => key.slice(NODE_INTENTS_PREFIX.length)),
+    );
   }
 
   /** Ids of the nodes that more than half of the coordinators can't reach. */

@@ -45,10 +45,7 @@ export class ClusterPlacement {
       const entry = await this.store.get(key);
       const result = await this.store.transact(
         [{ key, revision: entry?.revision ?? 0 }],
-        [
-          { type: 'put', key: tombstonePath(id.collectionUid), value: new Date(this.clock.wallMs()).toISOString() },
-          ...(entry === null ? [] : [{ type: 'delete' as const, key }]),
-        ],
+        [{ type: 'put', key: tombstonePath(id.collectionUid), value: new Date(this.clock.wallMs()).toISOString() }, ...(entry === null ? [] : [{ type: 'delete' as const, key }])],
       );
       if (result.applied) return;
     }

@@ -32,15 +32,7 @@ export class Election {
    * Starts at once. `value`: JSON text that says who the leader is. `ttlSeconds`: at least 2. `onElected` and
    * `onDeposed` are called alternately; after `onDeposed` the candidate campaigns again.
    */
-  constructor(options: {
-    store: ClusterStore & SessionStore;
-    path: string;
-    value: string;
-    ttlSeconds: number;
-    onElected?: (guard: Guard) => void;
-    onDeposed?: () => void;
-    logger?: Logger;
-  }) {
+  constructor(options: { store: ClusterStore & SessionStore; path: string; value: string; ttlSeconds: number; onElected?: (guard: Guard) => void; onDeposed?: () => void; logger?: Logger }) {
     this.store = options.store;
     this.path = options.path;
     this.value = options.value;

@@ -91,7 +91,11 @@ export class GrpcShardClient implements ShardClient {
   }
 
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-    return this.calls.run(call.deadlineMs, (open) => this.readUntilDone(id, kind, request, open), () => notInTime(id));
+    return this.calls.run(
+      call.deadlineMs,
+      (open) => this.readUntilDone(id, kind, request, open),
+      () => notInTime(id),
+    );
   }
 
   /** What waits in the client: calls without an answer, and bytes of calls that are not sent yet. */

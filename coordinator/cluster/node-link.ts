@@ -95,9 +95,7 @@ export class NodeLink {
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
     refuseWhenFull(this.reads.queuedBytes, bytes);
     const answer = new ReadAnswer(kind);
-    const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [
-      { bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) },
-    ];
+    const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
     return attempt(this.reads, entriesOf, (part) => answer.add(part));
   }
 

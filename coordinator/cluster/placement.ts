@@ -45,7 +45,11 @@ export function isFull({ member, replicas }: PlacementNode): boolean {
 export function chooseReplicas(nodes: PlacementNode[], count: number): NodeMember[] {
   const chosen: PlacementNode[] = [];
   while (chosen.length < count) {
-    const node = chooseNode(nodes, chosen.map(({ member }) => member.id), chosen.map(({ member }) => member.zone));
+    const node = chooseNode(
+      nodes,
+      chosen.map(({ member }) => member.id),
+      chosen.map(({ member }) => member.zone),
+    );
     if (node === null) break;
     chosen.push(node);
   }

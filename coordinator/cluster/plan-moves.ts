@@ -89,10 +89,7 @@ function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | nu
 }
 
 /** Adds one replica if there are too few, or to replace one whose node drains or is lost. */
-function repair(
-  found: Found,
-  surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean },
-): PlannedChange | null {
+function repair(found: Found, surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean }): PlannedChange | null {
   const { assignment } = found;
   const { replicas } = assignment;
   const leaving = replicas.find(surroundings.mustLeave);

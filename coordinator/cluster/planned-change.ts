@@ -32,11 +32,7 @@ export interface PlannedChange {
 }
 
 /** A change of an existing assignment. */
-export function changeOf(
-  found: { assignment: ShardAssignment; revision: number },
-  change: Partial<ShardAssignment>,
-  reason: PlannedChange['reason'],
-): PlannedChange {
+export function changeOf(found: { assignment: ShardAssignment; revision: number }, change: Partial<ShardAssignment>, reason: PlannedChange['reason']): PlannedChange {
   return {
     path: assignmentPath(found.assignment.spec),
     expectedRevision: found.revision,

@@ -31,12 +31,7 @@ export class RoutedCalls {
    * Resolves to the answer of the first attempt that succeeds. Rejects with the first error that `judge` declares
    * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over.
    */
-  async run<Result>(
-    id: ShardId,
-    open: OpenCall,
-    send: (link: NodeLink, to: Addressed) => Attempt<Result>,
-    judge: (error: unknown) => Verdict,
-  ): Promise<Result> {
+  async run<Result>(id: ShardId, open: OpenCall, send: (link: NodeLink, to: Addressed) => Attempt<Result>, judge: (error: unknown) => Verdict): Promise<Result> {
     const { routes, links, clock } = this.parts;
     let backoff: RetryBackoff | null = null;
     for (;;) {

@@ -107,8 +107,14 @@ export class CollectionCatalog {
       if (collections.some(({ name }) => name === record.name)) throw alreadyExists(record.name);
       checkQuota(quota, { collections, drops: await this.pendingDrops() }, record);
       const result = await this.store.transact(
-        [{ key, revision: 0 }, { key: CREATIONS_PATH, revision: creations?.revision ?? 0 }],
-        [{ type: 'put', key, value: collectionToValue(record) }, { type: 'put', key: CREATIONS_PATH, value: record.uid }],
+        [
+          { key, revision: 0 },
+          { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+        ],
+        [
+          { type: 'put', key, value: collectionToValue(record) },
+          { type: 'put', key: CREATIONS_PATH, value: record.uid },
+        ],
       );
       if (result.applied) return;
       if (result.current[0] !== null) throw alreadyExists(record.name);
@@ -137,10 +143,7 @@ export class CollectionCatalog {
       const { entry, record: current } = await this.readEntry(name);
       const record = decide(current);
       if (record === current) return current;
-      const result = await this.store.transact(
-        [{ key: entry.key, revision: entry.revision }],
-        [{ type: 'put', key: entry.key, value: collectionToValue(record) }],
-      );
+      const result = await this.store.transact([{ key: entry.key, revision: entry.revision }], [{ type: 'put', key: entry.key, value: collectionToValue(record) }]);
       if (result.applied) {
         this.directory.put(record, result.revision);
         return record;

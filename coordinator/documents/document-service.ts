@@ -59,10 +59,7 @@ export class DocumentService implements DocumentsService {
     this.recovery = new UploadRecovery({ journal: this.journal, vectors, clock, log, instanceId });
   }
 
-  async upload(
-    collection: string,
-    file: { name: string; content: AsyncIterable<Buffer> },
-  ): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }> {
+  async upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }> {
     const { clock, config } = this.options;
     const startedMs = clock.monotonicMs();
     const { createdAt } = await this.options.collections.get(collection);

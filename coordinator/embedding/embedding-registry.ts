@@ -60,8 +60,7 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   }
 
   async model(name: string): Promise<EmbeddingModel> {
-    const late = (): QuiverError =>
-      new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } });
+    const late = (): QuiverError => new QuiverError('unavailable', `The embedding model "${name}" is still being loaded; the call may be retried`, { details: { model: name } });
     return inTime(this.open(name), this.options.patienceMs, late);
   }
 

@@ -5,9 +5,7 @@ import type { Answer, Endpoint, EndpointDefinition } from './endpoint';
  * Completes an endpoint's definition. By default an endpoint that only admins may call is administrative. The pipeline
  * calls the handler with outputs of exactly the schemas given here.
  */
-export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(
-  definition: EndpointDefinition<P, Q, B>,
-): Endpoint {
+export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.ZodObject = z.ZodObject, B extends z.ZodType = z.ZodUndefined>(definition: EndpointDefinition<P, Q, B>): Endpoint {
   return {
     isAdministrative: definition.access === 'admin',
     sheds: true,

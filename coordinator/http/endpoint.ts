@@ -85,7 +85,8 @@ export type Answer =
 
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
-  extends Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'description' | 'errors'>,
+  extends
+    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'description' | 'errors'>,
     Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;

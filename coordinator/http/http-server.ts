@@ -168,8 +168,7 @@ function endWithError(socket: Duplex, code: number, message: string): void {
  */
 export function listen(server: Server, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
   return new Promise((resolve, reject) => {
-    const refused = (cause: Error): void =>
-      reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
+    const refused = (cause: Error): void => reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
     server.once('error', refused);
     server.listen(port, host, () => {
       server.off('error', refused);

@@ -101,10 +101,7 @@ export class Pipeline {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
     exchange.keyId = key?.id ?? null;
-    exchange.rate =
-      key === null
-        ? await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)
-        : await this.parts.rateLimiter.admit(`key:${key.id}`);
+    exchange.rate = key === null ? await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`) : await this.parts.rateLimiter.admit(`key:${key.id}`);
     if (!exchange.rate.allowed) {
       const { limit, resetSeconds } = exchange.rate;
       throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);

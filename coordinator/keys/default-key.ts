@@ -32,7 +32,10 @@ export async function ensureDefaultKey(options: { store: ClusterStore; clock: Cl
         environmentDigest,
       };
       const made = await store.transact(
-        [{ key: path, revision: 0 }, { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }],
+        [
+          { key: path, revision: 0 },
+          { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },
+        ],
         [
           { type: 'put', key: path, value: keyToValue(record) },
           { type: 'put', key: KEY_COUNTER_PATH, value: String(Math.max(DEFAULT_KEY_ID, Number(counter?.value ?? 0))) },

@@ -96,7 +96,10 @@ export class StoreKeysService implements KeysService {
       };
       const path = keyPath(record.id);
       const result = await this.store.transact(
-        [{ key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 }, { key: path, revision: 0 }],
+        [
+          { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },
+          { key: path, revision: 0 },
+        ],
         [
           { type: 'put', key: KEY_COUNTER_PATH, value: String(record.id) },
           { type: 'put', key: path, value: keyToValue(record) },

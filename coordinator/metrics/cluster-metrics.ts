@@ -29,26 +29,38 @@ type Move = ClusterView['moves'][number];
  */
 export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinatorId: string; read: () => Promise<ClusterView | null> }): void {
   const { registry } = metrics;
-  const totals = new GaugeTable<never, ClusterView>(registry, [], [
-    ['quiver_coordinators', 'Coordinators that hold their session with the cluster store', ({ coordinators }) => coordinators.length],
-    ['quiver_controller', '1 when this coordinator is the controller, else 0', ({ controller }) => (controller === options.coordinatorId ? 1 : 0)],
-    ['quiver_moves', 'Replicas that are moving between nodes', ({ moves }) => moves.length],
-  ]);
+  const totals = new GaugeTable<never, ClusterView>(
+    registry,
+    [],
+    [
+      ['quiver_coordinators', 'Coordinators that hold their session with the cluster store', ({ coordinators }) => coordinators.length],
+      ['quiver_controller', '1 when this coordinator is the controller, else 0', ({ controller }) => (controller === options.coordinatorId ? 1 : 0)],
+      ['quiver_moves', 'Replicas that are moving between nodes', ({ moves }) => moves.length],
+    ],
+  );
   const nodeCounts = new GaugeTable<'state', number>(registry, ['state'], [['quiver_nodes', 'Storage nodes by state', (count) => count]]);
-  const shardCounts = new GaugeTable<'state', number>(registry, ['state'], [
-    ['quiver_shards', 'Shards by state: ok, degraded (some replica is not in sync), unavailable (no serving primary)', (count) => count],
-  ]);
+  const shardCounts = new GaugeTable<'state', number>(
+    registry,
+    ['state'],
+    [['quiver_shards', 'Shards by state: ok, degraded (some replica is not in sync), unavailable (no serving primary)', (count) => count]],
+  );
   const nodes = new GaugeTable(registry, ['node'], NODE_GAUGES);
   const shards = new GaugeTable(registry, ['collection', 'shard'], SHARD_GAUGES);
-  const lags = new GaugeTable<'collection' | 'shard' | 'node', number>(registry, ['collection', 'shard', 'node'], [
-    ['quiver_shard_lag_operations', 'Operations that a replica is behind the primary', (lag) => lag],
-  ]);
-  const learners = new GaugeTable<'collection' | 'shard' | 'node', number>(registry, ['collection', 'shard', 'node'], [
-    ['quiver_shard_learner_progress_ratio', 'How much a replica that is catching up holds, 0 to 1', (progress) => progress],
-  ]);
-  const moves = new GaugeTable<'collection' | 'shard' | 'from' | 'to' | 'phase', Move>(registry, ['collection', 'shard', 'from', 'to', 'phase'], [
-    ['quiver_move_progress_ratio', 'How far a move of a replica is, 0 to 1', ({ progress }) => progress],
-  ]);
+  const lags = new GaugeTable<'collection' | 'shard' | 'node', number>(
+    registry,
+    ['collection', 'shard', 'node'],
+    [['quiver_shard_lag_operations', 'Operations that a replica is behind the primary', (lag) => lag]],
+  );
+  const learners = new GaugeTable<'collection' | 'shard' | 'node', number>(
+    registry,
+    ['collection', 'shard', 'node'],
+    [['quiver_shard_learner_progress_ratio', 'How much a replica that is catching up holds, 0 to 1', (progress) => progress]],
+  );
+  const moves = new GaugeTable<'collection' | 'shard' | 'from' | 'to' | 'phase', Move>(
+    registry,
+    ['collection', 'shard', 'from', 'to', 'phase'],
+    [['quiver_move_progress_ratio', 'How far a move of a replica is, 0 to 1', ({ progress }) => progress]],
+  );
   metrics.add<ClusterView>({
     measure: options.read,
     show: (view) => {
@@ -76,7 +88,12 @@ export class ControllerMetrics {
   private readonly changes: Counter<'reason'>;
 
   constructor(metrics: ProcessMetrics) {
-    this.changes = new Counter({ name: 'quiver_shard_map_changes_total', help: 'Changes of the shard map that this coordinator made as the controller', labelNames: ['reason'], registers: [metrics.registry] });
+    this.changes = new Counter({
+      name: 'quiver_shard_map_changes_total',
+      help: 'Changes of the shard map that this coordinator made as the controller',
+      labelNames: ['reason'],
+      registers: [metrics.registry],
+    });
     for (const reason of CHANGE_REASONS) this.changes.inc({ reason }, 0);
   }
 

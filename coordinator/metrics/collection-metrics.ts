@@ -12,7 +12,11 @@ const SHARD_GAUGES: GaugeColumn<ShardStatus | null>[] = [
   column('quiver_shard_growing_rows', 'Rows of the vector index that no graph holds yet', (status) => rows(status, 'growing')),
   column('quiver_shard_sealed_rows', 'Rows of the vector index in a graph', (status) => rows(status, 'sealed')),
   column('quiver_shard_deleted_rows', 'Rows of the vector index that await removal', deletedRows),
-  column('quiver_shard_deleted_ratio', 'Share of the rows of the vector index that await removal, 0 to 1', (status) => deletedRows(status) / Math.max(1, sum(status.segments.map((segment) => segment.rows)))),
+  column(
+    'quiver_shard_deleted_ratio',
+    'Share of the rows of the vector index that await removal, 0 to 1',
+    (status) => deletedRows(status) / Math.max(1, sum(status.segments.map((segment) => segment.rows))),
+  ),
   column('quiver_shard_search_effort', 'Largest calibrated effort (ef) of the segments; 0 where all are scanned', (status) => Math.max(0, ...status.segments.map((segment) => segment.ef))),
   column('quiver_shard_memory_bytes', 'Memory held by the structures of the shard, mapped originals not counted', (status) => status.memoryBytes),
   column('quiver_shard_disk_bytes', 'Disk space of the shard', (status) => status.diskBytes),
@@ -35,13 +39,19 @@ interface CollectionTotals {
 export function addCollectionMetrics(metrics: ProcessMetrics, readShards: () => Promise<ShardReading[] | null>): void {
   const { registry } = metrics;
   const vectors = new GaugeTable<'collection', number>(registry, ['collection'], [['vectordb_vectors_total', 'Vectors per collection', (count) => count]]);
-  const infos = new GaugeTable<'collection' | 'collection_uid', 1>(registry, ['collection', 'collection_uid'], [
-    ['quiver_collection_info', 'Always 1; joins the names of collections to the uids that storage nodes know', () => 1],
-  ]);
-  const totals = new GaugeTable<never, { all: number; unlabelled: number }>(registry, [], [
-    ['vectordb_collections_total', 'Collections', ({ all }) => all],
-    ['quiver_collections_unlabelled', 'Collections beyond the bound on labels, shown as one', ({ unlabelled }) => unlabelled],
-  ]);
+  const infos = new GaugeTable<'collection' | 'collection_uid', 1>(
+    registry,
+    ['collection', 'collection_uid'],
+    [['quiver_collection_info', 'Always 1; joins the names of collections to the uids that storage nodes know', () => 1]],
+  );
+  const totals = new GaugeTable<never, { all: number; unlabelled: number }>(
+    registry,
+    [],
+    [
+      ['vectordb_collections_total', 'Collections', ({ all }) => all],
+      ['quiver_collections_unlabelled', 'Collections beyond the bound on labels, shown as one', ({ unlabelled }) => unlabelled],
+    ],
+  );
   const shards = new GaugeTable(registry, ['collection', 'shard'], SHARD_GAUGES);
   metrics.add<ShardReading[]>({
     measure: readShards,

@@ -20,7 +20,13 @@ export class MeasuredEmbedding implements EmbeddingProvider {
     this.provider = provider;
     const labelNames = ['kind'] as const;
     const registers = [metrics.registry];
-    this.durations = new Histogram({ name: 'quiver_embedding_duration_seconds', help: 'Time to embed the texts of one call, of a query or of passages to store', labelNames, buckets: DURATION_BUCKETS, registers });
+    this.durations = new Histogram({
+      name: 'quiver_embedding_duration_seconds',
+      help: 'Time to embed the texts of one call, of a query or of passages to store',
+      labelNames,
+      buckets: DURATION_BUCKETS,
+      registers,
+    });
     this.batches = new Histogram({ name: 'quiver_embedding_batch_texts', help: 'Texts embedded in one call', labelNames, buckets: BATCH_BUCKETS, registers });
     this.failures = new Counter({ name: 'quiver_embedding_failures_total', help: 'Calls whose texts could not be embedded', labelNames, registers });
     for (const kind of ['query', 'passage'] as const) {

@@ -10,11 +10,7 @@ export class HealthReading {
   /** ISO 8601, UTC. */
   readonly startedAt: string;
 
-  constructor(options: {
-    clock: Clock;
-    collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
-    embedding: () => HealthView['embedding'];
-  }) {
+  constructor(options: { clock: Clock; collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>; embedding: () => HealthView['embedding'] }) {
     this.clock = options.clock;
     this.collections = options.collections;
     this.embedding = options.embedding;

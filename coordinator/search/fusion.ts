@@ -40,10 +40,7 @@ export function fuse(lists: { vector: Hit[]; keyword: Hit[] }, page: FusedPage):
 }
 
 /** The same in steps: fusing some thousand hits takes milliseconds. */
-export function* fusionSteps(
-  lists: { vector: Hit[]; keyword: Hit[] },
-  page: FusedPage,
-): Generator<undefined, ScoredHit[]> {
+export function* fusionSteps(lists: { vector: Hit[]; keyword: Hit[] }, page: FusedPage): Generator<undefined, ScoredHit[]> {
   const { alpha, offset, k, explain = false } = page;
   const vector = alpha > 0 ? lists.vector : [];
   const keyword = alpha < 1 ? lists.keyword : [];

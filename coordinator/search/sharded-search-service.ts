@@ -34,15 +34,7 @@ export class ShardedSearchService implements SearchService {
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
 
-  constructor(options: {
-    catalog: CollectionCatalog;
-    embedder: CollectionEmbedder;
-    shards: ShardClient;
-    scatter: ScatterGather;
-    deep: DeepReads;
-    clock: Clock;
-    observer?: SearchObserver;
-  }) {
+  constructor(options: { catalog: CollectionCatalog; embedder: CollectionEmbedder; shards: ShardClient; scatter: ScatterGather; deep: DeepReads; clock: Clock; observer?: SearchObserver }) {
     this.catalog = options.catalog;
     this.embedder = options.embedder;
     this.shards = options.shards;
@@ -141,10 +133,7 @@ export class ShardedSearchService implements SearchService {
     return scoreOf('cosine', first.vector, second.vector);
   }
 
-  async query(
-    name: string,
-    request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined },
-  ): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
+  async query(name: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));

@@ -17,20 +17,13 @@ const PAGE_ITEMS = 1000;
  * later failure leaves some matches deleted and the others as they were; calling again continues from there. Errors:
  * those of the shards; commit_unknown, with the number deleted so far, once something may have been deleted.
  */
-export async function deleteMatching(
-  parts: { shards: ShardClient; scatter: ScatterGather },
-  collection: ShardedCollection,
-  filter: Filter,
-  call: CallOptions,
-): Promise<number> {
+export async function deleteMatching(parts: { shards: ShardClient; scatter: ScatterGather }, collection: ShardedCollection, filter: Filter, call: CallOptions): Promise<number> {
   const { shards, scatter } = parts;
   let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
   let deleted = 0;
   try {
     while (open.length > 0) {
-      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) =>
-        shards.read(id, 'scan', { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call),
-      );
+      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) => shards.read(id, 'scan', { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call));
       const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
       const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {
         const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));

@@ -75,7 +75,11 @@ export class ShardedVectorsService implements VectorsService {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const distinct = [...new Set(externalIds)];
-    const outcomes = await this.write(collection, distinct.map((externalId) => ({ type: 'delete', externalId })), call);
+    const outcomes = await this.write(
+      collection,
+      distinct.map((externalId) => ({ type: 'delete', externalId })),
+      call,
+    );
     return {
       deleted: distinct.filter((_, i) => outcomes[i] === 'deleted'),
       notFound: distinct.filter((_, i) => outcomes[i] !== 'deleted'),
@@ -104,10 +108,7 @@ export class ShardedVectorsService implements VectorsService {
       .map(viewOf);
   }
 
-  async scroll(
-    name: string,
-    page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean },
-  ): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
+  async scroll(name: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const after = page.cursor === null ? null : positionFromCursor(collection.uid, page.cursor);

@@ -68,7 +68,10 @@ export class KeyValueClusterStore implements ClusterStore {
   async transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult> {
     this.mustBeOpen();
     assert(new Set(changes.map((change) => change.key)).size === changes.length, 'a transaction changes a key once');
-    assert(changes.every((change) => change.type === 'delete' || change.session === undefined), 'this store has no sessions');
+    assert(
+      changes.every((change) => change.type === 'delete' || change.session === undefined),
+      'this store has no sessions',
+    );
     if (this.waiting.length >= QUEUE_MAX) throw new QuiverError('overloaded', 'too many changes of the cluster state at once');
     return new Promise((resolve, reject) => {
       this.waiting.push({ guards: [...guards], changes: [...changes], resolve, reject });

@@ -182,7 +182,7 @@ async function closeData({ shard, storage }: OpenData, reason: 'closed' | 'dropp
 async function unappliedOf(storage: RocksReplicaStorage): Promise<UnappliedWrite[]> {
   const { appliedSequence, lastSequence } = storage.state;
   const unapplied: UnappliedWrite[] = [];
-  for (let next = appliedSequence + 1; next <= lastSequence; ) {
+  for (let next = appliedSequence + 1; next <= lastSequence;) {
     const entries = await storage.read(next, READ_BYTES);
     if (entries.length === 0) break;
     for (const { sequence, write } of entries) unapplied.push({ sequence, source: write?.source ?? null });

@@ -109,7 +109,10 @@ export class ShardStores {
 }
 
 function isThere(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false);
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 function retiredFolder(data: string): string {

@@ -58,7 +58,15 @@ export function searchPostings(
   const top = new TopDocuments(options.k, candidateCount, options.nameOf);
   if (candidateCount === 0) return top.take();
   if (allowed !== null && allowed.size * terms.length * SEEK_COST < postings) {
-    scoreListed(allowed.toArray().map((slot) => documents.documentOf(slot)).sort(), cursorsOf(terms, source), documents, top);
+    scoreListed(
+      allowed
+        .toArray()
+        .map((slot) => documents.documentOf(slot))
+        .sort(),
+      cursorsOf(terms, source),
+      documents,
+      top,
+    );
     return top.take();
   }
   let rareCount = 0;

@@ -20,7 +20,12 @@ export class NodeMetrics implements OperationObserver {
       steps: NODE_OPERATIONS,
       buckets: DURATION_BUCKETS,
     });
-    this.failures = new Counter({ name: 'quiver_node_operation_failures_total', help: 'Calls of coordinators that were answered with an error, misrouted ones included', labelNames: ['operation'], registers: [metrics.registry] });
+    this.failures = new Counter({
+      name: 'quiver_node_operation_failures_total',
+      help: 'Calls of coordinators that were answered with an error, misrouted ones included',
+      labelNames: ['operation'],
+      registers: [metrics.registry],
+    });
     for (const operation of NODE_OPERATIONS) this.failures.inc({ operation }, 0);
     metrics.gauge('quiver_node_reads_running', 'Reads of coordinators being worked on', () => limits.reads.used);
     metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => limits.writeBytes.used);

@@ -35,16 +35,22 @@ export function addReplicaMetrics(metrics: ProcessMetrics, observe: () => Promis
   const { registry } = metrics;
   const labelNames = ['collection_uid', 'shard'] as const;
   const replicas = new GaugeTable(registry, labelNames, REPLICA_GAUGES);
-  const memory = new GaugeTable<'collection_uid' | 'shard' | 'part', number>(registry, [...labelNames, 'part'], [
-    ['quiver_replica_memory_bytes', 'Bytes of memory by what they are for; originals mapped from the disk not counted', (bytes) => bytes],
-  ]);
-  const totals = new GaugeTable<never, ReplicaObservation[]>(registry, [], [
-    ['quiver_replicas', 'Replicas that are open', (all) => all.length],
-    ['quiver_replicas_leading', 'Open replicas that lead their shard', (all) => all.filter(({ leads }) => leads).length],
-    ['quiver_replicas_vectors', 'Vectors of leading replicas, also of those without gauges of their own', (all) => sum(all.filter(({ leads }) => leads).map(({ data }) => data.status.vectorCount))],
-    ['quiver_replicas_disk_bytes', 'Bytes on the disk of all replicas', (all) => sum(all.map(({ data }) => data.status.diskBytes))],
-    ['quiver_replicas_unlabelled', 'Replicas beyond the bound on labels, without gauges of their own', (all) => Math.max(0, all.length - LABELLED_SHARDS_MAX)],
-  ]);
+  const memory = new GaugeTable<'collection_uid' | 'shard' | 'part', number>(
+    registry,
+    [...labelNames, 'part'],
+    [['quiver_replica_memory_bytes', 'Bytes of memory by what they are for; originals mapped from the disk not counted', (bytes) => bytes]],
+  );
+  const totals = new GaugeTable<never, ReplicaObservation[]>(
+    registry,
+    [],
+    [
+      ['quiver_replicas', 'Replicas that are open', (all) => all.length],
+      ['quiver_replicas_leading', 'Open replicas that lead their shard', (all) => all.filter(({ leads }) => leads).length],
+      ['quiver_replicas_vectors', 'Vectors of leading replicas, also of those without gauges of their own', (all) => sum(all.filter(({ leads }) => leads).map(({ data }) => data.status.vectorCount))],
+      ['quiver_replicas_disk_bytes', 'Bytes on the disk of all replicas', (all) => sum(all.map(({ data }) => data.status.diskBytes))],
+      ['quiver_replicas_unlabelled', 'Replicas beyond the bound on labels, without gauges of their own', (all) => Math.max(0, all.length - LABELLED_SHARDS_MAX)],
+    ],
+  );
   metrics.add<ReplicaObservation[]>({
     measure: observe,
     show: (all) => {

@@ -32,7 +32,7 @@ export class IdTable {
 
   /** Adds a slot that is not in the table. */
   add(hash: number, slot: number): void {
-    if ((this.count + 1) > this.cells.length * LOAD_MAX) this.grow();
+    if (this.count + 1 > this.cells.length * LOAD_MAX) this.grow();
     if (slot >= this.hashes.length) this.growHashes(Math.max(this.hashes.length * 1.5, slot + 1));
     this.hashes[slot] = hash;
     this.insert(slot);

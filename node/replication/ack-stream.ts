@@ -25,12 +25,7 @@ export class AckStream {
   private readonly pieces = new Map<number, Buffer[]>();
   private piecesBytes = 0;
 
-  constructor(parts: {
-    call: ServerDuplexStream<Frame, { acks: WireAck[] }>;
-    named: () => void;
-    append: (shard: ShardId, message: AppendMessage) => void;
-    ended: () => void;
-  }) {
+  constructor(parts: { call: ServerDuplexStream<Frame, { acks: WireAck[] }>; named: () => void; append: (shard: ShardId, message: AppendMessage) => void; ended: () => void }) {
     this.call = parts.call;
     this.sender = new FrameSender({
       emptyFrame: () => ({ acks: [] as WireAck[] }),

@@ -30,11 +30,7 @@ export class AppendStream {
   private isFirst = true;
   private isOver = false;
 
-  constructor(parts: {
-    channel: RpcChannel;
-    nodeId: string;
-    listener: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void };
-  }) {
+  constructor(parts: { channel: RpcChannel; nodeId: string; listener: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void } }) {
     const { nodeId, listener } = parts;
     this.stream = parts.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
       ready: listener.ready,

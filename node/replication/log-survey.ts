@@ -31,7 +31,14 @@ export async function surveyLog(store: KeyValueStore, mark: MarkedState | null):
   const { epochStarts, lastSequence, gap } = await readPositions(store, baseSequence);
   const damage = gap ?? (await findDamage(store, Math.max(appliedSequence, baseSequence)));
   const state: ReplicaState = {
-    promisedEpoch, lastLedEpoch, firstSequence: baseSequence + 1, lastSequence, precedingEpoch, epochStarts, appliedSequence, settled: settled.all(),
+    promisedEpoch,
+    lastLedEpoch,
+    firstSequence: baseSequence + 1,
+    lastSequence,
+    precedingEpoch,
+    epochStarts,
+    appliedSequence,
+    settled: settled.all(),
   };
   const lossy = damage ?? lossOf(state, mark);
   return { state: lossy === null ? state : { ...state, lossy }, settled };

@@ -227,7 +227,10 @@ export class Replica {
         const { type: _type, token, ...change } = effect;
         this.cache.append(change);
         const { storage } = this;
-        storage.append(change).then(() => storage === this.storage && this.handle({ type: 'stored', token }), (error: Error) => this.fail(error));
+        storage.append(change).then(
+          () => storage === this.storage && this.handle({ type: 'stored', token }),
+          (error: Error) => this.fail(error),
+        );
         return;
       }
       case 'apply': {
@@ -301,7 +304,7 @@ export class Replica {
   private async sendFromStorage(to: string, header: Omit<AppendMessage, 'entries'>, range: OutgoingAppend['range']): Promise<void> {
     if (range === null) return this.surroundings.links.sendAppend(to, this.id, { ...header, entries: [] });
     let prev = header.prev;
-    for (let from = range.from; from <= range.to && !this.closed; ) {
+    for (let from = range.from; from <= range.to && !this.closed;) {
       const read = this.cache.read(from, range.to, APPEND_BYTES_MAX) ?? (await this.storage.read(from, APPEND_BYTES_MAX));
       const entries = read.filter(({ sequence }) => sequence <= range.to);
       if (entries.length === 0) return;
@@ -381,7 +384,7 @@ export class Replica {
 function* parts(header: Omit<AppendMessage, 'entries'>, entries: LogEntry[]): Generator<AppendMessage> {
   if (entries.length === 0) return yield { ...header, entries };
   let prev = header.prev;
-  for (let start = 0; start < entries.length; ) {
+  for (let start = 0; start < entries.length;) {
     let end = start + 1;
     for (let bytes = entryBytes(entries[start]); end < entries.length && bytes + entryBytes(entries[end]) <= APPEND_BYTES_MAX; end += 1) bytes += entryBytes(entries[end]);
     const part = entries.slice(start, end);

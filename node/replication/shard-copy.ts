@@ -107,7 +107,11 @@ async function fill(store: KeyValueStore, chunks: AsyncIterable<Buffer>): Promis
     if (isComplete || number !== expected) throw damaged('chunks are missing or out of order');
     expected += 1;
     if (entries.length === 0) isComplete = true;
-    else await store.write(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: false });
+    else
+      await store.write(
+        entries.map(({ key, value }) => ({ type: 'put', key, value })),
+        { sync: false },
+      );
   }
   if (!isComplete) throw damaged('it ends early');
   const applied = await store.get(APPLIED_KEY);

@@ -40,8 +40,5 @@ export function shardServices(parts: {
   observer?: OperationObserver;
 }): RpcService[] {
   const { shards, clock, logger, limits = nodeLimits(), stallMs = STALL_MS, observer = NO_OPERATION_OBSERVER } = parts;
-  return [
-    new ReadsService({ shards, clock, logger, limit: limits.reads, stallMs, observer }),
-    new WritesService({ shards, clock, logger, limit: limits.writeBytes, stallMs, observer }),
-  ];
+  return [new ReadsService({ shards, clock, logger, limit: limits.reads, stallMs, observer }), new WritesService({ shards, clock, logger, limit: limits.writeBytes, stallMs, observer })];
 }

@@ -61,7 +61,7 @@ export async function readCheckpointFile(folder: string, manifest: Manifest, nam
     if (size !== bytes) throw new Error(`${name}: ${size} bytes instead of ${bytes}`);
     const content = Buffer.allocUnsafeSlow(bytes);
     let found = 0;
-    for (let at = 0; at < bytes; ) {
+    for (let at = 0; at < bytes;) {
       const { bytesRead } = await file.read(content, at, Math.min(READ_BYTES, bytes - at), at);
       if (bytesRead === 0) throw new Error(`${name}: ends early`);
       found = crc32(content.subarray(at, at + bytesRead), found);

@@ -25,8 +25,7 @@ export class LocalShardClient implements ShardClient {
   }
 
   write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    const unconfirmed = () =>
-      new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
+    const unconfirmed = () => new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
     return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
   }
 
@@ -38,12 +37,7 @@ export class LocalShardClient implements ShardClient {
    * Runs a call on the shard; waits if the shard is being opened. Past the deadline the caller gets the error of
    * `late`, which says what that means for the call. If the work has begun, it continues to its end.
    */
-  private within<Result>(
-    call: CallOptions,
-    id: ShardId,
-    work: (shard: Shard) => Promise<Result>,
-    late: () => QuiverError = () => notInTime(id),
-  ): Promise<Result> {
+  private within<Result>(call: CallOptions, id: ShardId, work: (shard: Shard) => Promise<Result>, late: () => QuiverError = () => notInTime(id)): Promise<Result> {
     const leftMs = call.deadlineMs - this.clock.monotonicMs();
     if (leftMs <= 0) return Promise.reject(notInTime(id));
     return new Promise<Result>((done, fail) => {
@@ -59,7 +53,9 @@ export class LocalShardClient implements ShardClient {
         hasBegun = true;
         return work(shard);
       };
-      begin().then(done, fail).finally(() => clearTimeout(timer));
+      begin()
+        .then(done, fail)
+        .finally(() => clearTimeout(timer));
     });
   }
 }

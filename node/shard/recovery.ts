@@ -164,7 +164,12 @@ async function repair(records: RecordStore, indexes: ShardIndexes, sound: Sound,
   for (let at = 0; at < recnos.length; at += REPAIR_BATCH) {
     const batch = recnos.slice(at, at + REPAIR_BATCH);
     const items = await records.readItems(batch);
-    await putItems(indexes, sound, items.map((item, i) => ({ recno: batch[i], item })), dim);
+    await putItems(
+      indexes,
+      sound,
+      items.map((item, i) => ({ recno: batch[i], item })),
+      dim,
+    );
   }
 }
 
@@ -181,7 +186,12 @@ async function rebuild(records: RecordStore, indexes: ShardIndexes, sound: Sound
  */
 async function putItems(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[], dim: number): Promise<void> {
   await inSlices(putSteps(indexes, chosen, page));
-  if (chosen.vectors) addVectors(indexes.vectors, page.map(({ item }) => item), dim);
+  if (chosen.vectors)
+    addVectors(
+      indexes.vectors,
+      page.map(({ item }) => item),
+      dim,
+    );
 }
 
 function* putSteps(indexes: ShardIndexes, chosen: Sound, page: { recno: number; item: ItemRecord }[]): Generator<undefined, void> {

@@ -53,7 +53,10 @@ export class ShardHost {
       const { openShardsMax } = this.options;
       if (this.places.size >= openShardsMax) {
         this.left.set(name, { ...spec });
-        throw new QuiverError('storage_failed', `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`);
+        throw new QuiverError(
+          'storage_failed',
+          `the shard is not open: this process holds ${openShardsMax} shards, as many as its limit of open files (ulimit -n) allows; raise the limit or delete collections`,
+        );
       }
       this.left.delete(name);
       place = this.placeFor(name, { ...spec });

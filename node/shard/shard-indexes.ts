@@ -84,5 +84,8 @@ export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: n
 export function addVectors(vectors: VectorIndex, items: { slot: number; vector: Float32Array }[], dim: number): void {
   const rows = new Float32Array(items.length * dim);
   items.forEach((item, i) => rows.set(item.vector, i * dim));
-  vectors.put(Uint32Array.from(items, (item) => item.slot), rows);
+  vectors.put(
+    Uint32Array.from(items, (item) => item.slot),
+    rows,
+  );
 }

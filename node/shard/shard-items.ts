@@ -62,7 +62,10 @@ export class ShardItems {
       });
       while (candidates.length > 0 && items.length < request.limit) {
         const places = candidates.splice(0, request.limit - items.length);
-        const found = await this.read(places.map(({ externalId }) => externalId), request);
+        const found = await this.read(
+          places.map(({ externalId }) => externalId),
+          request,
+        );
         found.forEach((entry, i) => {
           if (entry === null || entry.item.stamp !== places[i].stamp) return;
           const isNewer = entry.recno > lastRecno;
@@ -103,7 +106,10 @@ export class ShardItems {
       if (round > ROUNDS_MAX) throw new QuiverError('unavailable', 'the items change faster than they can be read; the call may be retried');
       const known = left.map((i) => ({ i, slot: indexes.directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
       const withText = parts.texts === false ? [] : known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
-      const items = this.itemsAt(known.map(({ slot }) => slot), parts.vectors);
+      const items = this.itemsAt(
+        known.map(({ slot }) => slot),
+        parts.vectors,
+      );
       known.forEach(({ i }, n) => (found[i] = items[n]));
       if (withText.length === 0) break;
       const texts = await records.readTexts(withText.map((i) => (found[i] as ReadItem).recno));

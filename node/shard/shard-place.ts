@@ -74,7 +74,11 @@ export class ShardPlace<Held extends Closable> {
 
   /** Closes what is open, because it can't be trusted any more, and opens it anew. What is being opened has its turn first. */
   reopen(): void {
-    if (this.state === 'opening') void this.ready.then(() => this.reopen(), () => undefined);
+    if (this.state === 'opening')
+      void this.ready.then(
+        () => this.reopen(),
+        () => undefined,
+      );
     const failed = this.open;
     if (this.state !== 'open' || failed === null) return;
     this.state = 'closing';
@@ -88,7 +92,10 @@ export class ShardPlace<Held extends Closable> {
   end(reason: 'closed' | 'dropped'): Promise<void> {
     this.state = 'ended';
     this.ending.abort();
-    this.closed ??= this.ready.then((held) => held.close(reason), () => undefined);
+    this.closed ??= this.ready.then(
+      (held) => held.close(reason),
+      () => undefined,
+    );
     return this.closed;
   }
 

@@ -108,7 +108,10 @@ export class ShardSearch {
       if (round > ROUNDS_MAX) throw overtaken();
       const known = left.map((i) => ({ i, slot: directory.slotOf(externalIds[i]) })).filter(({ slot }) => slot >= 0);
       const metadata = known.map(({ slot }) => directory.metadataOf(slot));
-      const scores = await vectors.score(vector, Uint32Array.from(known, ({ slot }) => slot));
+      const scores = await vectors.score(
+        vector,
+        Uint32Array.from(known, ({ slot }) => slot),
+      );
       known.forEach(({ i, slot }, n) => {
         const isGone = Number.isNaN(scores[n]) && !directory.isLive(slot);
         found[i] = isGone ? undefined : { externalId: externalIds[i], score: scores[n], metadata: metadata[n] };

@@ -58,10 +58,7 @@ export class ShardWriter {
    * `writing` says how the batch goes to the disk. Its `alongside` is called once the outcomes are known, and its
    * changes are written even if nothing else changes.
    */
-  async commit(
-    requests: ShardOperation[][],
-    writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED,
-  ): Promise<WriteOutcome[][]> {
+  async commit(requests: ShardOperation[][], writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED): Promise<WriteOutcome[][]> {
     if (this.broken !== null) throw this.broken;
     const { counters, records, indexes, slots } = this.parts;
     const texts = await this.textsToKeep(requests);
@@ -69,7 +66,14 @@ export class ShardWriter {
     const alongside = writing.alongside(outcomes);
     if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
 
-    const prepared = await inSlices(this.whileWanted(prepareItems(indexes.keywords, puts.map(({ item }) => item))));
+    const prepared = await inSlices(
+      this.whileWanted(
+        prepareItems(
+          indexes.keywords,
+          puts.map(({ item }) => item),
+        ),
+      ),
+    );
     const operation = counters.lastOperation + 1;
     let recno = counters.lastRecno;
     const items = puts.map(({ item }, i): IndexedItem => ({ ...item, ...prepared[i], slot: slots.allocate(), recno: ++recno }));

@@ -93,12 +93,7 @@ export class Shard {
    * Opens the shard in `folder`; makes it if it does not exist. Errors: storage_failed, also for a folder in use and
    * for a shard of another dimension, metric or language.
    */
-  static async open(
-    folder: string,
-    spec: ShardSpec,
-    options: ShardOptions,
-    surroundings: ShardSurroundings,
-  ): Promise<Shard> {
+  static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
@@ -274,9 +269,7 @@ export class Shard {
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {
-      await this.checkpointer
-        .write()
-        .catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
+      await this.checkpointer.write().catch((error: unknown) => options.logger.error({ error, folder }, 'the closing checkpoint failed; the next start repairs from the records'));
     }
     try {
       await recovered.indexes.vectors.close();

@@ -1,11 +1,4 @@
-import {
-  CHUNK_WORDS,
-  chunkFromValues,
-  chunkFromWords,
-  chunkHas,
-  orInto,
-  type SlotChunk,
-} from './slot-chunk';
+import { CHUNK_WORDS, chunkFromValues, chunkFromWords, chunkHas, orInto, type SlotChunk } from './slot-chunk';
 
 /** Set operations on two chunks of the same range. Each makes a new chunk; null if that would be empty. */
 
@@ -54,7 +47,7 @@ function mergeIntersect(a: SlotChunk, b: SlotChunk): SlotChunk | null {
   const right = b.values as Uint16Array;
   const kept = new Uint16Array(Math.min(a.size, b.size));
   let size = 0;
-  for (let i = 0, j = 0; i < a.size && j < b.size; ) {
+  for (let i = 0, j = 0; i < a.size && j < b.size;) {
     if (left[i] < right[j]) i++;
     else if (left[i] > right[j]) j++;
     else {

@@ -49,7 +49,7 @@ export class ChunkList {
   /** From strictly ascending slots. */
   static fromSorted(slots: ArrayLike<number>): ChunkList {
     const list = new ChunkList();
-    for (let from = 0; from < slots.length; ) {
+    for (let from = 0; from < slots.length;) {
       const high = slots[from] >>> 16;
       let to = from;
       while (to < slots.length && slots[to] >>> 16 === high) to++;

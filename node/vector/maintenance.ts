@@ -1,11 +1,7 @@
 import type { NativeStatus } from './native-binding';
 
 /** What an index does next in the background. */
-export type MaintenanceStep =
-  | { type: 'extend'; rows: number }
-  | { type: 'compact' }
-  | { type: 'calibrate' }
-  | { type: 'nothing' };
+export type MaintenanceStep = { type: 'extend'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'nothing' };
 
 /**
  * Below this many rows, a scan of the codes is as fast as a walk, and exact: no graph. (200,000 × 384 text embeddings:

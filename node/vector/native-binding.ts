@@ -19,15 +19,7 @@ export interface AddonVectorIndex {
    * `effort`: 0 calibrated, 1 `ef`, 2 exact. `allowed`: 0 all (words null), 1 `words` lists the slots, 2 `words` is a
    * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns.
    */
-  search(
-    query: Float32Array,
-    k: number,
-    effort: number,
-    ef: number,
-    allowed: number,
-    words: Uint32Array | null,
-    allowedCount: number,
-  ): Promise<{ slots: Uint32Array; scores: Float64Array }>;
+  search(query: Float32Array, k: number, effort: number, ef: number, allowed: number, words: Uint32Array | null, allowedCount: number): Promise<{ slots: Uint32Array; scores: Float64Array }>;
   /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;

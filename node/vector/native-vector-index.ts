@@ -98,10 +98,7 @@ export class NativeVectorIndex implements VectorIndex {
     this.maintainer.changed(slots.length);
   }
 
-  async search(
-    query: Float32Array,
-    options: { k: number; effort: SearchEffort; allowed: SlotSet | null },
-  ): Promise<SlotScores> {
+  async search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores> {
     this.checkOpen();
     const { k, effort, allowed } = options;
     checkQuery(query, k, this.options.dim);
@@ -136,9 +133,7 @@ export class NativeVectorIndex implements VectorIndex {
   status(): VectorIndexStatus {
     this.checkOpen();
     const { rows, live, graphRows, graphDead, effortAt10, memoryBytes } = this.addon.status();
-    const segments: VectorIndexStatus['segments'] = [
-      { kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 },
-    ];
+    const segments: VectorIndexStatus['segments'] = [{ kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 }];
     if (graphRows > 0) segments.push({ kind: 'sealed', rows: graphRows, deletedRows: graphDead, ef: effortAt10 });
     return { segments, memoryBytes, diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT };
   }

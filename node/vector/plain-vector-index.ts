@@ -48,10 +48,7 @@ export class PlainVectorIndex implements VectorIndex {
     for (const slot of slots) this.bySlot.delete(slot);
   }
 
-  async search(
-    query: Float32Array,
-    options: { k: number; effort: SearchEffort; allowed: SlotSet | null },
-  ): Promise<SlotScores> {
+  async search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores> {
     this.checkOpen();
     checkQuery(query, options.k, this.options.dim);
     const { k, allowed } = options;

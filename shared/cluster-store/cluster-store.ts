@@ -49,6 +49,4 @@ export type StoreChange = { type: 'put'; key: string; value: string; session?: s
 
 export type TransactionResult = { applied: true; revision: number } | { applied: false; current: (StoreEntry | null)[] };
 
-export type StoreEvent =
-  | { type: 'put'; key: string; value: string; revision: number }
-  | { type: 'delete'; key: string; revision: number };
+export type StoreEvent = { type: 'put'; key: string; value: string; revision: number } | { type: 'delete'; key: string; revision: number };

@@ -44,10 +44,7 @@ export interface Compare {
   mod_revision: number;
 }
 
-export type RequestOp =
-  | { request_range: RangeRequest }
-  | { request_put: { key: Buffer; value: Buffer; lease: string | 0 } }
-  | { request_delete_range: EtcdRange };
+export type RequestOp = { request_range: RangeRequest } | { request_put: { key: Buffer; value: Buffer; lease: string | 0 } } | { request_delete_range: EtcdRange };
 
 export interface TxnResponse {
   header: { revision: string };

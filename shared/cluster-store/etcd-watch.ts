@@ -38,13 +38,7 @@ export class EtcdWatch {
   private fragments: StoreEvent[] = [];
 
   /** `known`: the entries under the prefix at `afterRevision`, if the caller has them already. */
-  constructor(options: {
-    transport: EtcdTransport;
-    prefix: string;
-    afterRevision: number;
-    known: WatchedKeys | null;
-    listener: (events: StoreEvent[]) => void;
-  }) {
+  constructor(options: { transport: EtcdTransport; prefix: string; afterRevision: number; known: WatchedKeys | null; listener: (events: StoreEvent[]) => void }) {
     this.transport = options.transport;
     this.prefix = options.prefix;
     this.seenRevision = options.afterRevision;

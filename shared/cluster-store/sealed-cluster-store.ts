@@ -22,8 +22,7 @@ const ATTEMPTS_MAX = 4;
 const SEALED_AT_ONCE = 32;
 const SEALED_LENGTH_AT_ONCE = 256 * 1024;
 
-const UNSEALED =
-  'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
+const UNSEALED = 'the entries of the cluster store carry no seals: an earlier version wrote them. Stop all members and start them with CLUSTER_SEALS=adopt, if nobody else could write to etcd';
 const OF_ANOTHER =
   'in the cluster store is sealed under another secret. If CLUSTER_SECRET was changed before all entries were sealed anew, set CLUSTER_SECRET_OTHER to the one before; if somebody else wrote it, restore it from a backup of etcd';
 const OTHER_SECRET = 'the entries of the cluster store are sealed under another secret: CLUSTER_SECRET is not that of this cluster';

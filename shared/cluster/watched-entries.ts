@@ -21,12 +21,7 @@ export class WatchedEntries<T> {
   private seenRevision = 0;
 
   /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
-  constructor(options: {
-    store: ClusterStore;
-    prefix: string;
-    decode: (entry: { key: string; value: string }) => T;
-    onUnreadable: (error: unknown) => void;
-  }) {
+  constructor(options: { store: ClusterStore; prefix: string; decode: (entry: { key: string; value: string }) => T; onUnreadable: (error: unknown) => void }) {
     this.store = options.store;
     this.prefix = options.prefix;
     this.decode = options.decode;

@@ -17,10 +17,13 @@ export type ClusterConfig = Omit<ValuesOf<typeof CLUSTER_SETTINGS>, 'clusterSecr
 
 /** The values of a table of settings, by field. */
 type ValuesOf<Table extends Record<string, Setting>> = { -readonly [Field in keyof Table]: ValueOf<Table[Field]> };
-type ValueOf<Of extends Setting> = Of extends { kind: 'integer' | 'fraction' } ? number
-  : Of extends { choices: readonly (infer Choice)[] } ? Choice
-  : Of extends { kind: 'secret' } ? string | undefined
-  : string;
+type ValueOf<Of extends Setting> = Of extends { kind: 'integer' | 'fraction' }
+  ? number
+  : Of extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : Of extends { kind: 'secret' }
+      ? string | undefined
+      : string;
 
 /** How a process reaches etcd. */
 export type EtcdConfig = Pick<ClusterConfig, 'etcdEndpoints' | 'etcdUsername' | 'etcdPassword' | 'etcdCaFile' | 'etcdCertFile' | 'etcdKeyFile'>;
@@ -122,7 +125,10 @@ export function readEtcdConfig(environment: Environment): EtcdConfig {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
   const values = readTable(table, environment, 1);
-  const endpoints = values.etcdEndpoints.split(',').map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== '');
+  const endpoints = values.etcdEndpoints
+    .split(',')
+    .map((endpoint) => endpoint.trim())
+    .filter((endpoint) => endpoint !== '');
   const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
   if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
   checkTogether(etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');

@@ -53,6 +53,7 @@ const SECRET_LENGTH_MIN = 8;
 const CLUSTER_SECRET_LENGTH_MIN = 16;
 
 /** Every variable of the service itself, by the field of Config that it fills, in the order of the README. */
+// prettier-ignore
 export const SETTINGS = {
   port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
   host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
@@ -266,6 +267,7 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting>;
 
 /** What a coordinator and a storage node of a cluster read in addition, by the field of ClusterConfig. */
+// prettier-ignore
 export const CLUSTER_SETTINGS = {
   etcdEndpoints: {
     name: 'ETCD_ENDPOINTS', kind: 'text', fallback: 'http://127.0.0.1:2379',

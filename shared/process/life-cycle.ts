@@ -30,11 +30,7 @@ const FAILURE_CODE = 1;
  * The signal that `start` gets is aborted when the process is asked to end during the start. `start` may then reject or
  * resolve; what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
  */
-export function runUntilSignal(options: {
-  start: (ending: AbortSignal) => Promise<Stoppable>;
-  hardStopMs: number;
-  logger: Logger;
-}): void {
+export function runUntilSignal(options: { start: (ending: AbortSignal) => Promise<Stoppable>; hardStopMs: number; logger: Logger }): void {
   const { hardStopMs, logger } = options;
   const ending = new AbortController();
 

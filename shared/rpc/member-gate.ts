@@ -90,7 +90,11 @@ export class MemberGate {
     const clientNonce = bytesOf(metadata, 'nonce')[0];
     if (clientNonce?.length !== NONCE_BYTES) return { code: status.INVALID_ARGUMENT, details: 'a handshake without a nonce' };
     if (address !== this.address()) {
-      return { code: status.FAILED_PRECONDITION, details: 'this member has another address', warning: { message: 'a handshake was refused: it was meant for another address than this member\'s', isOurs: true } };
+      return {
+        code: status.FAILED_PRECONDITION,
+        details: 'this member has another address',
+        warning: { message: "a handshake was refused: it was meant for another address than this member's", isOurs: true },
+      };
     }
     const greeting = { client: textOf(metadata, 'name'), server: this.name, address, clientNonce };
     const serverNonce = this.nonceFor(greeting);

@@ -50,7 +50,9 @@ function sealKey(secret: string): KeyObject {
 
 /** The length of the key comes first, so that no other split of the same text into key and value has the same seal. */
 function sealOf(sealKey: KeyObject, key: string, value: string): Buffer {
-  return createHmac('sha256', sealKey).update(`${Buffer.byteLength(key)} ${key}${value}`).digest();
+  return createHmac('sha256', sealKey)
+    .update(`${Buffer.byteLength(key)} ${key}${value}`)
+    .digest();
 }
 
 function isEqual(one: Buffer, other: Buffer): boolean {

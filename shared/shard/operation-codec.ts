@@ -120,10 +120,7 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   const idBytes = writeString(bytes, idAt, operation.externalId);
   const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
   const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
-  const flags =
-    stringFlags(operation.externalId, 0, FLAG_ID_UTF16) |
-    stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) |
-    stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  const flags = stringFlags(operation.externalId, 0, FLAG_ID_UTF16) | stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
   bytes.writeUInt32LE(TYPE_UPSERT | (flags << 8), at);
   bytes.writeUInt32LE(idBytes, at + 4);
   bytes.writeDoubleLE(operation.stamp, at + 8);

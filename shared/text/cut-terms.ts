@@ -39,7 +39,7 @@ export function* cutInParts(folded: { text: string; ascii: boolean }, count: num
     return;
   }
   const cutter = new TermCutter(folded.text);
-  for (let isMore = true; isMore; ) {
+  for (let isMore = true; isMore;) {
     const terms: string[] = [];
     isMore = cutter.cut(terms, count);
     yield terms;

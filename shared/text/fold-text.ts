@@ -44,8 +44,7 @@ function withoutAccents(composed: string): string {
  * and invisible format characters inside words. Vowel signs of Indic and other scripts are kept, because readers treat
  * them as letters; й also is a letter of its own, not an accented и.
  */
-export const IGNORED_CLASS =
-  String.raw`[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]`;
+export const IGNORED_CLASS = String.raw`[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]`;
 const IGNORED = new RegExp(String.raw`\u0438\u0306|${IGNORED_CLASS}`, 'g');
 
 /** Those of {@link IGNORED} that are not marks: they would split a word. */
@@ -96,10 +95,7 @@ function isSixAfter(digit: string): boolean {
  * The look-behind comes after the apostrophe. Before it, it would run at every character, each time over all ignored
  * characters in front, which takes n² steps for n of them.
  */
-const CONTRACTION = new RegExp(
-  String.raw`['\u2019](?<=\p{L}${IGNORED_CLASS}*.)(?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`,
-  'gu',
-);
+const CONTRACTION = new RegExp(String.raw`['\u2019](?<=\p{L}${IGNORED_CLASS}*.)(?:(t)|s|re|ve|ll|d|m)(?!${IGNORED_CLASS}*(?!${IGNORED_CLASS})[\p{L}\p{N}\p{M}])`, 'gu');
 
 /** A text without the endings that {@link CONTRACTION} matches. */
 export function withoutContractions(text: string): string {

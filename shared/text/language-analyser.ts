@@ -56,7 +56,9 @@ export class LanguageAnalyser implements Analyser {
   }
 
   termsToFind(text: string): string[] {
-    const known = this.words(text).map((word) => this.know(word)).filter(({ term }) => term !== '');
+    const known = this.words(text)
+      .map((word) => this.know(word))
+      .filter(({ term }) => term !== '');
     const meaningful = known.filter(({ isStopWord }) => !isStopWord);
     return (meaningful.length > 0 ? meaningful : known).map(({ term }) => term);
   }

@@ -34,9 +34,23 @@ const RULES: Record<Language, StemmerRules> = {
   it: { algorithm: 'italian', letters: 'àáèéìíòóùú' },
   nl: { algorithm: 'dutch' },
   no: { algorithm: 'norwegian' },
-  pt: { algorithm: 'portuguese', letters: 'àáâãçéêíóôõúü', respell: [[/cao$/, 'ção'], [/coes$/, 'ções']] },
+  pt: {
+    algorithm: 'portuguese',
+    letters: 'àáâãçéêíóôõúü',
+    respell: [
+      [/cao$/, 'ção'],
+      [/coes$/, 'ções'],
+    ],
+  },
   // Since 2003 these letters are written with a comma below; the algorithm is older and knows the cedilla.
-  ro: { algorithm: 'romanian', letters: 'âîăşţșț', respell: [[/ș/g, 'ş'], [/ț/g, 'ţ']] },
+  ro: {
+    algorithm: 'romanian',
+    letters: 'âîăşţșț',
+    respell: [
+      [/ș/g, 'ş'],
+      [/ț/g, 'ţ'],
+    ],
+  },
   ru: { algorithm: 'russian' },
   sl: { algorithm: 'slovene', letters: 'čšž' },
   sv: { algorithm: 'swedish' },

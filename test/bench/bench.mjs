@@ -40,11 +40,29 @@ export async function bench(words) {
   const { values } = parseArgs({
     args: words,
     options: {
-      dataset: { type: 'string', default: 'clusters-50k-768' }, rows: { type: 'string' }, queries: { type: 'string', default: '1000' }, dim: { type: 'string' },
-      metric: { type: 'string' }, text: { type: 'string', multiple: true }, model: { type: 'string' }, peer: { type: 'string', multiple: true, default: [] },
-      'chroma-ef': { type: 'string' }, nodes: { type: 'string', default: '2' }, shards: { type: 'string', default: '1,2' }, replicas: { type: 'string', default: '1' }, recall: { type: 'string', default: '0.99' }, connections: { type: 'string', default: '1,8,32' },
-      'load-connections': { type: 'string', default: '4' }, seconds: { type: 'string', default: '15' }, rounds: { type: 'string', default: '5' }, 'no-filters': { type: 'boolean' }, 'no-restart': { type: 'boolean' },
-      url: { type: 'string' }, 'api-key': { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' },
+      dataset: { type: 'string', default: 'clusters-50k-768' },
+      rows: { type: 'string' },
+      queries: { type: 'string', default: '1000' },
+      dim: { type: 'string' },
+      metric: { type: 'string' },
+      text: { type: 'string', multiple: true },
+      model: { type: 'string' },
+      peer: { type: 'string', multiple: true, default: [] },
+      'chroma-ef': { type: 'string' },
+      nodes: { type: 'string', default: '2' },
+      shards: { type: 'string', default: '1,2' },
+      replicas: { type: 'string', default: '1' },
+      recall: { type: 'string', default: '0.99' },
+      connections: { type: 'string', default: '1,8,32' },
+      'load-connections': { type: 'string', default: '4' },
+      seconds: { type: 'string', default: '15' },
+      rounds: { type: 'string', default: '5' },
+      'no-filters': { type: 'boolean' },
+      'no-restart': { type: 'boolean' },
+      url: { type: 'string' },
+      'api-key': { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
     },
   });
   if (values.help) {
@@ -56,7 +74,13 @@ export async function bench(words) {
   if (unknown.length > 0) throw new Error(`no peer ${unknown.join(', ')}\n\n${USAGE}`);
   const threads = availableParallelism();
   const dataset = await loadDataset(values.dataset, {
-    rows: number(values.rows), queries: number(values.queries), dim: number(values.dim), metric: values.metric, textFolders: values.text, model: values.model, threads,
+    rows: number(values.rows),
+    queries: number(values.queries),
+    dim: number(values.dim),
+    metric: values.metric,
+    textFolders: values.text,
+    model: values.model,
+    threads,
   });
   /** @type {(() => Promise<any>)[]} */
   const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
@@ -66,8 +90,15 @@ export async function bench(words) {
     for (const shards of values.shards.split(',')) open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
   }
   const servers = await measureServers({
-    dataset, open, threads, seconds: number(values.seconds), rounds: number(values.rounds), connectionCounts: values.connections.split(',').map(Number), loadConnections: number(values['load-connections']),
-    withFilters: !values['no-filters'], withRestarts: !values['no-restart'],
+    dataset,
+    open,
+    threads,
+    seconds: number(values.seconds),
+    rounds: number(values.rounds),
+    connectionCounts: values.connections.split(',').map(Number),
+    loadConnections: number(values['load-connections']),
+    withFilters: !values['no-filters'],
+    withRestarts: !values['no-restart'],
   });
   const libraries = [];
   for (const name of values.peer.filter((peer) => peer in IN_PROCESS)) {

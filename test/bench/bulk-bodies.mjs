@@ -18,18 +18,24 @@ export async function prepareBulkBodies({ format, dataset, threads }) {
   const bodies = new Array(batches);
   const bar = new ProgressBar({ label: `preparing for ${format}`, total: batches, unit: 'requests' });
   let done = 0;
-  await Promise.all(Array.from({ length: threads }, (_, thread) => new Promise((finished, fail) => {
-    const file = join(folder, `${thread}`);
-    const worker = new Worker(new URL(import.meta.url), {
-      workerData: { format, file, rows: dataset.rows, dim: dataset.dim, count: dataset.count, batches, thread, threads },
-    });
-    worker.on('message', ({ batch, start, length }) => {
-      bodies[batch] = { file, start, length, items: Math.min(BULK_ITEMS, dataset.count - batch * BULK_ITEMS) };
-      bar.report(++done);
-    });
-    worker.once('error', fail);
-    worker.once('exit', finished);
-  })));
+  await Promise.all(
+    Array.from(
+      { length: threads },
+      (_, thread) =>
+        new Promise((finished, fail) => {
+          const file = join(folder, `${thread}`);
+          const worker = new Worker(new URL(import.meta.url), {
+            workerData: { format, file, rows: dataset.rows, dim: dataset.dim, count: dataset.count, batches, thread, threads },
+          });
+          worker.on('message', ({ batch, start, length }) => {
+            bodies[batch] = { file, start, length, items: Math.min(BULK_ITEMS, dataset.count - batch * BULK_ITEMS) };
+            bar.report(++done);
+          });
+          worker.once('error', fail);
+          worker.once('exit', finished);
+        }),
+    ),
+  );
   bar.finish();
   return { bodies, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
@@ -39,7 +45,7 @@ function write({ format, file, rows, dim, count, batches, thread, threads }) {
   let start = 0;
   for (let batch = thread; batch < batches; batch += threads) {
     const bytes = Buffer.from(WIRE_FORMATS[format].bulk(rows, dim, batch * BULK_ITEMS, Math.min(count, (batch + 1) * BULK_ITEMS)));
-    for (let at = 0; at < bytes.length; ) at += writeSync(output, bytes, at);
+    for (let at = 0; at < bytes.length;) at += writeSync(output, bytes, at);
     parentPort.postMessage({ batch, start, length: bytes.length });
     start += bytes.length;
   }

@@ -36,7 +36,9 @@ class ChromaTarget {
   async createCollection({ metric }) {
     const hnsw = { space: metric, ...(this.effort === undefined ? {} : { ef_search: this.effort, ef_construction: Math.max(100, this.effort) }) };
     const answer = await fetch(`http://${this.address.host}:${this.address.port}${DATABASE}/collections`, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'bench', configuration: { hnsw } }),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'bench', configuration: { hnsw } }),
     });
     const collection = /** @type {{ id: string }} */ (await answer.json());
     if (!answer.ok) throw new Error(`chroma: ${JSON.stringify(collection)}`);

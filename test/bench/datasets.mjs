@@ -27,7 +27,11 @@ export async function loadDataset(name, options) {
   const queryCount = Math.min(options.queries, raw.queries.length / raw.dim);
   const count = Math.min(options.rows ?? Infinity, raw.rows.length / raw.dim);
   const dataset = {
-    name, dim: raw.dim, metric: options.metric ?? raw.metric, count, queryCount,
+    name,
+    dim: raw.dim,
+    metric: options.metric ?? raw.metric,
+    count,
+    queryCount,
     rows: raw.rows.subarray(0, count * raw.dim),
     queries: raw.queries.subarray(0, queryCount * raw.dim),
   };

@@ -30,9 +30,15 @@ export async function benchEmbed(words) {
   const { values } = parseArgs({
     args: words,
     options: {
-      model: { type: 'string', default: 'Xenova/all-MiniLM-L6-v2' }, dtype: { type: 'string', default: 'auto' }, text: { type: 'string', multiple: true, default: ['/usr/share/common-licenses'] },
-      texts: { type: 'string', default: '1024' }, batch: { type: 'string', default: '32' }, threads: { type: 'string', default: String(availableParallelism()) },
-      rounds: { type: 'string', default: '4' }, cache: { type: 'string', default: join(tmpdir(), 'quiver-bench-models') }, help: { type: 'boolean' },
+      model: { type: 'string', default: 'Xenova/all-MiniLM-L6-v2' },
+      dtype: { type: 'string', default: 'auto' },
+      text: { type: 'string', multiple: true, default: ['/usr/share/common-licenses'] },
+      texts: { type: 'string', default: '1024' },
+      batch: { type: 'string', default: '32' },
+      threads: { type: 'string', default: String(availableParallelism()) },
+      rounds: { type: 'string', default: '4' },
+      cache: { type: 'string', default: join(tmpdir(), 'quiver-bench-models') },
+      help: { type: 'boolean' },
     },
   });
   if (values.help) return void process.stdout.write(EMBED_USAGE);
@@ -81,7 +87,13 @@ async function openService({ model, dtype, threads, cache }) {
     process.stderr.write(`${message}\n`);
   };
   const load = transformersLoader({
-    dtype, cacheDir: cache, isOffline: false, hub: process.env.EMBEDDING_HUB ?? 'https://huggingface.co', threads, timeoutMs: 3_600_000, clock: systemClock,
+    dtype,
+    cacheDir: cache,
+    isOffline: false,
+    hub: process.env.EMBEDDING_HUB ?? 'https://huggingface.co',
+    threads,
+    timeoutMs: 3_600_000,
+    clock: systemClock,
     log: { info, warn: info, error: info },
   });
   const opened = await load(model);

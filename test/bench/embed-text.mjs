@@ -38,7 +38,12 @@ export async function embedText({ folders = TEXT_FOLDERS, model = TEXT_MODEL, ro
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
   const truth = await exactNeighbours({
-    rows: readFloat32(`${prefix}.f32`), queries: readFloat32(`${prefix}.q.f32`), dim: TEXT_DIM, metric: 'ip', count: NEIGHBOURS, threads,
+    rows: readFloat32(`${prefix}.f32`),
+    queries: readFloat32(`${prefix}.q.f32`),
+    dim: TEXT_DIM,
+    metric: 'ip',
+    count: NEIGHBOURS,
+    threads,
   });
   writeInt32(`${prefix}.gt.i32`, truth);
   return stored.length;
@@ -46,11 +51,17 @@ export async function embedText({ folders = TEXT_FOLDERS, model = TEXT_MODEL, ro
 
 async function startWorkers(model, threads) {
   const script = new URL('./embed-worker.mjs', import.meta.url);
-  return Promise.all(Array.from({ length: threads }, () => new Promise((done, fail) => {
-    const worker = new Worker(script, { workerData: { model } });
-    worker.once('error', fail);
-    worker.once('message', () => done(worker));
-  })));
+  return Promise.all(
+    Array.from(
+      { length: threads },
+      () =>
+        new Promise((done, fail) => {
+          const worker = new Worker(script, { workerData: { model } });
+          worker.once('error', fail);
+          worker.once('message', () => done(worker));
+        }),
+    ),
+  );
 }
 
 /** Blocks go to whichever worker is free and are written in order, so that the file is always a whole prefix. */
@@ -68,18 +79,20 @@ async function embedInto(path, sentences, workers, label) {
   let nextBlock = firstBlock;
   let written = firstBlock;
   try {
-    await Promise.all(workers.map(async (worker) => {
-      while (nextBlock < whole) {
-        const block = nextBlock++;
-        finished.set(block, await embedBlock(worker, block, sentences.slice(block * BLOCK_SENTENCES, (block + 1) * BLOCK_SENTENCES)));
-        for (; finished.has(written); written++) {
-          const vectors = finished.get(written);
-          finished.delete(written);
-          writeSync(file, new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength), 0, vectors.byteLength, written * blockBytes);
-          bar.report(Math.min(sentences.length, (written + 1) * BLOCK_SENTENCES));
+    await Promise.all(
+      workers.map(async (worker) => {
+        while (nextBlock < whole) {
+          const block = nextBlock++;
+          finished.set(block, await embedBlock(worker, block, sentences.slice(block * BLOCK_SENTENCES, (block + 1) * BLOCK_SENTENCES)));
+          for (; finished.has(written); written++) {
+            const vectors = finished.get(written);
+            finished.delete(written);
+            writeSync(file, new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength), 0, vectors.byteLength, written * blockBytes);
+            bar.report(Math.min(sentences.length, (written + 1) * BLOCK_SENTENCES));
+          }
         }
-      }
-    }));
+      }),
+    );
   } finally {
     closeSync(file);
     bar.finish();

@@ -22,7 +22,10 @@ async function embedBlock(sentences) {
   let vectors;
   for (let start = 0; start < byLength.length; start += BATCH_SENTENCES) {
     const batch = byLength.slice(start, start + BATCH_SENTENCES);
-    const output = await extract(batch.map((i) => sentences[i]), { pooling: 'mean', normalize: true });
+    const output = await extract(
+      batch.map((i) => sentences[i]),
+      { pooling: 'mean', normalize: true },
+    );
     const dim = output.dims[1];
     vectors ??= new Float32Array(sentences.length * dim);
     batch.forEach((i, row) => vectors.set(output.data.subarray(row * dim, (row + 1) * dim), i * dim));

@@ -19,15 +19,21 @@ export async function exactNeighbours({ rows, queries, dim, metric, count, threa
   const bar = new ProgressBar({ label, total: queryCount, unit: 'queries' });
   const timer = setInterval(() => bar.report(progress.reduce((sum, done) => sum + done, 0)), 250);
   try {
-    await Promise.all(Array.from({ length: threads }, (_, thread) => new Promise((done, fail) => {
-      const from = Math.min(queryCount, thread * perThread);
-      const to = Math.min(queryCount, from + perThread);
-      const worker = new Worker(new URL(import.meta.url), {
-        workerData: { rows: shared(rows), queries: shared(queries), dim, metric, count, accepts, from, to, result, progress, thread },
-      });
-      worker.once('error', fail);
-      worker.once('exit', done);
-    })));
+    await Promise.all(
+      Array.from(
+        { length: threads },
+        (_, thread) =>
+          new Promise((done, fail) => {
+            const from = Math.min(queryCount, thread * perThread);
+            const to = Math.min(queryCount, from + perThread);
+            const worker = new Worker(new URL(import.meta.url), {
+              workerData: { rows: shared(rows), queries: shared(queries), dim, metric, count, accepts, from, to, result, progress, thread },
+            });
+            worker.once('error', fail);
+            worker.once('exit', done);
+          }),
+      ),
+    );
     bar.report(queryCount);
   } finally {
     clearInterval(timer);

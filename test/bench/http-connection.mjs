@@ -78,7 +78,7 @@ const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
 function dechunked(bytes) {
   const parts = [];
-  for (let at = 0; ; ) {
+  for (let at = 0; ;) {
     const lineEnd = bytes.indexOf('\r\n', at);
     const size = Number.parseInt(bytes.latin1Slice(at, lineEnd), 16);
     if (!(size > 0)) return Buffer.concat(parts);

@@ -72,9 +72,16 @@ async function buildUsearch(dataset, report, quantization) {
   const { Index } = require('usearch');
   const folder = mkdtempSync(join(tmpdir(), 'quiver-bench-usearch-'));
   const metric = { cosine: 'cos', ip: 'ip', l2: 'l2sq' }[dataset.metric];
-  const make = (effort) => new Index({
-    dimensions: dataset.dim, metric, quantization, connectivity: CONNECTIVITY, expansion_add: CONSTRUCTION_EFFORT, expansion_search: effort, multi: false,
-  });
+  const make = (effort) =>
+    new Index({
+      dimensions: dataset.dim,
+      metric,
+      quantization,
+      connectivity: CONNECTIVITY,
+      expansion_add: CONSTRUCTION_EFFORT,
+      expansion_search: effort,
+      multi: false,
+    });
   let index = make(EFFORTS[0]);
   for (let row = 0; row < dataset.count; row += ADD_ROWS) {
     const keys = BigUint64Array.from({ length: Math.min(ADD_ROWS, dataset.count - row) }, (_, i) => BigInt(row + i));

@@ -20,8 +20,13 @@ export async function keywordBench(words) {
   const { values } = parseArgs({
     args: words,
     options: {
-      documents: { type: 'string', default: '1000000' }, queries: { type: 'string', default: '300' }, language: { type: 'string' }, seconds: { type: 'string', default: '8' },
-      'no-http': { type: 'boolean' }, json: { type: 'string' }, help: { type: 'boolean' },
+      documents: { type: 'string', default: '1000000' },
+      queries: { type: 'string', default: '300' },
+      language: { type: 'string' },
+      seconds: { type: 'string', default: '8' },
+      'no-http': { type: 'boolean' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
     },
   });
   if (values.help) {
@@ -31,7 +36,13 @@ export async function keywordBench(words) {
   const count = Number(values.documents);
   const language = values.language ?? null;
   // Its words have no forms and no accents, so a language changes what analysis costs and not what is found.
-  const queries = Array.from({ length: Number(values.queries) }, ((corpus) => () => corpus.query())(new KeywordCorpus()));
+  const queries = Array.from(
+    { length: Number(values.queries) },
+    (
+      (corpus) => () =>
+        corpus.query()
+    )(new KeywordCorpus()),
+  );
   const index = measureKeywordIndex({ corpus: new KeywordCorpus(), count, queries, language });
   const service = values['no-http'] ? null : await measureKeywordService({ corpus: new KeywordCorpus(), count, queries, language, seconds: Number(values.seconds) });
   process.stdout.write(`\n${formatKeywordReport({ count, language, queries, index, service })}`);

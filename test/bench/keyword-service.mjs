@@ -61,22 +61,24 @@ async function load(target, corpus, count) {
   const bar = new ProgressBar({ label: 'loading', total: count });
   const startedAt = performance.now();
   let next = 0;
-  await Promise.all(Array.from({ length: LOAD_CONNECTIONS }, async () => {
-    const connection = await HttpConnection.open(target.address);
-    while (next < count) {
-      const first = next;
-      next = Math.min(count, next + BATCH);
-      const items = Array.from({ length: next - first }, (_, i) => {
-        const vector = Array.from({ length: DIM }, () => Math.fround(corpus.random()));
-        return { external_id: `d${first + i}`, vector, text: corpus.document() };
-      });
-      const body = Buffer.from(JSON.stringify({ items }));
-      const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length });
-      target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items.length);
-      bar.report(first + items.length);
-    }
-    connection.close();
-  }));
+  await Promise.all(
+    Array.from({ length: LOAD_CONNECTIONS }, async () => {
+      const connection = await HttpConnection.open(target.address);
+      while (next < count) {
+        const first = next;
+        next = Math.min(count, next + BATCH);
+        const items = Array.from({ length: next - first }, (_, i) => {
+          const vector = Array.from({ length: DIM }, () => Math.fround(corpus.random()));
+          return { external_id: `d${first + i}`, vector, text: corpus.document() };
+        });
+        const body = Buffer.from(JSON.stringify({ items }));
+        const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: body.length });
+        target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items.length);
+        bar.report(first + items.length);
+      }
+      connection.close();
+    }),
+  );
   bar.finish();
   const seconds = (performance.now() - startedAt) / 1000;
   return { startedAt, seconds, rowsPerSecond: count / seconds };

@@ -25,17 +25,19 @@ async function run({ address, requests, connections, seconds }) {
   const latencies = [];
   let next = 0;
   let requestsAnswered = 0;
-  await Promise.all(open.map(async (connection) => {
-    for (let now = performance.now(); now < end; ) {
-      const sentAt = now;
-      const body = await connection.send(prepared[next++ % prepared.length]);
-      now = performance.now();
-      requestsAnswered += 1;
-      if (body.length === 0) throw new Error('an empty answer');
-      if (sentAt >= start && now <= end) latencies.push(now - sentAt);
-    }
-    connection.close();
-  }));
+  await Promise.all(
+    open.map(async (connection) => {
+      for (let now = performance.now(); now < end;) {
+        const sentAt = now;
+        const body = await connection.send(prepared[next++ % prepared.length]);
+        now = performance.now();
+        requestsAnswered += 1;
+        if (body.length === 0) throw new Error('an empty answer');
+        if (sentAt >= start && now <= end) latencies.push(now - sentAt);
+      }
+      connection.close();
+    }),
+  );
   latencies.sort((a, b) => a - b);
   const percentile = (share) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))];
   return { connections, requests: requestsAnswered, queriesPerSecond: latencies.length / seconds, p50Ms: percentile(0.5), p99Ms: percentile(0.99) };

@@ -21,22 +21,24 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
   let rows = 0;
   const latencies = [];
   try {
-    await Promise.all(Array.from({ length: connections }, async () => {
-      const connection = await HttpConnection.open(target.address);
-      while (next < bodies.length) {
-        const { file, start, length, items } = bodies[next++];
-        if (!files.has(file)) files.set(file, openSync(file, 'r'));
-        const body = Buffer.allocUnsafe(length);
-        readSync(files.get(file), body, 0, length, start);
-        const sentAt = performance.now();
-        const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: length });
-        target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items);
-        latencies.push(performance.now() - sentAt);
-        rows += items;
-        bar.report(rows);
-      }
-      connection.close();
-    }));
+    await Promise.all(
+      Array.from({ length: connections }, async () => {
+        const connection = await HttpConnection.open(target.address);
+        while (next < bodies.length) {
+          const { file, start, length, items } = bodies[next++];
+          if (!files.has(file)) files.set(file, openSync(file, 'r'));
+          const body = Buffer.allocUnsafe(length);
+          readSync(files.get(file), body, 0, length, start);
+          const sentAt = performance.now();
+          const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: length });
+          target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items);
+          latencies.push(performance.now() - sentAt);
+          rows += items;
+          bar.report(rows);
+        }
+        connection.close();
+      }),
+    );
   } finally {
     for (const file of files.values()) closeSync(file);
     bar.finish();
@@ -117,7 +119,11 @@ export async function measureSearches({ targets, dataset, connectionCounts, seco
       const over = (read) => median(windows.map(read));
       const shares = windows.map(({ queriesPerSecond }, round) => queriesPerSecond / taken[0][round].queriesPerSecond);
       searches[i].speeds.push({
-        connections, rounds, queriesPerSecond: over((window) => window.queriesPerSecond), p50Ms: over((window) => window.p50Ms), p99Ms: over((window) => window.p99Ms),
+        connections,
+        rounds,
+        queriesPerSecond: over((window) => window.queriesPerSecond),
+        p50Ms: over((window) => window.p50Ms),
+        p99Ms: over((window) => window.p99Ms),
         processorMicros: windows[0].processorMicros === null ? null : over((window) => window.processorMicros),
         share: { median: median(shares), least: Math.min(...shares), most: Math.max(...shares) },
       });
@@ -145,7 +151,14 @@ export async function filteredTruths({ dataset, count, threads }) {
     const accepts = new Uint8Array(new SharedArrayBuffer(dataset.count));
     for (let row = 0; row < dataset.count; row += modulus) accepts[row] = 1;
     const truth = await exactNeighbours({
-      rows: dataset.rows, queries: dataset.queries.subarray(0, count * dataset.dim), dim: dataset.dim, metric: dataset.metric === 'l2' ? 'l2' : 'ip', count: K, accepts, threads, label: `exact, 1 in ${modulus}`,
+      rows: dataset.rows,
+      queries: dataset.queries.subarray(0, count * dataset.dim),
+      dim: dataset.dim,
+      metric: dataset.metric === 'l2' ? 'l2' : 'ip',
+      count: K,
+      accepts,
+      threads,
+      label: `exact, 1 in ${modulus}`,
     });
     truths.push({ modulus, truth });
   }

@@ -25,8 +25,17 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {
     name: 'quiver',
     script: join(ROOT, 'dist', 'embedded', 'main.js'),
     environment: {
-      PATH: process.env.PATH, PORT: String(address.port), HOST: address.host, OPS_PORT: String(opsPort), DATA_DIR: dataFolder, API_KEY: apiKey,
-      EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'warn', UV_THREADPOOL_SIZE: String(availableParallelism() + 4), ...environment,
+      PATH: process.env.PATH,
+      PORT: String(address.port),
+      HOST: address.host,
+      OPS_PORT: String(opsPort),
+      DATA_DIR: dataFolder,
+      API_KEY: apiKey,
+      EMBEDDING_MODEL: 'builtin',
+      RATE_LIMIT_PER_MINUTE: '0',
+      LOG_LEVEL: 'warn',
+      UV_THREADPOOL_SIZE: String(availableParallelism() + 4),
+      ...environment,
     },
     dataFolder,
     isReady: async () => (await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status === 200,
@@ -58,7 +67,9 @@ export class QuiverTarget {
   /** @returns {Promise<any>} */
   async call(method, path, body) {
     const answer = await fetch(`http://${this.address.host}:${this.address.port}${path}`, {
-      method, headers: { ...this.headers, 'content-type': 'application/json' }, body: body === undefined ? undefined : JSON.stringify(body),
+      method,
+      headers: { ...this.headers, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
     });
     return answer.json();
   }

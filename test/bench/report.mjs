@@ -16,18 +16,31 @@ export function formatReport({ dataset, servers, libraries }) {
   const mebibytes = (value) => `${Math.round(value / MIB)} MiB`;
   row('rows/s until acknowledged', (server) => server.loading?.rowsPerSecond, count);
   row('rows/s until indexed', (server) => server.settling?.rowsPerSecond, count);
-  row('recall@10', (server) => server.search.recall, (value) => value.toFixed(4));
+  row(
+    'recall@10',
+    (server) => server.search.recall,
+    (value) => value.toFixed(4),
+  );
   for (const { connections } of own.search.speeds) {
     const speed = (server) => server.search.speeds.find((entry) => entry.connections === connections);
     row(`queries/s, ${connections} connections`, (server) => speed(server)?.queriesPerSecond, count);
     row(`p50, ${connections} connections`, (server) => speed(server)?.p50Ms, milliseconds, { lessIsBetter: true });
     row(`p99, ${connections} connections`, (server) => speed(server)?.p99Ms, milliseconds, { lessIsBetter: true });
-    row(`processor time a query, ${connections} connections`, (server) => speed(server)?.processorMicros, (value) => `${Math.round(value)} µs`, { lessIsBetter: true });
+    row(
+      `processor time a query, ${connections} connections`,
+      (server) => speed(server)?.processorMicros,
+      (value) => `${Math.round(value)} µs`,
+      { lessIsBetter: true },
+    );
   }
   for (const { keptShare } of own.filtered ?? []) {
     const entry = (server) => server.filtered?.find((other) => other.keptShare === keptShare);
     const label = `filter keeps ${keptShare * 100} %`;
-    row(`${label}: recall@10`, (server) => entry(server)?.recall, (value) => value.toFixed(4));
+    row(
+      `${label}: recall@10`,
+      (server) => entry(server)?.recall,
+      (value) => value.toFixed(4),
+    );
     row(`${label}: p50`, (server) => entry(server)?.p50Ms, milliseconds, { lessIsBetter: true });
   }
   row('memory, resident', (server) => server.space?.memory?.totalBytes, mebibytes, { lessIsBetter: true });
@@ -42,7 +55,8 @@ export function formatReport({ dataset, servers, libraries }) {
     const shares = peer.search.speeds.map(({ connections, share }) => `${percent(share.median)} % with ${connections} (${percent(share.least)}–${percent(share.most)})`);
     lines.push('', `${peer.name}, of ${own.name}'s queries/s in the same round, by connections: ${shares.join(', ')}`);
   }
-  if (own.settling?.effort !== undefined) lines.push('', `calibrated effort (ef) ${own.settling.effort}, ${own.settling.growingRows} rows outside the graph; raw vectors ${mebibytes(dataset.count * dataset.dim * 4)}`);
+  if (own.settling?.effort !== undefined)
+    lines.push('', `calibrated effort (ef) ${own.settling.effort}, ${own.settling.growingRows} rows outside the graph; raw vectors ${mebibytes(dataset.count * dataset.dim * 4)}`);
   if (libraries.length > 0) {
     const libraryTable = [['in process, one thread', 'built rows/s', 'effort', 'recall@10', 'µs/search']];
     for (const entry of libraries) libraryTable.push([entry.name, count(entry.rowsPerSecond), String(entry.effort), entry.recall.toFixed(4), entry.microsecondsPerSearch.toFixed(0)]);
@@ -53,5 +67,10 @@ export function formatReport({ dataset, servers, libraries }) {
 
 function aligned(table) {
   const widths = table[0].map((_, column) => Math.max(...table.map((cells) => (cells[column] ?? '').length)));
-  return table.map((cells) => cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ').trimEnd());
+  return table.map((cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join('  ')
+      .trimEnd(),
+  );
 }

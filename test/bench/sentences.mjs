@@ -35,10 +35,18 @@ function textOf(path) {
 function withoutMarkup(path, text) {
   const name = path.replace(COMPRESSED_NAME, '');
   if (/\.[1-9][a-z]*$/.test(name)) {
-    return text.replace(/^['.].*$/gm, '').replace(/\\f(?:\[\w*\]|\(..|.)/g, '').replace(/\\[&/,|^]/g, '').replace(/\\\(../g, ' ').replace(/\\-/g, '-');
+    return text
+      .replace(/^['.].*$/gm, '')
+      .replace(/\\f(?:\[\w*\]|\(..|.)/g, '')
+      .replace(/\\[&/,|^]/g, '')
+      .replace(/\\\(../g, ' ')
+      .replace(/\\-/g, '-');
   }
   if (/\.html?$/.test(name)) {
-    return text.replace(/<(script|style|pre)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<\/?(?:p|li|dd|dt|td|h\d|div)\b[^>]*>/gi, '\n\n').replace(/<[^>]*>/g, '')
+    return text
+      .replace(/<(script|style|pre)\b[\s\S]*?<\/\1>/gi, ' ')
+      .replace(/<\/?(?:p|li|dd|dt|td|h\d|div)\b[^>]*>/gi, '\n\n')
+      .replace(/<[^>]*>/g, '')
       .replace(/&(?:#\d+|#x[\da-f]+|\w+);/gi, ' ');
   }
   return text.replace(/^%$/gm, '\n').replace(/[*_#`{}|\\]+/g, ' ');

@@ -31,9 +31,17 @@ export async function storeBench(words) {
   const { values } = parseArgs({
     args: words,
     options: {
-      store: { type: 'string', multiple: true, default: [...PEER_NAMES, 'quiver'] }, part: { type: 'string', multiple: true, default: ['speed', 'states'] }, rows: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '15' },
-      ms: { type: 'string', default: '200' }, 'state-rounds': { type: 'string', default: '3' }, databases: { type: 'string', default: '300' }, node: { type: 'string', multiple: true, default: [] }, folder: { type: 'string', default: tmpdir() },
-      json: { type: 'string' }, help: { type: 'boolean' },
+      store: { type: 'string', multiple: true, default: [...PEER_NAMES, 'quiver'] },
+      part: { type: 'string', multiple: true, default: ['speed', 'states'] },
+      rows: { type: 'string', default: '100000' },
+      rounds: { type: 'string', default: '15' },
+      ms: { type: 'string', default: '200' },
+      'state-rounds': { type: 'string', default: '3' },
+      databases: { type: 'string', default: '300' },
+      node: { type: 'string', multiple: true, default: [] },
+      folder: { type: 'string', default: tmpdir() },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
     },
   });
   if (values.help) {

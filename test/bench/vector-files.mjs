@@ -10,7 +10,7 @@ function readBytes(path) {
   const file = openSync(path, 'r');
   try {
     const bytes = new Uint8Array(new SharedArrayBuffer(fstatSync(file).size));
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const count = readSync(file, bytes, at, Math.min(READ_BYTES_MAX, bytes.length - at), at);
       if (count === 0) throw new Error(`${path} became shorter while it was read`);
       at += count;

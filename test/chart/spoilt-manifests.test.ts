@@ -83,7 +83,14 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
   ],
   'each workload has a disruption budget of one pod': [
     ['two pods', (all) => (spec(all, 'PodDisruptionBudget', `${NAME}-node`).maxUnavailable = 2)],
-    ['none', (all) => all.splice(all.findIndex(({ kind }) => kind === 'PodDisruptionBudget'), 1)],
+    [
+      'none',
+      (all) =>
+        all.splice(
+          all.findIndex(({ kind }) => kind === 'PodDisruptionBudget'),
+          1,
+        ),
+    ],
   ],
   'network policies name pods and ports that are there, and let in nobody by mistake': [
     ['gRPC open to all', (all) => delete spec(all, 'NetworkPolicy', `${NAME}-node`).ingress[0].from],
@@ -98,7 +105,16 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
     ['no peers', (all) => (spec(all, 'NetworkPolicy', `${NAME}-etcd`).egress[1].to[0].podSelector.matchLabels['app.kubernetes.io/component'] = 'node')],
     ['everything', (all) => spec(all, 'NetworkPolicy', `${NAME}-node`).egress.push({})],
   ],
-  'where there are network policies, each workload has one': [['not etcd', (all) => all.splice(all.findIndex(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-etcd')), 1)]],
+  'where there are network policies, each workload has one': [
+    [
+      'not etcd',
+      (all) =>
+        all.splice(
+          all.findIndex(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-etcd')),
+          1,
+        ),
+    ],
+  ],
   'autoscalers, ingresses and monitors lead to what is there': [
     ['another Deployment', (all) => (spec(all, 'HorizontalPodAutoscaler', `${NAME}-coordinator`).scaleTargetRef.name = NAME)],
     ['another Service', (all) => (spec(all, 'Ingress').rules[0].http.paths[0].backend.service.name = 'web')],
@@ -106,7 +122,14 @@ const SPOILS: Record<string, [what: string, spoil: Spoil][]> = {
   ],
   'ConfigMaps, Secrets and accounts that pods name are made, or given from outside': [
     ['a Secret', (all) => (container(node(all)).env.find((each: any) => each.valueFrom?.secretKeyRef).valueFrom.secretKeyRef.name = 'other')],
-    ['a ConfigMap', (all) => all.splice(all.findIndex(({ metadata }) => metadata.name === `${NAME}-config`), 1)],
+    [
+      'a ConfigMap',
+      (all) =>
+        all.splice(
+          all.findIndex(({ metadata }) => metadata.name === `${NAME}-config`),
+          1,
+        ),
+    ],
   ],
   'pods are scraped once': [['by the Service, too', (all) => (named(all, 'Service', NAME)!.metadata.annotations = { 'prometheus.io/scrape': 'true' })]],
   'the program accepts its environment': [

@@ -11,7 +11,18 @@ import { type Manifest, named } from '../support/chart/manifest';
 async function upgrade(objects: Manifest[], ...values: string[]): Promise<HelmResult> {
   const cluster = await ApiServer.start({ kubernetes: KUBERNETES_VERSIONS[1], objects, namespace: NAMESPACE });
   try {
-    return await helmWithCluster(cluster.kubeconfig, 'template', RELEASE, CHART, '--namespace', NAMESPACE, '--dry-run=server', '--kube-version', KUBERNETES_VERSIONS[1], ...values.flatMap((value) => ['--set', value]));
+    return await helmWithCluster(
+      cluster.kubeconfig,
+      'template',
+      RELEASE,
+      CHART,
+      '--namespace',
+      NAMESPACE,
+      '--dry-run=server',
+      '--kube-version',
+      KUBERNETES_VERSIONS[1],
+      ...values.flatMap((value) => ['--set', value]),
+    );
   } finally {
     await cluster.close();
   }

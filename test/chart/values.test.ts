@@ -17,7 +17,10 @@ if (process.env.UPDATE === '1') {
   const schema = JSON.parse(read('values.schema.json'));
   schema.properties.config = configSchema();
   writeFileSync(SCHEMA_FILE, `${JSON.stringify(schema, null, 2)}\n`);
-  writeFileSync(README_FILE, read('README.md').replace(/\| value \| default \|[\s\S]*?\n(?=\n|$)/, () => valuesTable(read('values.yaml'))));
+  writeFileSync(
+    README_FILE,
+    read('README.md').replace(/\| value \| default \|[\s\S]*?\n(?=\n|$)/, () => valuesTable(read('values.yaml'))),
+  );
 }
 
 const schema = JSON.parse(read('values.schema.json'));
@@ -59,7 +62,7 @@ describe('values', () => {
   });
 
   test.each([
-    ['replicas', 3, "/ must NOT have additional properties"],
+    ['replicas', 3, '/ must NOT have additional properties'],
     ['node.replica', 3, '"additionalProperty":"replica"'],
     ['node.replicas', 0, '/node/replicas must be >= 1'],
     ['node.replicas', '3', '/node/replicas must be integer'],

@@ -52,7 +52,10 @@ test('a write that failed and did not land is unknown to the caller, and gone', 
   await expect(store.transact([], put('a', '2'))).rejects.toMatchObject({ kind: 'commit_unknown' });
   expect(await store.transact([], put('b', '1'))).toEqual({ applied: true, revision: 2 });
   expect((await store.get('a'))?.value).toBe('1');
-  expect(events.map((event) => [event.key, event.revision])).toEqual([['a', 1], ['b', 2]]);
+  expect(events.map((event) => [event.key, event.revision])).toEqual([
+    ['a', 1],
+    ['b', 2],
+  ]);
 });
 
 test('a write that failed but landed shows before the next transaction is decided', async () => {
@@ -61,7 +64,11 @@ test('a write that failed but landed shows before the next transaction is decide
   expect((await store.transact([{ key: 'a', revision: 1 }], put('a', '3'))).applied).toBe(false);
   expect((await store.get('a'))?.value).toBe('2');
   expect(await store.transact([], put('b', '1'))).toEqual({ applied: true, revision: 3 });
-  expect(events.map((event) => [event.key, event.revision])).toEqual([['a', 1], ['a', 2], ['b', 3]]);
+  expect(events.map((event) => [event.key, event.revision])).toEqual([
+    ['a', 1],
+    ['a', 2],
+    ['b', 3],
+  ]);
 });
 
 test('nothing is decided while it can not be found out what a failed write did', async () => {
@@ -118,7 +125,10 @@ test('a queue that is full refuses at once', async () => {
 test('a watch from further back than is remembered is refused; one from what is remembered is complete', async () => {
   const before = (await store.list('')).revision;
   for (let batch = 0; batch < 70; batch++) {
-    await store.transact([], Array.from({ length: 300 }, (_, i) => ({ type: 'put' as const, key: `many/${i}`, value: String(batch) })));
+    await store.transact(
+      [],
+      Array.from({ length: 300 }, (_, i) => ({ type: 'put' as const, key: `many/${i}`, value: String(batch) })),
+    );
   }
   expect(() => store.watch('', before, () => {})).toThrow(expect.objectContaining({ kind: 'unavailable' }));
   const { revision } = await store.list('');

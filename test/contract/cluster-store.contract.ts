@@ -51,11 +51,14 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
 
     test('applies all changes of a transaction at one revision', async () => {
       await put('gone', '1');
-      const result = await store.transact([], [
-        { type: 'put', key: 'x', value: '1' },
-        { type: 'put', key: 'y', value: '2' },
-        { type: 'delete', key: 'gone' },
-      ]);
+      const result = await store.transact(
+        [],
+        [
+          { type: 'put', key: 'x', value: '1' },
+          { type: 'put', key: 'y', value: '2' },
+          { type: 'delete', key: 'gone' },
+        ],
+      );
       expect(result).toEqual({ applied: true, revision: (await store.get('x'))?.revision });
       expect((await store.get('y'))?.revision).toBe((await store.get('x'))?.revision);
       expect(await store.get('gone')).toBeNull();
@@ -64,10 +67,23 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
     test('applies nothing when a guard fails, and says what is there', async () => {
       const revision = await put('x', '1');
       const changes = [{ type: 'put' as const, key: 'y', value: '1' }];
-      const guards = [{ key: 'x', revision: revision + 1 }, { key: 'y', revision: 0 }];
+      const guards = [
+        { key: 'x', revision: revision + 1 },
+        { key: 'y', revision: 0 },
+      ];
       expect(await store.transact(guards, changes)).toEqual({ applied: false, current: [{ key: 'x', value: '1', revision }, null] });
       expect(await store.get('y')).toBeNull();
-      expect((await store.transact([{ key: 'x', revision }, { key: 'y', revision: 0 }], changes)).applied).toBe(true);
+      expect(
+        (
+          await store.transact(
+            [
+              { key: 'x', revision },
+              { key: 'y', revision: 0 },
+            ],
+            changes,
+          )
+        ).applied,
+      ).toBe(true);
       expect((await store.transact([{ key: 'y', revision: 0 }], changes)).applied).toBe(false);
     });
 
@@ -108,12 +124,22 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
       expect(calls).toEqual([]);
       const one = await put('a/1', '1');
       await put('b/1', 'elsewhere');
-      const both = await store.transact([], [{ type: 'put', key: 'a/1', value: '2' }, { type: 'put', key: 'b/2', value: '' }, { type: 'delete', key: 'a/0' }]);
+      const both = await store.transact(
+        [],
+        [
+          { type: 'put', key: 'a/1', value: '2' },
+          { type: 'put', key: 'b/2', value: '' },
+          { type: 'delete', key: 'a/0' },
+        ],
+      );
       const revision = both.applied ? both.revision : 0;
       await eventually('both are told', () => calls.length === 2);
       expect(calls).toEqual([
         [{ type: 'put', key: 'a/1', value: '1', revision: one }],
-        [{ type: 'put', key: 'a/1', value: '2', revision }, { type: 'delete', key: 'a/0', revision }],
+        [
+          { type: 'put', key: 'a/1', value: '2', revision },
+          { type: 'delete', key: 'a/0', revision },
+        ],
       ]);
       stop();
       await put('a/3', 'unseen');
@@ -121,9 +147,11 @@ export function clusterStoreContract(name: string, makePlace: () => Promise<Clus
     });
 
     test('a watch from a listed revision misses nothing and doubles nothing while writers go on', async () => {
-      const writers = Promise.all(Array.from({ length: 8 }, async (_, w) => {
-        for (let i = 0; i < 25; i++) await put(`k/${w}`, String(i));
-      }));
+      const writers = Promise.all(
+        Array.from({ length: 8 }, async (_, w) => {
+          for (let i = 0; i < 25; i++) await put(`k/${w}`, String(i));
+        }),
+      );
       const seen: Map<string, string>[] = [];
       const revisions: number[][] = [];
       for (let i = 0; i < 5; i++) {

@@ -36,7 +36,10 @@ function placeOver(endpoints: string[]) {
     remove: async () => {
       const store = new EtcdClusterStore({ endpoints, callTimeoutMs: PATIENCE_MS });
       const { entries } = await store.list('');
-      await store.transact([], entries.map(({ key }) => ({ type: 'delete', key })));
+      await store.transact(
+        [],
+        entries.map(({ key }) => ({ type: 'delete', key })),
+      );
       await store.close();
     },
   };

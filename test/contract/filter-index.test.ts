@@ -187,14 +187,17 @@ describe('filter index, odd metadata', () => {
     const shard = new Shard();
     const values = [undefined, 1, 2, null];
     let slot = 0;
-    for (const whole of values) for (const tail of values) for (const inner of values) for (const head of values) {
-      const members = Object.entries({
-        'a.b.c': whole,
-        a: { ...(tail === undefined ? {} : { 'b.c': tail }), ...(inner === undefined ? {} : { b: { c: inner } }) },
-        'a.b': head === undefined ? undefined : { c: head },
-      });
-      shard.put(slot++, Object.fromEntries(members.filter(([, member]) => member !== undefined)) as JsonObject);
-    }
+    for (const whole of values)
+      for (const tail of values)
+        for (const inner of values)
+          for (const head of values) {
+            const members = Object.entries({
+              'a.b.c': whole,
+              a: { ...(tail === undefined ? {} : { 'b.c': tail }), ...(inner === undefined ? {} : { b: { c: inner } }) },
+              'a.b': head === undefined ? undefined : { c: head },
+            });
+            shard.put(slot++, Object.fromEntries(members.filter(([, member]) => member !== undefined)) as JsonObject);
+          }
     for (const path of ['a.b.c', 'a.b', 'b.c']) {
       for (const value of [1, null, { c: 1 }, { $gte: 2 }, { $lt: 2 }, { $in: [2, null] }, { $ne: 1 }, { $exists: true }, { $nin: [null] }]) {
         shard.check({ [path]: value });

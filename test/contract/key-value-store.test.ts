@@ -42,14 +42,20 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
 
   test('keys sort by unsigned bytes', async () => {
     const keys = [[0x7f], [0x80], [0x01, 0xff], [0x01], [0xfe]].map((bytes) => Buffer.from(bytes));
-    await store.write(keys.map((key) => ({ type: 'put', key, value: Buffer.from('v') })), { sync: false });
+    await store.write(
+      keys.map((key) => ({ type: 'put', key, value: Buffer.from('v') })),
+      { sync: false },
+    );
     const found: number[][] = [];
     for await (const page of store.scan({ from: Buffer.from([0]), to: Buffer.from([0xff]) })) found.push(...page.map((entry) => [...entry.key]));
     expect(found).toEqual([[0x01], [0x01, 0xff], [0x7f], [0x80], [0xfe]]);
   });
 
   test('scans a half-open range, forwards and backwards, with limits and pages', async () => {
-    await store.write(['a', 'b', 'c', 'd', 'e'].map((key) => put(key, key.toUpperCase())), { sync: false });
+    await store.write(
+      ['a', 'b', 'c', 'd', 'e'].map((key) => put(key, key.toUpperCase())),
+      { sync: false },
+    );
     expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e') })).toEqual(['b=B', 'c=C', 'd=D']);
     expect(await scanned(store, { from: Buffer.from('b'), to: Buffer.from('e'), reverse: true, limit: 2 })).toEqual(['d=D', 'c=C']);
     expect(await scanned(store, { values: false, limit: 1 })).toEqual(['a=']);
@@ -71,7 +77,10 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
   });
 
   test('a scan that is left early frees its iterator', async () => {
-    await store.write(['a', 'b', 'c'].map((key) => put(key, '1')), { sync: false });
+    await store.write(
+      ['a', 'b', 'c'].map((key) => put(key, '1')),
+      { sync: false },
+    );
     for await (const page of store.scan({ from: Buffer.from('a'), to: Buffer.from('z'), pageSize: 1 })) {
       expect(page).toHaveLength(1);
       break;
@@ -80,7 +89,10 @@ describe.each<[string, () => Promise<KeyValueStore>]>([
   });
 
   test('clears a half-open range', async () => {
-    await store.write(['a', 'b', 'c', 'd'].map((key) => put(key, '1')), { sync: false });
+    await store.write(
+      ['a', 'b', 'c', 'd'].map((key) => put(key, '1')),
+      { sync: false },
+    );
     await store.clear({ from: Buffer.from('b'), to: Buffer.from('d') });
     expect(await scanned(store)).toEqual(['a=1', 'd=1']);
   });

@@ -42,7 +42,13 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
 
   test('key 1 is there from the start: default, admin, active, without an end', async () => {
     const expected: ApiKeyView = {
-      id: 1, name: 'default', role: 'admin', createdAt: '2024-05-06T07:08:09.010Z', isActive: true, expiresAt: null, lastUsedAt: null,
+      id: 1,
+      name: 'default',
+      role: 'admin',
+      createdAt: '2024-05-06T07:08:09.010Z',
+      isActive: true,
+      expiresAt: null,
+      lastUsedAt: null,
     };
     expect(await keys.list()).toEqual([expected]);
     expect(await keys.get(1)).toEqual(expected);

@@ -72,7 +72,14 @@ describe.each([
   test('only allowed slots are found, be they few or many', () => {
     const index = filled(Object.fromEntries(Array.from({ length: 500 }, (_, i) => [i, `a ${i % 2 ? 'b' : 'c'}`])));
     expect(find(index, ['a', 'b'], 1000, [3, 4, 499, 70_000])).toEqual([3, 499, 4]);
-    expect(find(index, ['a'], 1000, Array.from({ length: 499 }, (_, i) => i)).length).toBe(499);
+    expect(
+      find(
+        index,
+        ['a'],
+        1000,
+        Array.from({ length: 499 }, (_, i) => i),
+      ).length,
+    ).toBe(499);
     expect(find(index, ['a'], 10, [])).toEqual([]);
   });
 
@@ -105,7 +112,13 @@ describe.each([
   test('frequencies and lengths beyond small numbers are exact', () => {
     const index = filled({ 1: 'x '.repeat(254), 2: 'x '.repeat(255), 3: 'x '.repeat(300_000), 4: `y ${'x '.repeat(70_000)}` });
     const plain = new PlainKeywordIndex();
-    for (const [slot, text] of [[1, 'x '.repeat(254)], [2, 'x '.repeat(255)], [3, 'x '.repeat(300_000)], [4, `y ${'x '.repeat(70_000)}`]] as const) plain.put(slot, text);
+    for (const [slot, text] of [
+      [1, 'x '.repeat(254)],
+      [2, 'x '.repeat(255)],
+      [3, 'x '.repeat(300_000)],
+      [4, `y ${'x '.repeat(70_000)}`],
+    ] as const)
+      plain.put(slot, text);
     const statistics = index.statistics(['x', 'y']);
     const expected = plain.search(['x', 'y'], statistics, { k: 9, allowed: null });
     for (const state of [index, load(Buffer.concat([...index.save()]))]) {

@@ -44,20 +44,16 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
     }
 
     const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
-    const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> =>
-      (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
+    const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> => (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
     const searchIds = async (id: ShardId, request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).hits.map((hit) => hit.externalId);
-    const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) =>
-      client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
+    const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) => client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
 
     describe('writes', () => {
       test('answer one outcome per operation, in order, as if applied one by one', async () => {
         const id = await opened();
         expect(await write(id, put('a', [1, 0, 0, 0]), put('b', [0, 1, 0, 0]))).toEqual(['inserted', 'inserted']);
         expect(await write(id, remove('b'), put('a', [0, 0, 1, 0]), remove('nobody'))).toEqual(['deleted', 'updated', 'absent']);
-        expect(
-          await write(id, put('c', [1, 1, 0, 0]), put('c', [0, 1, 1, 0]), remove('c'), remove('c'), put('c', [0, 0, 1, 1])),
-        ).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
+        expect(await write(id, put('c', [1, 1, 0, 0]), put('c', [0, 1, 1, 0]), remove('c'), remove('c'), put('c', [0, 0, 1, 1]))).toEqual(['inserted', 'updated', 'deleted', 'absent', 'inserted']);
         expect((await fetchOne(id, 'c'))?.vector).toEqual(Float32Array.of(0, 0, 1, 1));
         expect(await write(id)).toEqual([]);
         expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
@@ -91,7 +87,10 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         await write(id, put('a', [1, 0, 0, 0], { metadata: '{"n":1}', text: 'kept' }), put('b', [0, 1, 0, 0], { metadata: '{"n":2}' }), put('c', [0, 0, 1, 0], { metadata: '{"n":1}' }));
         expect(await write(id, removeMatching('a'), removeMatching('b'), removeMatching('nobody'))).toEqual(['deleted', 'absent', 'absent']);
         expect(await write(id, put('b', [0, 1, 0, 0], { metadata: '{"n":1}' }), put('c', [0, 0, 1, 0], { metadata: '{}' }), removeMatching('b'), removeMatching('c'))).toEqual([
-          'updated', 'updated', 'deleted', 'absent',
+          'updated',
+          'updated',
+          'deleted',
+          'absent',
         ]);
         expect((await scanned(id)).map((item) => [item.externalId, item.metadata])).toEqual([['c', '{}']]);
       });

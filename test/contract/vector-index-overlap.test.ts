@@ -22,7 +22,19 @@ test.each([
   for (let round = 0; round < ROUNDS; round += 1) {
     const folder = mkdtempSync(join(tmpdir(), 'vector-index-overlap-'));
     const index = await open(
-      { folder, dim: DIM, metric: 'cosine', recallTarget: 0.99, buildThreads: 1, onBackgroundError: (error) => { throw error; }, onDamaged: (error) => { throw error; } },
+      {
+        folder,
+        dim: DIM,
+        metric: 'cosine',
+        recallTarget: 0.99,
+        buildThreads: 1,
+        onBackgroundError: (error) => {
+          throw error;
+        },
+        onDamaged: (error) => {
+          throw error;
+        },
+      },
       null,
     );
     const searches: Promise<{ before: number; found: number[] }>[] = [];

@@ -3,9 +3,13 @@ import { runSchedule } from './fault-schedule';
 
 const SECONDS = Number(process.env.SECONDS ?? 20);
 
-test('a process that is killed, stopped and paused under load keeps every promise to its clients', async () => {
-  const seed = runSeed('embedded-histories');
-  const least = { faults: 3, operations: SECONDS * 6, acknowledgedWrites: SECONDS * 2 };
-  const { violations } = await runSchedule({ target: 'embedded', seed, seconds: SECONDS, least });
-  expect({ seed, violations }).toEqual({ seed, violations: [] });
-}, 300_000 + SECONDS * 1000);
+test(
+  'a process that is killed, stopped and paused under load keeps every promise to its clients',
+  async () => {
+    const seed = runSeed('embedded-histories');
+    const least = { faults: 3, operations: SECONDS * 6, acknowledgedWrites: SECONDS * 2 };
+    const { violations } = await runSchedule({ target: 'embedded', seed, seconds: SECONDS, least });
+    expect({ seed, violations }).toEqual({ seed, violations: [] });
+  },
+  300_000 + SECONDS * 1000,
+);

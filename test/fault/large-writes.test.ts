@@ -55,7 +55,9 @@ const equals = (version: number) => ({ type: 'equals', path: 'version', value: v
 
 function keywordHits(word: string, k: number) {
   const [term] = defaultAnalyser.terms(word);
-  return node.client.read(SPEC, 'keywordStatistics', { terms: [term] }, NO_HURRY).then((statistics) => node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k, filter: null }, NO_HURRY));
+  return node.client
+    .read(SPEC, 'keywordStatistics', { terms: [term] }, NO_HURRY)
+    .then((statistics) => node.client.read(SPEC, 'keywordSearch', { terms: [term], statistics, k, filter: null }, NO_HURRY));
 }
 
 test('a large write holds up neither the process nor a small read', async () => {
@@ -243,7 +245,12 @@ describe('distinct metadata fields', () => {
     const strict = await new ShardNode({ factories: nativeFactories, openStore: openRocksStore, folder, fieldsMax: 10 }).start();
     try {
       await strict.client.open(SPEC);
-      const { hits } = await strict.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 5, filter: { type: 'equals', path: 'a2999', value: 2999 }, effort: { type: 'exact' }, texts: false }, NO_HURRY);
+      const { hits } = await strict.client.read(
+        SPEC,
+        'search',
+        { vector: Float32Array.of(1, 0), k: 5, filter: { type: 'equals', path: 'a2999', value: 2999 }, effort: { type: 'exact' }, texts: false },
+        NO_HURRY,
+      );
       expect(hits).toHaveLength(1);
       await strict.client.write(SPEC, [withFields('second', 'a', 100)], NO_HURRY);
       await expect(strict.client.write(SPEC, [withFields('third', 'b', 1)], NO_HURRY)).rejects.toMatchObject({ kind: 'limit_exceeded' });

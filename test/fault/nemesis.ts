@@ -89,7 +89,10 @@ export class Nemesis {
 
 /** Every fault that can happen now; of what ended by itself, none. */
 export function faultsOf(cluster: ClusterUnderTest): Fault[] {
-  const ofProcesses = cluster.processes().filter(({ isRunning }) => isRunning).flatMap((process) => [killing(process), stopping(process), pausing(process)]);
+  const ofProcesses = cluster
+    .processes()
+    .filter(({ isRunning }) => isRunning)
+    .flatMap((process) => [killing(process), stopping(process), pausing(process)]);
   return [...ofProcesses, ...cluster.links().flatMap(linkFaults)];
 }
 

@@ -69,7 +69,10 @@ test('beyond the connections there is room for, clients are told so, and others 
   const answer = await fetch(`${server.baseUrl}/v1/collections/c`, { headers: { 'x-api-key': server.apiKey, ...CLOSE } });
   expect(answer.headers.get('retry-after')).toBe('1');
   expect(answer.headers.get('connection')).toBe('close');
-  expect(((await answer.json()) as { error: unknown }).error).toEqual({ code: 429, message: expect.stringMatching(/^server busy: more connections than it can hold \(42, by its limit of open files\)/) });
+  expect(((await answer.json()) as { error: unknown }).error).toEqual({
+    code: 429,
+    message: expect.stringMatching(/^server busy: more connections than it can hold \(42, by its limit of open files\)/),
+  });
   expect(await livez()).toBe(200);
   // Far more than there are files for: the process is reached all the same, and goes on when they have gone.
   await Promise.all(Array.from({ length: 300 }, hold));
@@ -77,7 +80,12 @@ test('beyond the connections there is room for, clients are told so, and others 
   for (const socket of sockets.splice(0)) socket.destroy();
   // Until the process has seen them go, connections are closed without a word.
   const write = () => server.call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2] });
-  await eventually('a write goes through', () => write().then(({ status }) => status === 'success', () => false));
+  await eventually('a write goes through', () =>
+    write().then(
+      ({ status }) => status === 'success',
+      () => false,
+    ),
+  );
 });
 
 test('a service that has more shards than its files allow starts, serves some and says what is too many', async () => {
@@ -96,7 +104,8 @@ test('a service that has more shards than its files allow starts, serves some an
   const search = (name: string) => server.call('POST', `/v1/collections/${name}/search`, { vector: [1, 2], k: 1 });
   const answers = await Promise.all(names.map(search));
   expect(answers.filter(({ status }) => status === 'success')).toHaveLength(SHARDS);
-  for (const { error } of answers.filter(({ status }) => status === 'error')) expect(error).toMatchObject({ code: 500, message: expect.stringMatching(/not open: this process holds 3 shards.*ulimit -n/) });
+  for (const { error } of answers.filter(({ status }) => status === 'error'))
+    expect(error).toMatchObject({ code: 500, message: expect.stringMatching(/not open: this process holds 3 shards.*ulimit -n/) });
   expect((await create('one-more')).error).toMatchObject({ code: 400, message: expect.stringContaining('9 of at most 3 are taken') });
   // What is deleted makes room, also for shards that could not be opened at the start.
   for (const name of names.slice(0, 6)) await server.data('DELETE', `/v1/collections/${name}`);

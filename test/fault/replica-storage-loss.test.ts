@@ -129,7 +129,13 @@ test('an entry taken back is not missed, nor one that replaces it', async () => 
   expect(await reopenAfter(() => undefined)).toBeUndefined();
   await replica.storage.append({ truncateAfter: 3, entries: [entry(4, 2)] });
   expect(await reopenAfter(() => undefined)).toBeUndefined();
-  expect(replica.storage.state).toMatchObject({ lastSequence: 4, epochStarts: [{ epoch: 1, sequence: 1 }, { epoch: 2, sequence: 4 }] });
+  expect(replica.storage.state).toMatchObject({
+    lastSequence: 4,
+    epochStarts: [
+      { epoch: 1, sequence: 1 },
+      { epoch: 2, sequence: 4 },
+    ],
+  });
 });
 
 test('an older entry under the number of a lost one is not taken for it', async () => {

@@ -20,14 +20,7 @@ async function writeUntilKilled(folder: string, seed: number, starts: number[], 
   let count = 0;
   let output = '';
   let errors = '';
-  const child = spawn(process.execPath, [
-    '-r',
-    resolve(__dirname, '../support/swc-register.js'),
-    resolve(__dirname, '../support/crash-writer.ts'),
-    folder,
-    String(seed),
-    JSON.stringify(starts),
-  ]);
+  const child = spawn(process.execPath, ['-r', resolve(__dirname, '../support/swc-register.js'), resolve(__dirname, '../support/crash-writer.ts'), folder, String(seed), JSON.stringify(starts)]);
   const killSoon = (): void => {
     setTimeout(() => child.kill('SIGKILL'), random() * 10);
   };
@@ -97,23 +90,27 @@ async function verify(folder: string, seed: number, acknowledged: number[]): Pro
   }
 }
 
-test('kill -9 at any moment, also while checkpointing or recovering, keeps every acknowledged batch whole and resurrects nothing', async () => {
-  const seed = runSeed('shard crash');
-  const random = seededRandom(seed);
-  const folder = mkdtempSync(join(tmpdir(), 'quiver-crash-'));
-  const original = join(folder, 'original');
-  let batches = new Array<number>(WORKLOAD.writers).fill(0);
-  try {
-    for (let cycle = 0; cycle < CYCLES; cycle++) {
-      const acknowledged = await writeUntilKilled(original, seed, batches, random);
-      // Looked at in a copy, for a look closes cleanly: the original goes from crash to crash.
-      const copy = join(folder, `copy-${cycle}`);
-      cpSync(original, copy, { recursive: true });
-      batches = await verify(copy, seed, acknowledged);
-      rmSync(copy, { recursive: true });
+test(
+  'kill -9 at any moment, also while checkpointing or recovering, keeps every acknowledged batch whole and resurrects nothing',
+  async () => {
+    const seed = runSeed('shard crash');
+    const random = seededRandom(seed);
+    const folder = mkdtempSync(join(tmpdir(), 'quiver-crash-'));
+    const original = join(folder, 'original');
+    let batches = new Array<number>(WORKLOAD.writers).fill(0);
+    try {
+      for (let cycle = 0; cycle < CYCLES; cycle++) {
+        const acknowledged = await writeUntilKilled(original, seed, batches, random);
+        // Looked at in a copy, for a look closes cleanly: the original goes from crash to crash.
+        const copy = join(folder, `copy-${cycle}`);
+        cpSync(original, copy, { recursive: true });
+        batches = await verify(copy, seed, acknowledged);
+        rmSync(copy, { recursive: true });
+      }
+      expect(Math.min(...batches)).toBeGreaterThan(CYCLES);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
-    expect(Math.min(...batches)).toBeGreaterThan(CYCLES);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}, 300_000 + CYCLES * 10_000);
+  },
+  300_000 + CYCLES * 10_000,
+);

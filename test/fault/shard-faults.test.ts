@@ -45,7 +45,8 @@ async function startWith(factories: IndexFactories): Promise<void> {
 
 const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
 const ids = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)).map((item) => item.externalId);
-const found = async () => (await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);
+const found = async () =>
+  (await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);
 
 async function expectItems(...expected: string[]): Promise<void> {
   expect((await ids()).sort()).toEqual([...expected].sort());
@@ -101,7 +102,12 @@ describe.each([
     await expect(write(put('c', 3))).rejects.toMatchObject({ kind: 'storage_failed' });
     await expectItems('a');
     faults.writes = 'none';
-    await eventually('the shard takes writes', () => write(put('d', 4)).then(() => true, () => false));
+    await eventually('the shard takes writes', () =>
+      write(put('d', 4)).then(
+        () => true,
+        () => false,
+      ),
+    );
     await expectItems(...stored, 'd');
     await node.restart();
     await node.client.open(SPEC);
@@ -145,7 +151,12 @@ describe.each([
     await expect(write(put('b', 2))).rejects.toMatchObject({ kind: 'commit_unknown' });
     await expect(ids()).rejects.toMatchObject({ kind: 'unavailable' });
     await expect(write(put('c', 3))).rejects.toMatchObject({ kind: 'unavailable' });
-    await eventually('the shard is back', () => ids().then(() => true, () => false));
+    await eventually('the shard is back', () =>
+      ids().then(
+        () => true,
+        () => false,
+      ),
+    );
     await expectItems('a', 'b');
   });
 
@@ -213,13 +224,7 @@ describe.each([
   });
 
   test('what could be stored but never applied is refused before it is stored', async () => {
-    const bad: UpsertOperation[] = [
-      put('a', 1, { vector: Float32Array.of(1, 2, 3) }),
-      put('', 1),
-      put('a', 1, { metadata: '[1]' }),
-      put('a', 1, { metadata: '{"a":' }),
-      put('a', NaN),
-    ];
+    const bad: UpsertOperation[] = [put('a', 1, { vector: Float32Array.of(1, 2, 3) }), put('', 1), put('a', 1, { metadata: '[1]' }), put('a', 1, { metadata: '{"a":' }), put('a', NaN)];
     for (const operation of bad) {
       const [refused, beside] = await Promise.allSettled([write(operation), write(put('good', 1))]);
       expect(refused).toMatchObject({ status: 'rejected', reason: { kind: 'internal' } });

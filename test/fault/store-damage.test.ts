@@ -166,7 +166,11 @@ test('files that are gone are told', async () => {
     const { verdict } = await harmed(ending, (path) => rmSync(path));
     expect(verdict).toMatchObject({ told: 'open' });
   }
-  const { verdict } = await harmed('CURRENT', (path) => filesOf(resolve(path, '..'), '').filter((one) => one.includes('MANIFEST')).forEach((one) => rmSync(one)));
+  const { verdict } = await harmed('CURRENT', (path) =>
+    filesOf(resolve(path, '..'), '')
+      .filter((one) => one.includes('MANIFEST'))
+      .forEach((one) => rmSync(one)),
+  );
   expect(verdict).toMatchObject({ told: 'open' });
 });
 
@@ -175,7 +179,10 @@ test('an open that fails changes nothing: with the byte put right, everything is
   cpSync(sound, folder, { recursive: true });
   const [log] = filesOf(folder, '.log');
   renameSync(log, `${log}.aside`);
-  writeFileSync(log, readFileSync(`${log}.aside`).map((byte, i) => (i === 9000 ? byte ^ 4 : byte)));
+  writeFileSync(
+    log,
+    readFileSync(`${log}.aside`).map((byte, i) => (i === 9000 ? byte ^ 4 : byte)),
+  );
   for (let attempt = 0; attempt < 3; attempt++) expect(await verdictOf(folder)).toMatchObject({ told: 'open' });
   renameSync(`${log}.aside`, log);
   expect(await verdictOf(folder)).toBe('harmless');

@@ -69,13 +69,7 @@ export class Workload {
   private async readAll(coordinator: string, final: boolean): Promise<Operation[]> {
     const client = this.client(`last-${coordinator.slice(-5)}`, () => coordinator, final);
     const { ids } = this;
-    const operations = [
-      ...(await client.fetchAll(ids)),
-      await client.count(),
-      await client.export(),
-      await client.scroll(),
-      await client.search({ query: 'last', k: ids.length, exact: true }),
-    ];
+    const operations = [...(await client.fetchAll(ids)), await client.count(), await client.export(), await client.scroll(), await client.search({ query: 'last', k: ids.length, exact: true })];
     // The groups are a partition of everything, so what a filter finds is known from the reads without one.
     for (let group = 0; group < GROUPS; group += 1) {
       operations.push(await client.scroll(group), await client.search({ query: 'last', k: ids.length, exact: true, group }));
@@ -105,7 +99,10 @@ export class Workload {
     if (draw < 0.22) return client.upsert(one, this.newValue());
     if (draw < 0.3) {
       const ids = this.someIds(random);
-      return client.bulkUpsert(ids, ids.map(() => this.newValue()));
+      return client.bulkUpsert(
+        ids,
+        ids.map(() => this.newValue()),
+      );
     }
     if (draw < 0.38) return client.delete(one);
     if (draw < 0.42) return client.deleteBatch(this.someIds(random));

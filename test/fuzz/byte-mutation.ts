@@ -1,7 +1,9 @@
 import { below, pick } from './fuzz-target';
 
 /** Bytes that parsers take for something. */
-const TELLING = ['"', '\\', '{', '}', '[', ']', ',', ':', '\r\n', '\n', '\0', '\u2028', '-', '1e999', '--', ';', '%00', '\xff', '\ud7ff', 'Content-Length: 0\r\n', '{"', '\u0001'].map((text) => Buffer.from(text));
+const TELLING = ['"', '\\', '{', '}', '[', ']', ',', ':', '\r\n', '\n', '\0', '\u2028', '-', '1e999', '--', ';', '%00', '\xff', '\ud7ff', 'Content-Length: 0\r\n', '{"', '\u0001'].map((text) =>
+  Buffer.from(text),
+);
 const ROUNDS_MAX = 4;
 const PIECE_MAX = 64;
 /** How often a piece is repeated at most: enough to find what grows faster than its input, not enough to be a flood. */

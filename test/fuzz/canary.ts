@@ -36,10 +36,22 @@ export class Canary {
       await ask('hybrid search', 'hybrid_search', { query_text: `number${i}`, alpha: 0, k: 5 }, ({ results }) => results.length === 1 && results[0].external_id === `bird-${i}`);
     }
     const ids = Array.from({ length: ITEMS }, (_, i) => `bird-${i}`);
-    await ask('fetch', 'vectors/fetch', { ids }, ({ vectors }) =>
-      vectors.length === ITEMS && vectors.every((found: any, i: number) => found.text === textOf(i) && found.metadata.tree === i % 7 && found.vector.every((value: number, axis: number) => Math.abs(value - vectorOf(i)[axis]) < 1e-5)),
+    await ask(
+      'fetch',
+      'vectors/fetch',
+      { ids },
+      ({ vectors }) =>
+        vectors.length === ITEMS &&
+        vectors.every(
+          (found: any, i: number) => found.text === textOf(i) && found.metadata.tree === i % 7 && found.vector.every((value: number, axis: number) => Math.abs(value - vectorOf(i)[axis]) < 1e-5),
+        ),
     );
-    await ask('filtered search', 'search', { vector: vectorOf(0), k: ITEMS, exact: true, filters: { tree: 3, n: { $gt: 20 } } }, ({ results }) => results.length === ids.filter((_, i) => i % 7 === 3 && i > 20).length);
+    await ask(
+      'filtered search',
+      'search',
+      { vector: vectorOf(0), k: ITEMS, exact: true, filters: { tree: 3, n: { $gt: 20 } } },
+      ({ results }) => results.length === ids.filter((_, i) => i % 7 === 3 && i > 20).length,
+    );
     await ask('scroll', 'scroll', { limit: 1000, include_vectors: false }, ({ vectors }) => vectors.length === ITEMS);
     return { wrong, refused };
   }

@@ -82,7 +82,7 @@ async function smallest(target: FuzzTarget, finding: Finding): Promise<Finding> 
     return kindOf(faults) === kind ? faults : null;
   };
   let best = finding;
-  for (let parts = 2; best.cases.length > 1 && parts <= 2 * best.cases.length; ) {
+  for (let parts = 2; best.cases.length > 1 && parts <= 2 * best.cases.length;) {
     const size = Math.ceil(best.cases.length / parts);
     let isSmaller = false;
     for (let at = 0; at < best.cases.length && !isSmaller; at += size) {
@@ -95,7 +95,7 @@ async function smallest(target: FuzzTarget, finding: Finding): Promise<Finding> 
     if (!isSmaller) parts *= 2;
     if (trials > SHRINK_TRIALS_MAX) break;
   }
-  for (let isSmaller = best.cases.length === 1; isSmaller && trials <= SHRINK_TRIALS_MAX; ) {
+  for (let isSmaller = best.cases.length === 1; isSmaller && trials <= SHRINK_TRIALS_MAX;) {
     isSmaller = false;
     for (const candidate of target.shrink(best.cases[0])) {
       const faults = await isStill([candidate]);

@@ -7,7 +7,11 @@ const RESIDENT_MAX_MIB = 1_536;
 
 /** What a process's own record says against it. `output` is all that it has printed. */
 export function faultsOfProcess(process: { name: string; pid: number | null; output: string }): string[] {
-  const faults = process.output.split('\n').filter((line) => COMPLAINT.test(line)).slice(0, 5).map((line) => `log: ${process.name}: ${line.slice(0, 600)}`);
+  const faults = process.output
+    .split('\n')
+    .filter((line) => COMPLAINT.test(line))
+    .slice(0, 5)
+    .map((line) => `log: ${process.name}: ${line.slice(0, 600)}`);
   if (process.pid === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-600)}`];
   const resident = residentMiB(process.pid);
   if (resident === null) return [...faults, `death: ${process.name} is gone: ${process.output.slice(-600)}`];

@@ -43,12 +43,15 @@ export class HonestClient {
 
   begin(): void {
     let dueMs = performance.now() + this.everyMs;
-    this.timer = setInterval(() => {
-      for (const nowMs = performance.now(); dueMs <= nowMs; dueMs += this.everyMs) {
-        const asking: Promise<void> = this.ask(dueMs).finally(() => this.open.delete(asking));
-        this.open.add(asking);
-      }
-    }, Math.min(this.everyMs, DUE_CHECK_MS));
+    this.timer = setInterval(
+      () => {
+        for (const nowMs = performance.now(); dueMs <= nowMs; dueMs += this.everyMs) {
+          const asking: Promise<void> = this.ask(dueMs).finally(() => this.open.delete(asking));
+          this.open.add(asking);
+        }
+      },
+      Math.min(this.everyMs, DUE_CHECK_MS),
+    );
   }
 
   /** Asks nothing more and waits for what is open, for at most `patienceMs`; what has not come by then waited as long as until then. */

@@ -25,7 +25,9 @@ export function tableRow(round: RoundReport, limitMs: number): string {
     return entries.length === 1 ? String(entries[0][1]) : entries.map(([name, value]) => `${name} ${value}`).join('; ');
   };
   const livez = Object.fromEntries(Object.entries(round.livez).map(([name, summary]) => [name, waits(summary)]));
-  const codes = Object.entries(round.tally).sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, count]) => `${code === '0' ? 'ok' : code === '-1' ? 'closed' : code} ${count}`);
+  const codes = Object.entries(round.tally)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, count]) => `${code === '0' ? 'ok' : code === '-1' ? 'closed' : code} ${count}`);
   const verdict = excesses(round, limitMs).length > 0 ? ' **over**' : '';
   return `| ${round.name}${verdict} | ${waits(round.search)} | ${each(livez)} | ${round.ownLatenessMs} | ${each(round.peakMiB)} | ${round.search.refused} | ${codes.join(', ')} |`;
 }

@@ -46,10 +46,21 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
   const key = { 'x-api-key': stage.keys.readonly };
   const body = JSON.stringify({ vector: Array.from({ length: DIM }, (_, i) => i / DIM), k: 3 });
   const search = new HonestClient(
-    { host, port: stage.apiPort, method: 'POST', path: library('search'), headers: { ...key, 'content-type': 'application/json' }, body, expects: '"status":"success","data":{"results":[{"external_id":"book-' },
+    {
+      host,
+      port: stage.apiPort,
+      method: 'POST',
+      path: library('search'),
+      headers: { ...key, 'content-type': 'application/json' },
+      body,
+      expects: '"status":"success","data":{"results":[{"external_id":"book-',
+    },
     SEARCH_EVERY_MS,
   );
-  const probes = stage.members.map(({ name, opsPort }) => ({ name, client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok' }, LIVEZ_EVERY_MS) }));
+  const probes = stage.members.map(({ name, opsPort }) => ({
+    name,
+    client: new HonestClient({ host, port: opsPort, method: 'GET', path: '/livez', headers: {}, body: '', expects: 'ok' }, LIVEZ_EVERY_MS),
+  }));
   const epochs = await stage.epochs();
   for (const client of [search, ...probes.map(({ client }) => client)]) client.begin();
   await pause(CALM_MS);
@@ -68,11 +79,16 @@ export async function runRound(stage: Stage, round: { name: string; attacks: str
     ...stage.complaints().slice(0, 5),
   ];
   if ((tally[500] ?? 0) > 0) failures.push(`${tally[500]} answers with code 500`);
-  const after = gone.length > 0 ? {} : await stage.epochs().catch((error: Error) => {
-    failures.push(`GET /v1/cluster: ${error.message}`);
-    return {} as Record<string, number>;
-  });
-  const leadChanges = Object.keys(after).filter((shard) => shard.startsWith(`${LIBRARY}/`) && after[shard] !== epochs[shard]).map((shard) => `${shard}: ${epochs[shard]} → ${after[shard]}`);
+  const after =
+    gone.length > 0
+      ? {}
+      : await stage.epochs().catch((error: Error) => {
+          failures.push(`GET /v1/cluster: ${error.message}`);
+          return {} as Record<string, number>;
+        });
+  const leadChanges = Object.keys(after)
+    .filter((shard) => shard.startsWith(`${LIBRARY}/`) && after[shard] !== epochs[shard])
+    .map((shard) => `${shard}: ${epochs[shard]} → ${after[shard]}`);
   return {
     name: round.name,
     search: summaryOf(searchWaits),

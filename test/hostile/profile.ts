@@ -38,7 +38,10 @@ export function longestStretch(file: string): { milliseconds: number; functions:
     for (let id: number | undefined = samples[i]; id !== undefined; id = parents.get(id)) seen.add(nameOf(byId.get(id) as ProfileNode));
     for (const name of seen) spent.set(name, (spent.get(name) ?? 0) + timeDeltas[i]);
   }
-  const functions = [...spent].filter(([name]) => !name.startsWith('(root)')).sort((a, b) => b[1] - a[1]).slice(0, FUNCTIONS_SHOWN);
+  const functions = [...spent]
+    .filter(([name]) => !name.startsWith('(root)'))
+    .sort((a, b) => b[1] - a[1])
+    .slice(0, FUNCTIONS_SHOWN);
   return { milliseconds: Math.round(longest.micros / 1000), functions: functions.map(([name, time]) => `${Math.round(time / 1000)} ms ${name}`) };
 }
 

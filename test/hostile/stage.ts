@@ -107,7 +107,13 @@ export class ClusterStages {
         adminKey: API_KEY,
         keys,
         members: members.map((member) => ({ name: member.id, opsPort: member.opsPort, pid: member.pid })),
-        complaints: () => members.flatMap((member) => member.output.split('\n').filter((line) => COMPLAINT.test(line)).map((line) => `${member.id}: ${line}`)),
+        complaints: () =>
+          members.flatMap((member) =>
+            member.output
+              .split('\n')
+              .filter((line) => COMPLAINT.test(line))
+              .map((line) => `${member.id}: ${line}`),
+          ),
         epochs: async () => {
           const { shards } = await cluster.data('GET', '/v1/cluster');
           return Object.fromEntries(shards.map((one: { collection: string; shard: number; epoch: number }) => [`${one.collection}/${one.shard}`, one.epoch]));

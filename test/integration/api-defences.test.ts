@@ -22,7 +22,9 @@ async function start(environment: Record<string, string> = {}, replace: Paramete
 afterEach(() => server.stop());
 
 const head = (line: string, headers: Record<string, string | number>): string =>
-  `${line} HTTP/1.1\r\n${Object.entries({ host: 'test', 'x-api-key': server.adminKey, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  `${line} HTTP/1.1\r\n${Object.entries({ host: 'test', 'x-api-key': server.adminKey, ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`;
 
 const MIB = 1024 * 1024;
 
@@ -90,7 +92,11 @@ describe.each([
     expect(outcome).toEqual({ code: undefined, message: '', longestMs: expect.any(Number) });
     expect(outcome.longestMs).toBeLessThan(WAIT_MS);
     const { vectors } = dataOf(await api.post('/v1/collections/c/vectors/fetch', { ids: ['0', '3', `${count - 1}`] }));
-    expect(vectors.map(({ vector }: any) => vector)).toEqual([[0, 0.5, 1], [3, 0.5, 1], [count - 1, 0.5, 1]]);
+    expect(vectors.map(({ vector }: any) => vector)).toEqual([
+      [0, 0.5, 1],
+      [3, 0.5, 1],
+      [count - 1, 0.5, 1],
+    ]);
     expect(vectors[1].metadata).toEqual({ a: 'x'.repeat(65_528) });
   });
 
@@ -352,7 +358,19 @@ describe('what the public port shows', () => {
 
   test('nothing is taken for another type than it says, and no page runs, loads or is framed by what is not ours', async () => {
     await start();
-    for (const path of ['/', '/v1/collections', '/v1/nothing', '/metrics', '/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/swagger-ui-init.js', '/docs/nothing', '/docs/oauth2-redirect.html']) {
+    for (const path of [
+      '/',
+      '/v1/collections',
+      '/v1/nothing',
+      '/metrics',
+      '/openapi.json',
+      '/docs',
+      '/docs/',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-init.js',
+      '/docs/nothing',
+      '/docs/oauth2-redirect.html',
+    ]) {
       const { headers } = await api.get(path);
       expect({ path, sniff: headers['x-content-type-options'] }).toEqual({ path, sniff: 'nosniff' });
       if (!path.startsWith('/docs')) continue;

@@ -20,7 +20,9 @@ async function start(environment: Record<string, string> = {}, replace: Paramete
 afterEach(() => server.stop());
 
 const head = (line: string, headers: Record<string, string | number>): string =>
-  `${line} HTTP/1.1\r\n${Object.entries({ host: 'test', 'x-api-key': server.adminKey, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  `${line} HTTP/1.1\r\n${Object.entries({ host: 'test', 'x-api-key': server.adminKey, ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`;
 
 const envelopeIn = (text: string): any => JSON.parse(text.slice(text.lastIndexOf('{"status"')));
 

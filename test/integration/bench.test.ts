@@ -52,7 +52,10 @@ test('measures the embedder beside the bare pipeline, on the same texts', async 
 
 test('measures keyword search in process and over HTTP, with answers that exhaustive scoring confirms', async () => {
   const json = join(folder, 'keyword.json');
-  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/keyword-bench.mjs')).href, `keywordBench(${JSON.stringify(['--documents', '3000', '--queries', '40', '--language', 'en', '--seconds', '0.3', '--json', json])})`);
+  const printed = await run(
+    pathToFileURL(resolve(__dirname, '../bench/keyword-bench.mjs')).href,
+    `keywordBench(${JSON.stringify(['--documents', '3000', '--queries', '40', '--language', 'en', '--seconds', '0.3', '--json', json])})`,
+  );
   expect(printed).toMatch(/^3,000 documents of \d+\.\d words, 40 queries of 2 to 4 words, language en/m);
   const { index, service } = JSON.parse(readFileSync(json, 'utf8'));
   expect(index.searches.map(({ k }: { k: number }) => k)).toEqual([10, 200]);

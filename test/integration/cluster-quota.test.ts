@@ -16,7 +16,8 @@ test('however they are created, there are never more replicas than the nodes hav
   const outcomes = await Promise.all(Array.from({ length: 16 }, (_, i) => create(i % 2, `c${i}`)));
   const refused = outcomes.flatMap(({ error }) => (error === null ? [] : [error]));
   expect(refused).toHaveLength(11);
-  for (const error of refused) expect(error).toEqual({ code: 400, message: 'the collection needs 2 replicas of shards, and 10 of at most 10 are taken: the limit comes from MAX_SHARDS of the nodes (2) together' });
+  for (const error of refused)
+    expect(error).toEqual({ code: 400, message: 'the collection needs 2 replicas of shards, and 10 of at most 10 are taken: the limit comes from MAX_SHARDS of the nodes (2) together' });
   const { nodes } = (await cluster.call('GET', '/v1/cluster')).data;
   expect(nodes.map(({ primaries, replicas }: { primaries: number; replicas: number }) => primaries + replicas)).toEqual([5, 5]);
 });

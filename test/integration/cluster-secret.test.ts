@@ -40,11 +40,14 @@ describe('a cluster whose etcd others can write to', () => {
       const record = { id: 99, name: 'mine', role: 'admin', digest: createHash('sha256').update('forged-key').digest('hex'), createdAt: new Date().toISOString(), isActive: true, expiresAt: null };
       const guest = (await store.list('/q/keys/')).entries.find(({ value }) => value.includes('"guest"'))!;
       const before = await refusedEntries(cluster.coordinators[0]);
-      await store.transact([], [
-        { type: 'put', key: '/q/keys/99', value: JSON.stringify(record) },
-        { type: 'put', key: '/q/keys/98', value: guest.value.replace(/\{.*/, JSON.stringify({ ...record, id: 98 })) },
-        { type: 'put', key: '/q/keys/97', value: guest.value },
-      ]);
+      await store.transact(
+        [],
+        [
+          { type: 'put', key: '/q/keys/99', value: JSON.stringify(record) },
+          { type: 'put', key: '/q/keys/98', value: guest.value.replace(/\{.*/, JSON.stringify({ ...record, id: 98 })) },
+          { type: 'put', key: '/q/keys/97', value: guest.value },
+        ],
+      );
       await eventually('they were seen', async () => (await refusedEntries(cluster.coordinators[0])) >= before + 3, 20_000);
       expect(await codeWith(cluster, 'forged-key')).toBe(401);
       expect(await codeWith(cluster, guestKey)).toBe(200);
@@ -188,7 +191,11 @@ describe('a cluster that is brought forward', () => {
         await store.close();
       }
     };
-    const steps: Record<string, string>[] = [{ CLUSTER_SECRET: SECRET, CLUSTER_SECRET_OTHER: NEW_SECRET }, { CLUSTER_SECRET: NEW_SECRET, CLUSTER_SECRET_OTHER: SECRET }, { CLUSTER_SECRET: NEW_SECRET }];
+    const steps: Record<string, string>[] = [
+      { CLUSTER_SECRET: SECRET, CLUSTER_SECRET_OTHER: NEW_SECRET },
+      { CLUSTER_SECRET: NEW_SECRET, CLUSTER_SECRET_OTHER: SECRET },
+      { CLUSTER_SECRET: NEW_SECRET },
+    ];
     for (const environment of steps) {
       // Nodes last: they change assignments under the secret that coordinators have given up.
       for (const member of members().reverse()) {

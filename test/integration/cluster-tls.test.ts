@@ -31,7 +31,17 @@ test('members go on while their etcd, which asks for certificates, begins to ask
   const etcd = new EtcdProcess({
     ports: { client, peer },
     // The first is the test's own way in.
-    flags: ['--listen-client-urls', `http://127.0.0.1:${client},https://127.0.0.1:${secure}`, '--client-cert-auth', '--trusted-ca-file', files.caFile, '--cert-file', files.certFile, '--key-file', files.keyFile],
+    flags: [
+      '--listen-client-urls',
+      `http://127.0.0.1:${client},https://127.0.0.1:${secure}`,
+      '--client-cert-auth',
+      '--trusted-ca-file',
+      files.caFile,
+      '--cert-file',
+      files.certFile,
+      '--key-file',
+      files.keyFile,
+    ],
   });
   await etcd.start();
   const endpoint = `https://127.0.0.1:${secure}`;

@@ -100,7 +100,7 @@ describe('embedding models of a service', () => {
     }
   });
 
-  test("text into a collection that does not fit the model names both dimensions and the model", async () => {
+  test('text into a collection that does not fit the model names both dimensions and the model', async () => {
     const service = await start({ EMBEDDING_MODEL: second });
     await service.data('POST', '/v1/collections', { name: 'narrow', dim: 5 });
     const { error } = await service.call('POST', '/v1/collections/narrow/upsert', { external_id: 'a', text: 'cat' });

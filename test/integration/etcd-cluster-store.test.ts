@@ -35,7 +35,10 @@ function openStore(options: Partial<EtcdOptions> & { endpoints: string[] }): Etc
 }
 
 async function put(store: ClusterStore, ...keys: string[]): Promise<number> {
-  const result = await store.transact([], keys.map((key) => ({ type: 'put', key, value: key })));
+  const result = await store.transact(
+    [],
+    keys.map((key) => ({ type: 'put', key, value: key })),
+  );
   if (!result.applied) throw new Error('a transaction without guards was refused');
   return result.revision;
 }
@@ -209,7 +212,12 @@ describe('calls', () => {
     const outcomes = await Promise.allSettled([store.get('x'), store.list(''), store.openSession({ ttlSeconds: 2 }), put(store, 'y')]);
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.kind)).toEqual(['unavailable', 'unavailable', 'unavailable', 'commit_unknown']);
     etcd.resume();
-    await eventually('etcd answers again', () => put(store, 'z').then(() => true, () => false));
+    await eventually('etcd answers again', () =>
+      put(store, 'z').then(
+        () => true,
+        () => false,
+      ),
+    );
     expect((await store.get('z'))?.value).toBe('z');
   });
 
@@ -221,7 +229,12 @@ describe('calls', () => {
     await expect(store.get('x')).rejects.toMatchObject({ kind: 'unavailable' });
     await expect(put(store, 'y')).rejects.toMatchObject({ kind: 'unavailable' });
     await etcd.start();
-    await eventually('etcd is found again', () => store.get('x').then(() => true, () => false));
+    await eventually('etcd is found again', () =>
+      store.get('x').then(
+        () => true,
+        () => false,
+      ),
+    );
     expect((await store.list('')).revision).toBe(before);
   });
 
@@ -233,7 +246,10 @@ describe('calls', () => {
     await put(store, 'x');
     const before = (await direct.list('')).revision;
     proxy.swallowAnswers();
-    const outcome = put(store, 'y').then(() => 'applied', (error) => error.kind);
+    const outcome = put(store, 'y').then(
+      () => 'applied',
+      (error) => error.kind,
+    );
     await eventually('the change is stored', async () => (await direct.get('y')) !== null);
     /* The connection breaks and is there again long before the deadline: time enough to send it twice. */
     await proxy.restore();
@@ -266,7 +282,12 @@ describe('calls', () => {
     const works = async (): Promise<void> => {
       const key = `w/${++count}`;
       /* A transaction that met the lost member, or the election of a leader, is unknown: its change is put again. */
-      await eventually('a change is made', () => put(store, key).then(() => true, () => false));
+      await eventually('a change is made', () =>
+        put(store, key).then(
+          () => true,
+          () => false,
+        ),
+      );
       await eventually('the change is told', () => calls.flat().some((event) => event.key === key));
     };
     for (const member of cluster.members) {
@@ -298,7 +319,14 @@ describe('over TLS', () => {
     const identity = { ca: read('ca.pem'), cert: read('server.pem'), key: read('server.key.pem') };
     const server = createServer({ ...identity, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] }, (client) => {
       const target = connect(etcd.clientPort, '127.0.0.1');
-      for (const [from, to] of [[client, target], [target, client]]) from.on('error', () => undefined).on('close', () => to.destroy()).pipe(to);
+      for (const [from, to] of [
+        [client, target],
+        [target, client],
+      ])
+        from
+          .on('error', () => undefined)
+          .on('close', () => to.destroy())
+          .pipe(to);
     });
     server.on('tlsClientError', () => undefined);
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -356,8 +384,7 @@ test('a process whose store is closed can end: with etcd there, and with etcd aw
       const closed = performance.now();
       process.on('exit', () => console.log(performance.now() - closed < 10_000 ? 'ended' : 'lingered'));
     });`;
-  const run = async (): Promise<string> =>
-    (await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 60_000 })).stdout;
+  const run = async (): Promise<string> => (await promisify(execFile)(process.execPath, ['-r', register, '-e', program], { cwd: resolve(__dirname, '../..'), timeout: 60_000 })).stdout;
   expect(await run()).toBe('ended\n');
   await etcd.kill();
   expect(await run()).toBe('ended\n');

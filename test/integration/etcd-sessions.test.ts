@@ -117,8 +117,7 @@ describe('a session', () => {
 });
 
 describe('a registered entry', () => {
-  const register = (through: EtcdClusterStore, value = '1'): RegisteredEntry =>
-    closing(new RegisteredEntry({ store: through, key: 'members/a', value, ttlSeconds: TTL_SECONDS }));
+  const register = (through: EtcdClusterStore, value = '1'): RegisteredEntry => closing(new RegisteredEntry({ store: through, key: 'members/a', value, ttlSeconds: TTL_SECONDS }));
   const value = async (): Promise<string | undefined> => (await store.get('members/a'))?.value;
 
   test('is there until it is closed, and takes updates, the last of which counts', async () => {
@@ -236,14 +235,16 @@ describe('an election', () => {
 
   const campaign = (id: string, through = openStore(), ttlSeconds = TTL_SECONDS): Candidate => {
     const told: string[] = [];
-    const election = closing(new Election({
-      store: through,
-      path: '/q/controller',
-      value: JSON.stringify({ id }),
-      ttlSeconds,
-      onElected: () => told.push('elected'),
-      onDeposed: () => told.push('deposed'),
-    }));
+    const election = closing(
+      new Election({
+        store: through,
+        path: '/q/controller',
+        value: JSON.stringify({ id }),
+        ttlSeconds,
+        onElected: () => told.push('elected'),
+        onDeposed: () => told.push('deposed'),
+      }),
+    );
     return { election, through, told };
   };
   const elected = async (candidate: Candidate): Promise<void> => eventually('it is elected', () => candidate.election.isLeader);
@@ -316,7 +317,13 @@ describe('an election', () => {
     etcd.resume();
     await eventually('there is one leader, who may change things', async () => {
       const leaders = candidates.filter(({ election }) => election.isLeader);
-      return leaders.length === 1 && (await changeAs(leaders[0]).then((result) => result.applied, () => false));
+      return (
+        leaders.length === 1 &&
+        (await changeAs(leaders[0]).then(
+          (result) => result.applied,
+          () => false,
+        ))
+      );
     });
   });
 
@@ -372,7 +379,13 @@ test('a process with a member entry and a campaign outlives etcd, quietly, and i
   await eventually('calls and their retries have failed for a while', () => performance.now() > until);
   expect(child.exitCode).toBeNull();
   await etcd.start();
-  await store.transact([], [{ type: 'delete', key: 'members/a' }, { type: 'delete', key: '/q/controller' }]);
+  await store.transact(
+    [],
+    [
+      { type: 'delete', key: 'members/a' },
+      { type: 'delete', key: '/q/controller' },
+    ],
+  );
   await eventually('it is registered and elected again', isThere);
   child.stdin.write('end');
   expect(await ended).toBe(0);

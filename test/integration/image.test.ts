@@ -76,7 +76,14 @@ if (missing.length > 0) {
       expect([...packages].filter((name) => lock.packages[name]?.dev !== undefined || lock.packages[name] === undefined)).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./'))).toEqual([]);
       expect(files.filter((file) => !file.startsWith('./node_modules/') && !/^\.\/(?:dist|proto)\//.test(file)).sort()).toEqual([
-        './coordinator/native/build/body-scanner.node', './node/kv/native/build/store.node', './node/native/build/vectors.node', './package.json', './sbom.json', './scripts/healthcheck.cjs', './scripts/quiver.cjs', './scripts/sbom.mjs',
+        './coordinator/native/build/body-scanner.node',
+        './node/kv/native/build/store.node',
+        './node/native/build/vectors.node',
+        './package.json',
+        './sbom.json',
+        './scripts/healthcheck.cjs',
+        './scripts/quiver.cjs',
+        './scripts/sbom.mjs',
       ]);
       expect(files.filter((file) => /\/(?:prebuilds\/(?!linux)|onnxruntime-node\/bin\/[^/]+\/(?!linux))/.test(file))).toEqual([]);
     });
@@ -98,7 +105,12 @@ if (missing.length > 0) {
       expect(containers.exec('embedded', ['grep', '-E', '^(CapEff|CapBnd|NoNewPrivs)', '/proc/1/status']).output).toMatch(/^CapEff:\t0+\nCapBnd:\t0+\nNoNewPrivs:\t1\n$/);
 
       await call(port, 'POST', '/collections', { name: 'kept', dim: 2 });
-      await call(port, 'POST', '/collections/kept/bulk_upsert', { items: [{ external_id: 'a', vector: [1, 0] }, { external_id: 'b', vector: [0, 1] }] });
+      await call(port, 'POST', '/collections/kept/bulk_upsert', {
+        items: [
+          { external_id: 'a', vector: [1, 0] },
+          { external_id: 'b', vector: [0, 1] },
+        ],
+      });
       expect((await call(port, 'POST', '/collections/kept/search', { vector: [1, 0.1], k: 1 })).results[0].external_id).toBe('a');
       expect(containers.stop('embedded')).toBe(0);
       containers.remove('embedded');
@@ -113,7 +125,12 @@ if (missing.length > 0) {
       etcd = await EtcdProcess.start();
       const [port, coordinatorOps, coordinatorRpc, ...nodePorts] = await freePorts(7);
       const member = (id: string, opsPort: number, rpcPort: number): Record<string, string> => ({
-        ETCD_ENDPOINTS: `http://${etcd?.endpoint}`, CLUSTER_SECRET: SECRET, NODE_ID: id, ADVERTISE_ADDRESS: '127.0.0.1', OPS_PORT: String(opsPort), RPC_PORT: String(rpcPort),
+        ETCD_ENDPOINTS: `http://${etcd?.endpoint}`,
+        CLUSTER_SECRET: SECRET,
+        NODE_ID: id,
+        ADVERTISE_ADDRESS: '127.0.0.1',
+        OPS_PORT: String(opsPort),
+        RPC_PORT: String(rpcPort),
       });
       for (const i of [0, 1]) {
         containers.start(`node-${i}`, IMAGE, { environment: member(`node-${i}`, nodePorts[2 * i], nodePorts[2 * i + 1]), volume: `node-${i}-data`, words: ['node'] });
@@ -124,7 +141,12 @@ if (missing.length > 0) {
       await eventually('both nodes are members', async () => (await call(port, 'GET', '/cluster')).nodes.filter(({ state }: { state: string }) => state === 'up').length === 2);
 
       await call(port, 'POST', '/collections', { name: 'shared', dim: 2, shards: 2, replicas: 2 });
-      await call(port, 'POST', '/collections/shared/bulk_upsert', { items: [{ external_id: 'a', vector: [1, 0] }, { external_id: 'b', vector: [0, 1] }] });
+      await call(port, 'POST', '/collections/shared/bulk_upsert', {
+        items: [
+          { external_id: 'a', vector: [1, 0] },
+          { external_id: 'b', vector: [0, 1] },
+        ],
+      });
       expect((await call(port, 'POST', '/collections/shared/search', { vector: [1, 0.1], k: 2 })).results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['a', 'b']);
       expect(['coordinator', 'node-0', 'node-1'].map((name) => containers.stop(name))).toEqual([0, 0, 0]);
     });

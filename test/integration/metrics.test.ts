@@ -163,7 +163,9 @@ describe('the metrics of the embedded form and of a cluster', () => {
 
   (promtool === null ? test.skip : test)('promtool finds no fault but the two names that the contract gives', () => {
     for (const [id, text] of texts) {
-      const faults = runPromtool(promtool as string, ['check', 'metrics'], text).said.split('\n').filter((line) => line !== '' && !CONTRACT_GAUGES.test(line));
+      const faults = runPromtool(promtool as string, ['check', 'metrics'], text)
+        .said.split('\n')
+        .filter((line) => line !== '' && !CONTRACT_GAUGES.test(line));
       expect([id, faults]).toEqual([id, []]);
     }
   });

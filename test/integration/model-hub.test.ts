@@ -43,11 +43,17 @@ describe('models of a hub', () => {
   function cacheIn(folder: string, given: Given = {}) {
     const { answerMs, silenceMs } = given;
     const download = new HubDownload({ hub: given.hub ?? hub.url, clock: systemClock, log: silentLogger, answerMs, silenceMs });
-    return { folder, cache: new HubCache({ folder, isOffline: given.isOffline ?? false, hub: download, log: silentLogger, pinOf: (name) => ({ ...pinOf(name, given.revision ?? ''), sha256: given.sha256 ?? {} }) }) };
+    return {
+      folder,
+      cache: new HubCache({ folder, isOffline: given.isOffline ?? false, hub: download, log: silentLogger, pinOf: (name) => ({ ...pinOf(name, given.revision ?? ''), sha256: given.sha256 ?? {} }) }),
+    };
   }
   function filesOf(folder: string): string[] {
     if (!existsSync(folder)) return [];
-    return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => entry.name).sort();
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name)
+      .sort();
   }
 
   test('a model is fetched once, then taken from the folder, offline too', async () => {
@@ -113,7 +119,9 @@ describe('models of a hub', () => {
     expect(lockOf(folder)).toMatchObject({ revision: 'main', commit: hub.commit });
     const at = join(folder, 'quiver/plain');
     expect(lockOf(folder).files).toEqual(
-      Object.fromEntries(['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model.onnx'].map((path) => [path, { bytes: readFileSync(join(at, path)).length, sha256: sha256(join(at, path)) }])),
+      Object.fromEntries(
+        ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'onnx/model.onnx'].map((path) => [path, { bytes: readFileSync(join(at, path)).length, sha256: sha256(join(at, path)) }]),
+      ),
     );
   });
 
@@ -172,7 +180,9 @@ describe('models of a hub', () => {
     await cache.folderOf('quiver/plain', 'auto');
     hub.revisions.length = 0;
     await cacheIn(folder, { revision: hub.commit as string, isOffline: true }).cache.folderOf('quiver/plain', 'auto');
-    await expect(cacheIn(folder, { revision: 'v2', isOffline: true }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ message: expect.stringMatching(/not known to be of EMBEDDING_REVISION v2, and EMBEDDING_OFFLINE/) });
+    await expect(cacheIn(folder, { revision: 'v2', isOffline: true }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({
+      message: expect.stringMatching(/not known to be of EMBEDDING_REVISION v2, and EMBEDDING_OFFLINE/),
+    });
     expect(hub.revisions).toEqual([]);
     await cacheIn(folder, { revision: 'v2' }).cache.folderOf('quiver/plain', 'auto');
     expect(hub.revisions[0]).toBe('v2');
@@ -189,7 +199,9 @@ describe('models of a hub', () => {
     await cacheIn(folder, { isOffline: true }).cache.folderOf('quiver/plain', 'auto');
     expect(lockOf(folder)).toMatchObject({ revision: null, commit: null, files: { 'onnx/model.onnx': { sha256: sha256(join(folder, 'quiver/plain/onnx/model.onnx')) } } });
     writeFileSync(join(folder, 'quiver/plain/tokenizer.json'), '{}');
-    await expect(cacheIn(folder, { isOffline: true }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ message: expect.stringMatching(/^its tokenizer.json is not what it was.*remove it from EMBEDDING_CACHE_DIR/) });
+    await expect(cacheIn(folder, { isOffline: true }).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({
+      message: expect.stringMatching(/^its tokenizer.json is not what it was.*remove it from EMBEDDING_CACHE_DIR/),
+    });
     writeFileSync(join(folder, 'quiver/plain/quiver-lock.json'), 'torn');
     await expect(cacheIn(folder).cache.folderOf('quiver/plain', 'auto')).rejects.toMatchObject({ kind: 'embedding_unavailable', message: 'its quiver-lock.json is damaged' });
   });
@@ -199,11 +211,18 @@ describe('models of a hub', () => {
     const right = sha256(join(name, 'onnx/model.onnx'));
     await models.open(name, { pin: { model: name, revision: '', sha256: right } });
     const wrong = '0'.repeat(64);
-    await expect(models.open(name, { pin: { model: name, revision: '', sha256: wrong } })).rejects.toMatchObject({ message: `its onnx/model.onnx has the SHA-256 ${right}, not that of EMBEDDING_SHA256` });
+    await expect(models.open(name, { pin: { model: name, revision: '', sha256: wrong } })).rejects.toMatchObject({
+      message: `its onnx/model.onnx has the SHA-256 ${right}, not that of EMBEDDING_SHA256`,
+    });
     await models.open(name, { pin: { model: 'another', revision: '', sha256: wrong } });
     const split = models.path('hub/quiver/split/onnx');
-    const both = createHash('sha256').update(readFileSync(join(split, 'model.onnx'))).update(readFileSync(join(split, 'model.onnx_data'))).digest('hex');
-    await expect(models.open('quiver/split', { hub: hub.url, isOffline: false, dtype: 'fp32', pin: { model: 'quiver/split', revision: '', sha256: wrong } })).rejects.toMatchObject({ message: expect.stringContaining(`has the SHA-256 ${both}`) });
+    const both = createHash('sha256')
+      .update(readFileSync(join(split, 'model.onnx')))
+      .update(readFileSync(join(split, 'model.onnx_data')))
+      .digest('hex');
+    await expect(models.open('quiver/split', { hub: hub.url, isOffline: false, dtype: 'fp32', pin: { model: 'quiver/split', revision: '', sha256: wrong } })).rejects.toMatchObject({
+      message: expect.stringContaining(`has the SHA-256 ${both}`),
+    });
   });
 
   test('no hub, no such model, no network wanted', async () => {

@@ -17,7 +17,10 @@ const binary = findPrometheus();
 
   beforeAll(async () => {
     cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 2, replicas: 2, shards: 2 });
-    for (const [collection, count] of [['books', VECTORS - 100], ['films', 100]] as const) {
+    for (const [collection, count] of [
+      ['books', VECTORS - 100],
+      ['films', 100],
+    ] as const) {
       await cluster.data('POST', '/v1/collections', { name: collection, dim: 2 });
       const items = Array.from({ length: count }, (_, i) => ({ external_id: `item-${i}`, vector: [i, 1] }));
       await cluster.data('POST', `/v1/collections/${collection}/bulk_upsert`, { items });
@@ -43,11 +46,16 @@ const binary = findPrometheus();
   test('the names of collections join what nodes say of uids', async () => {
     const byName = 'sum by (collection) (quiver_replica_vectors * on (collection_uid) group_left (collection) max by (collection_uid, collection) (quiver_collection_info))';
     const found = (await prometheus.query(byName)).map(({ metric, value }) => [metric.collection, value]);
-    expect(found.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))).toEqual([['books', 2 * (VECTORS - 100)], ['films', 200]]);
+    expect(found.sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1))).toEqual([
+      ['books', 2 * (VECTORS - 100)],
+      ['films', 200],
+    ]);
   });
 
   test('every question of the dashboard has an answer', async () => {
-    const expressions = readDashboard().panels.filter(({ title }) => !PASSING.includes(title)).flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
+    const expressions = readDashboard()
+      .panels.filter(({ title }) => !PASSING.includes(title))
+      .flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr));
     const ask = (expression: string): string => expression.replaceAll('$__rate_interval', '1m').replaceAll('$job', 'quiver').replaceAll('$collection', '.*');
     let silent = expressions;
     // Rates need two scrapes, and something that goes on between them.

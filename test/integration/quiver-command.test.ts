@@ -57,7 +57,10 @@ describe('the health check', () => {
 
   async function check(words: string[], environment: Record<string, string>): Promise<{ code: number; output: string }> {
     const ended = promisify(execFile)(process.execPath, [join(scripts, 'healthcheck.cjs'), ...words], { env: environment });
-    return ended.then(({ stdout }) => ({ code: 0, output: stdout }), ({ code, stdout, stderr }) => ({ code, output: stdout + stderr }));
+    return ended.then(
+      ({ stdout }) => ({ code: 0, output: stdout }),
+      ({ code, stdout, stderr }) => ({ code, output: stdout + stderr }),
+    );
   }
 
   test('passes when the operations port answers 200', async () => {

@@ -51,7 +51,10 @@ describe('the README', () => {
       expect(data[0]).toEqual([expect.objectContaining({ status: 'ok', total_collections: 0 })]);
       expect(data[1][0]).toMatchObject({ name: 'colours', dim: 4, distance_metric: 'cosine', vector_count: 0 });
       expect(data[1][1].results).toHaveLength(4);
-      expect(data[2].map((found) => found.results.map((hit: { external_id: string }) => hit.external_id))).toEqual([['crimson', 'scarlet'], ['navy', 'teal']]);
+      expect(data[2].map((found) => found.results.map((hit: { external_id: string }) => hit.external_id))).toEqual([
+        ['crimson', 'scarlet'],
+        ['navy', 'teal'],
+      ]);
       expect(data[3][0].results).toEqual([expect.objectContaining({ external_id: 'scarlet' })]);
       expect(data[3][1].similarity).toBeGreaterThan(0.8);
       expect(data[4][1].chunks_created).toBeGreaterThan(50);

@@ -16,7 +16,11 @@ test('a cluster’s nodes tell what their replicas hold, and a write changes it 
   try {
     await cluster.data('POST', '/v1/collections', { name: 'c', dim: 2 });
     await cluster.settled();
-    const look = () => replicaDigests(cluster.nodes.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })), 'secret-of-a-test-cluster');
+    const look = () =>
+      replicaDigests(
+        cluster.nodes.map(({ id, port }) => ({ id, address: `127.0.0.1:${port}` })),
+        'secret-of-a-test-cluster',
+      );
     const put = (id: string, text: string) => cluster.data('POST', '/v1/collections/c/upsert', { external_id: id, vector: [1, 2], metadata: { text } });
     for (let i = 0; i < 20; i += 1) await put(`v${i}`, 'old');
     const before = await look();

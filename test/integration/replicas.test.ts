@@ -25,7 +25,16 @@ class Group {
   constructor(nodes: string[], minInSync = 1) {
     const inSync = nodes.map((node) => ({ node, store: `${node}-store` }));
     this.assignment = {
-      spec: { ...ID, dim: 2, metric: 'cosine' }, minInSync, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas: nodes, adding: [], removing: [], changeId: '',
+      spec: { ...ID, dim: 2, metric: 'cosine' },
+      minInSync,
+      epoch: 1,
+      primary: inSync[0],
+      inSync,
+      eligible: [],
+      replicas: nodes,
+      adding: [],
+      removing: [],
+      changeId: '',
     };
     for (const node of nodes) this.start(node);
   }

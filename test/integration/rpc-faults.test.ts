@@ -92,7 +92,10 @@ describe('a connection that breaks', () => {
     const release = holdCalls();
     const writes = [client.write(SHARD, A_WRITE, within(10_000)), client.write(SHARD, A_WRITE, within(10_000))];
     await eventually('both arrive', () => shards.sources.length === 2);
-    expect(shards.sources).toMatchObject([{ requestNumber: 1, settledBelow: 1 }, { requestNumber: 2, settledBelow: 1 }]);
+    expect(shards.sources).toMatchObject([
+      { requestNumber: 1, settledBelow: 1 },
+      { requestNumber: 2, settledBelow: 1 },
+    ]);
     release();
     await Promise.all(writes);
     await client.write({ ...SHARD, shard: 1 }, A_WRITE, within(10_000));
@@ -103,11 +106,7 @@ describe('a connection that breaks', () => {
     await node.close();
     const { client } = connect(node.address, { readRetryMs: 400 });
     const startMs = performance.now();
-    const [read, hurriedRead, write] = await Promise.allSettled([
-      searchOnce(client, 20_000),
-      searchOnce(client, 200),
-      client.write(SHARD, A_WRITE, within(500)),
-    ]);
+    const [read, hurriedRead, write] = await Promise.allSettled([searchOnce(client, 20_000), searchOnce(client, 200), client.write(SHARD, A_WRITE, within(500))]);
     expect(performance.now() - startMs).toBeLessThan(5_000);
     for (const outcome of [read, hurriedRead, write]) expect(outcome).toMatchObject({ status: 'rejected', reason: { kind: 'unavailable' } });
   });

@@ -119,7 +119,12 @@ test('a read that nobody waits for any more gives back its place when it ends', 
   await expect(search(client, 100)).rejects.toMatchObject({ kind: 'unavailable' });
   await expect(search()).rejects.toMatchObject({ kind: 'overloaded' });
   release();
-  await eventually('the place is free', () => search().then(() => true, () => false));
+  await eventually('the place is free', () =>
+    search().then(
+      () => true,
+      () => false,
+    ),
+  );
 });
 
 test('errors that are no operating errors keep their secrets', async () => {

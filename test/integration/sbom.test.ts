@@ -47,7 +47,11 @@ test('lists every production package with version, hash and name, and no other',
   sbom(['npm', file]);
   const bill = read(file);
   const manifest = read(join(root, 'package.json'));
-  expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.5', metadata: { timestamp: '2023-11-14T22:13:20.000Z', component: { name: 'quiver', version: manifest.version, type: 'application' } } });
+  expect(bill).toMatchObject({
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    metadata: { timestamp: '2023-11-14T22:13:20.000Z', component: { name: 'quiver', version: manifest.version, type: 'application' } },
+  });
   expect(bill.serialNumber).toMatch(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   const found = new Map<string, any>(bill.components.map((component: any) => [`${component.name}@${component.version}`, component]));
   for (const name of Object.keys(manifest.dependencies)) {

@@ -47,7 +47,14 @@ function entry(sequence: number, epoch = 1): LogEntry {
   const operations = Array.from({ length: 20 }, (_, i) => {
     const externalId = `id${Math.floor(random() * 600)}`;
     if (random() < 0.15) return { type: 'delete' as const, externalId };
-    return { type: 'upsert' as const, externalId, vector: vector(), stamp: sequence * 100 + i, metadata: JSON.stringify({ n: i, of: sequence }), text: random() < 0.7 ? `entry${sequence} item${i} ${PADDING}` : undefined };
+    return {
+      type: 'upsert' as const,
+      externalId,
+      vector: vector(),
+      stamp: sequence * 100 + i,
+      metadata: JSON.stringify({ n: i, of: sequence }),
+      text: random() < 0.7 ? `entry${sequence} item${i} ${PADDING}` : undefined,
+    };
   });
   return writeEntry({ epoch, sequence }, operations, { settledBelow: sequence - 5 });
 }

@@ -18,8 +18,7 @@ function run(body: string): Promise<string> {
   });
 }
 
-const valueOf = async (expression: string, names: string, file: string): Promise<any> =>
-  JSON.parse(await run(`import { ${names} } from ${bench(file)}; console.log(JSON.stringify(${expression}));`));
+const valueOf = async (expression: string, names: string, file: string): Promise<any> => JSON.parse(await run(`import { ${names} } from ${bench(file)}; console.log(JSON.stringify(${expression}));`));
 
 describe('measures of a ranking', () => {
   const judged = `new Map([['a', 2], ['b', 1], ['c', 0], ['d', 1]])`;
@@ -73,11 +72,26 @@ describe('a folder in the layout of BEIR', () => {
     writeFileSync(join(small, 'queries.jsonl'), '{"_id":"q","text":"asks"}\n{"_id":"unjudged","text":"asks too"}\n');
     writeFileSync(join(small, 'qrels', 'dev.tsv'), 'query-id\tcorpus-id\tscore\nq\t1\t2\nq\t2\t0\n');
     const read = (split: string) =>
-      valueOf(`(({ documents, queries, judgements }) => ({ documents, queries, judgements: [...judgements].map(([id, grades]) => [id, [...grades]]) }))(readBeirFolder(${JSON.stringify(small)}, ${JSON.stringify(split)}))`, 'readBeirFolder', 'beir-folder.mjs');
+      valueOf(
+        `(({ documents, queries, judgements }) => ({ documents, queries, judgements: [...judgements].map(([id, grades]) => [id, [...grades]]) }))(readBeirFolder(${JSON.stringify(small)}, ${JSON.stringify(split)}))`,
+        'readBeirFolder',
+        'beir-folder.mjs',
+      );
     expect(await read('dev')).toEqual({
-      documents: [{ id: '1', text: 'A title a text' }, { id: '2', text: 'no title' }],
+      documents: [
+        { id: '1', text: 'A title a text' },
+        { id: '2', text: 'no title' },
+      ],
       queries: [{ id: 'q', text: 'asks' }],
-      judgements: [['q', [['1', 2], ['2', 0]]]],
+      judgements: [
+        [
+          'q',
+          [
+            ['1', 2],
+            ['2', 0],
+          ],
+        ],
+      ],
     });
     await expect(read('test')).rejects.toThrow(/there is no .*test\.tsv/);
     writeFileSync(join(small, 'qrels', 'test.tsv'), 'query-id\tcorpus-id\tscore\nq 1 2\n');

@@ -11,8 +11,14 @@ import { cosine, TransformersModels } from '../support/transformers-models';
 const TEXTS = ['the cat', 'a red stone on the slow river', 'Rain, wind and snow: 12 dogs!', 'x', '', 'sea road '.repeat(60), '\ud800 \u0000 שלום 水', 'the cat'];
 /** Of 'the cat' and 'a red stone on the slow river' by the tiny model of seed 1, from the library's own feature-extraction pipeline. */
 const GOLDEN = {
-  model: [[-0.09933, 0.32835, -0.29956, 0.26605, 0.1071, 0.15425], [-0.19936, 0.27684, -0.16695, 0.43131, -0.04677, 0.27589]],
-  model_quantized: [[-0.09896, 0.33512, -0.2989, 0.26654, 0.10359, 0.14602], [-0.19929, 0.27914, -0.16819, 0.43094, -0.04582, 0.2721]],
+  model: [
+    [-0.09933, 0.32835, -0.29956, 0.26605, 0.1071, 0.15425],
+    [-0.19936, 0.27684, -0.16695, 0.43131, -0.04677, 0.27589],
+  ],
+  model_quantized: [
+    [-0.09896, 0.33512, -0.2989, 0.26654, 0.10359, 0.14602],
+    [-0.19929, 0.27914, -0.16819, 0.43094, -0.04582, 0.2721],
+  ],
 } as const;
 
 async function embedAll(model: EmbeddingModel, texts: string[], kind: 'query' | 'passage' = 'passage'): Promise<Float32Array[]> {
@@ -82,7 +88,10 @@ describe('a transformers model from a folder', () => {
     const special = await models.open(
       made('special', {
         more: {
-          'modules.json': [{ idx: 0, path: '', type: 'sentence_transformers.models.Transformer' }, { idx: 1, path: '1_Pooling', type: 'sentence_transformers.models.Pooling' }],
+          'modules.json': [
+            { idx: 0, path: '', type: 'sentence_transformers.models.Transformer' },
+            { idx: 1, path: '1_Pooling', type: 'sentence_transformers.models.Pooling' },
+          ],
           '1_Pooling/config.json': { word_embedding_dimension: 32, pooling_mode_cls_token: true, pooling_mode_mean_tokens: true },
           'config_sentence_transformers.json': { prompts: { query: 'the cat ' } },
           'sentence_bert_config.json': { max_seq_length: 5 },

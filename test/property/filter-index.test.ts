@@ -43,9 +43,7 @@ function ownMembers<T>(entries: [string, T][]): Record<string, T> {
 }
 
 const metadata = members(value, 5).map((json) => json as JsonObject);
-const bound = fc.oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -Infinity)).filter(
-  (b) => (typeof b === 'number' && Number.isFinite(b)) || (typeof b === 'string' && b.length <= 128),
-);
+const bound = fc.oneof(scalar, fc.constantFrom('x'.repeat(127), 'x'.repeat(128), -Infinity)).filter((b) => (typeof b === 'number' && Number.isFinite(b)) || (typeof b === 'string' && b.length <= 128));
 const operation = fc.oneof(
   fc.tuple(fc.constantFrom('$eq', '$ne'), value),
   fc.tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), bound),
@@ -57,7 +55,11 @@ const condition = fc.oneof(
   { weight: 3, arbitrary: scalar },
   { weight: 4, arbitrary: fc.array(operation, { minLength: 1, maxLength: 2 }).map((entries) => ownMembers<unknown>(entries as [string, unknown][])) },
 );
-const path = fc.oneof({ weight: 5, arbitrary: key }, fc.tuple(key, key).map(([a, b]) => `${a}.${b}`), fc.tuple(key, key, key).map((keys) => keys.join('.')));
+const path = fc.oneof(
+  { weight: 5, arbitrary: key },
+  fc.tuple(key, key).map(([a, b]) => `${a}.${b}`),
+  fc.tuple(key, key, key).map((keys) => keys.join('.')),
+);
 const { filter } = fc.letrec<{ filter: unknown }>((tie) => ({
   filter: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },

@@ -17,7 +17,10 @@ function rulesBroken(lie: Lie | null, seedOfRun: number, outcomes: 'exact' | 're
 test('finds nothing in histories of a service that keeps its promises', () => {
   for (let i = 0; i < HONEST_SEEDS; i += 1) {
     const { operations } = simulateHistory({ seed: seed + i, lie: null });
-    expect({ seed: seed + i, violations: checkHistory(operations, { metric: 'cosine', outcomes: i % 2 === 0 ? 'exact' : 'retried' }).map(({ sentence }) => sentence) }).toEqual({ seed: seed + i, violations: [] });
+    expect({ seed: seed + i, violations: checkHistory(operations, { metric: 'cosine', outcomes: i % 2 === 0 ? 'exact' : 'retried' }).map(({ sentence }) => sentence) }).toEqual({
+      seed: seed + i,
+      violations: [],
+    });
   }
 });
 

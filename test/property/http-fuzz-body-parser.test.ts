@@ -30,13 +30,21 @@ function isNearestFloat32(text: string, value: number): boolean {
 
 const numberText = fc.tuple(decimal, fc.constantFrom('', ' ', '\n', '\t ')).map(([number, space]) => `${space}${number}${space}`);
 const arrayText = fc.array(numberText, { maxLength: 20 }).map((numbers) => `[${numbers.join(',')}]`);
-const anyText = fc.oneof(arrayText, fc.json({ maxDepth: 3 }), fc.string().map((text) => JSON.stringify(text)));
-const memberText = fc
-  .tuple(fc.constantFrom('vector', 'vector', 'items', 'queries', 'v\\u0065ctor', 'metadata', '__proto__', ''), anyText)
-  .map(([key, value]) => `"${key}":${value}`);
+const anyText = fc.oneof(
+  arrayText,
+  fc.json({ maxDepth: 3 }),
+  fc.string().map((text) => JSON.stringify(text)),
+);
+const memberText = fc.tuple(fc.constantFrom('vector', 'vector', 'items', 'queries', 'v\\u0065ctor', 'metadata', '__proto__', ''), anyText).map(([key, value]) => `"${key}":${value}`);
 const objectText = fc.array(memberText, { maxLength: 5 }).map((members) => `{${members.join(',')}}`);
 const bodyText = fc
-  .array(fc.oneof(memberText, fc.tuple(fc.constantFrom('items', 'queries'), fc.array(fc.oneof(objectText, anyText), { maxLength: 4 })).map(([key, list]) => `"${key}": [${list.join(' ,')}]`)), { maxLength: 5 })
+  .array(
+    fc.oneof(
+      memberText,
+      fc.tuple(fc.constantFrom('items', 'queries'), fc.array(fc.oneof(objectText, anyText), { maxLength: 4 })).map(([key, list]) => `"${key}": [${list.join(' ,')}]`),
+    ),
+    { maxLength: 5 },
+  )
   .map((members) => `{${members.join(',')}}`);
 
 function outcome(codec: typeof native, body: Buffer, list: typeof ITEMS | null = ITEMS): unknown {
@@ -142,7 +150,12 @@ describe(`native and plain body parser, SEED=${seed}`, () => {
         fc.pre(Number.isFinite(value[0]));
         const text = native.format(value);
         expect(Object.is((parseScanned(native.scanner, Buffer.from(`{"vector":${text}}`)) as { vector: Float32Array }).vector[0], value[0])).toBe(true);
-        const digitsOf = (json: string): number => json.slice(1, -1).replace(/e.*$/, '').replace(/[-.]/g, '').replace(/^0+|0+$/g, '').length;
+        const digitsOf = (json: string): number =>
+          json
+            .slice(1, -1)
+            .replace(/e.*$/, '')
+            .replace(/[-.]/g, '')
+            .replace(/^0+|0+$/g, '').length;
         expect(digitsOf(text)).toBeLessThanOrEqual(digitsOf(plain.format(value)));
         expect(Math.fround(JSON.parse(plain.format(value))[0])).toBe(value[0]);
       }),

@@ -13,9 +13,20 @@ const REFUSALS = [400, 401, 403, 404, 409, 422];
 /** Bodies that work, one per endpoint that takes one: what the fuzz starts from. */
 const BODIES: Record<string, object> = {
   upsert: { external_id: 'x', vector: [1, 2, 3], text: 'a text', metadata: { a: [1, { b: null }] }, include_timing: true },
-  bulk_upsert: { items: [{ external_id: 'x', vector: [1, 2, 3], metadata: {} }, { external_id: 'y', text: 'words', content: 'more' }], include_timing: false },
+  bulk_upsert: {
+    items: [
+      { external_id: 'x', vector: [1, 2, 3], metadata: {} },
+      { external_id: 'y', text: 'words', content: 'more' },
+    ],
+    include_timing: false,
+  },
   search: { vector: [1, 2, 3], k: 3, offset: 1, filters: { a: { $gt: 1 }, $or: [{ b: 1 }, { c: { $in: [1, 'x'] } }] }, ef: 5, exact: false },
-  bulk_search: { queries: [{ vector: [1, 2, 3], k: 2 }, { text: 'words', filters: {} }] },
+  bulk_search: {
+    queries: [
+      { vector: [1, 2, 3], k: 2 },
+      { text: 'words', filters: {} },
+    ],
+  },
   hybrid_search: { query_text: 'words', vector: [1, 2, 3], alpha: 0.3, k: 2, filters: { a: 1 } },
   rerank: { vector: [1, 2, 3], candidates: ['x', 'y'] },
   'recommend/seed-0': { k: 2, offset: 0, filters: { a: 1 } },
@@ -28,7 +39,29 @@ const WRITES = new Set(['upsert', 'bulk_upsert', 'delete_batch', 'delete_by_filt
 
 /** Values that break naive code, beside any JSON. */
 const hostile = fc.oneof(
-  fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e308, 2 ** 53, '', ' ', '__proto__', 'constructor', '$where', '\u0000', '\ud800', '../..', [], {}, [[]], { $gt: {} }, { $in: 5 }, { $not: { $not: 1 } }),
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    1e308,
+    2 ** 53,
+    '',
+    ' ',
+    '__proto__',
+    'constructor',
+    '$where',
+    '\u0000',
+    '\ud800',
+    '../..',
+    [],
+    {},
+    [[]],
+    { $gt: {} },
+    { $in: 5 },
+    { $not: { $not: 1 } },
+  ),
   fc.jsonValue({ maxDepth: 4 }),
   fc.array(fc.double(), { maxLength: 5 }),
   fc.constantFrom('toString', '__proto__', 'a.b').map((key) => JSON.parse(`{"${key}":{"polluted":true}}`) as unknown),
@@ -104,75 +137,93 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget): void {
       if (!mayWrite || answer.json?.status !== 'success') expect(await stored()).toBe(before);
     }
 
-    test('bodies with anything anywhere', () =>
-      fc.assert(
-        fc.asyncProperty(mutated, ({ endpoint, body }) =>
-          expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)), WRITES.has(endpoint)),
+    test(
+      'bodies with anything anywhere',
+      () =>
+        fc.assert(
+          fc.asyncProperty(mutated, ({ endpoint, body }) => expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, JSON.stringify(body)), WRITES.has(endpoint))),
+          options,
         ),
-        options,
-      ), 300_000);
+      300_000,
+    );
 
-    test('bodies of any bytes', () =>
-      fc.assert(
-        fc.asyncProperty(fc.constantFrom(...Object.keys(BODIES)), fc.uint8Array({ maxLength: 60 }), fc.boolean(), fc.nat(), (endpoint, bytes, inside, at) => {
-          const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
-          const place = at % whole.length;
-          const body = inside ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)]) : Buffer.from(bytes);
-          return expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body), WRITES.has(endpoint));
-        }),
-        options,
-      ), 300_000);
+    test(
+      'bodies of any bytes',
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.constantFrom(...Object.keys(BODIES)), fc.uint8Array({ maxLength: 60 }), fc.boolean(), fc.nat(), (endpoint, bytes, inside, at) => {
+            const whole = Buffer.from(JSON.stringify(BODIES[endpoint]));
+            const place = at % whole.length;
+            const body = inside ? Buffer.concat([whole.subarray(0, place), bytes, whole.subarray(place)]) : Buffer.from(bytes);
+            return expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/${endpoint}`, body), WRITES.has(endpoint));
+          }),
+          options,
+        ),
+      300_000,
+    );
 
-    test('numbers of any kind in a vector', () =>
-      fc.assert(
-        fc.asyncProperty(fc.stringMatching(/^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/), async (number) => {
-          const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, `{"external_id":"number","vector":[1,${number},3]}`);
-          expectSound(answer);
-          let value: unknown;
-          try {
-            value = JSON.parse(number);
-          } catch {
-            value = null;
-          }
-          const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
-          expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-          if (!isGood) return;
-          const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
-          expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
-        }),
-        options,
-      ), 300_000);
+    test(
+      'numbers of any kind in a vector',
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.stringMatching(/^-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?$|^[0-9eE.+-]{1,8}$|^(NaN|-?Infinity|0x1f|null|true)$/), async (number) => {
+            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, `{"external_id":"number","vector":[1,${number},3]}`);
+            expectSound(answer);
+            let value: unknown;
+            try {
+              value = JSON.parse(number);
+            } catch {
+              value = null;
+            }
+            const isGood = typeof value === 'number' && Number.isFinite(Math.fround(value));
+            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+            if (!isGood) return;
+            const { vector } = dataOf(await api.get(`/v1/collections/${COLLECTION}/vectors/number`));
+            expect(Math.fround(vector[1])).toBe(Math.fround(value as number));
+          }),
+          options,
+        ),
+      300_000,
+    );
 
-    test('ids of any characters come back as they are, or are refused', () =>
-      fc.assert(
-        fc.asyncProperty(fc.string({ unit: 'binary', minLength: 0, maxLength: 40 }), async (id) => {
-          const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, { external_id: id, vector: [1, 2, 3] });
-          expectSound(answer);
-          const isGood = id.length > 0 && !/[\p{Cc}\p{Surrogate}]/u.test(id);
-          expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-          const path = `/v1/collections/${COLLECTION}/vectors/${isGood ? encodeURIComponent(id).replaceAll('.', '%2E') : '%00'}`;
-          const shown = await api.get(path);
-          expectSound(shown);
-          if (!isGood) return;
-          expect(dataOf(shown).external_id).toBe(id);
-          dataOf(await api.delete(`/v1/collections/${COLLECTION}/delete/${encodeURIComponent(id)}`));
-        }),
-        options,
-      ), 300_000);
+    test(
+      'ids of any characters come back as they are, or are refused',
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.string({ unit: 'binary', minLength: 0, maxLength: 40 }), async (id) => {
+            const answer = await api.post(`/v1/collections/${COLLECTION}/upsert`, { external_id: id, vector: [1, 2, 3] });
+            expectSound(answer);
+            const isGood = id.length > 0 && !/[\p{Cc}\p{Surrogate}]/u.test(id);
+            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+            const path = `/v1/collections/${COLLECTION}/vectors/${isGood ? encodeURIComponent(id).replaceAll('.', '%2E') : '%00'}`;
+            const shown = await api.get(path);
+            expectSound(shown);
+            if (!isGood) return;
+            expect(dataOf(shown).external_id).toBe(id);
+            dataOf(await api.delete(`/v1/collections/${COLLECTION}/delete/${encodeURIComponent(id)}`));
+          }),
+          options,
+        ),
+      300_000,
+    );
 
-    test('names of any characters make a collection, or nothing', () =>
-      fc.assert(
-        fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)), async (collection) => {
-          const before = await stored();
-          const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
-          expectSound(answer);
-          const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
-          expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
-          if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
-          expect(await stored()).toBe(before);
-        }),
-        options,
-      ), 300_000);
+    test(
+      'names of any characters make a collection, or nothing',
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.oneof(fc.string({ unit: 'binary', maxLength: 12 }), fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)), async (collection) => {
+            const before = await stored();
+            const answer = await api.post('/v1/collections', { name: collection, dim: DIM });
+            expectSound(answer);
+            const isGood = /^[A-Za-z0-9_-]{1,255}$/.test(collection) && collection !== COLLECTION;
+            expect(answer.json?.status).toBe(isGood ? 'success' : 'error');
+            if (isGood) dataOf(await api.delete(`/v1/collections/${collection}`));
+            expect(await stored()).toBe(before);
+          }),
+          options,
+        ),
+      300_000,
+    );
 
     test('filters of any shape', () => {
       const operator = fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$and', '$or', '$not', '$where', '$', 'a', 'a.b', '__proto__', '');
@@ -180,16 +231,36 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget): void {
         filter: fc.dictionary(operator, fc.oneof({ depthSize: 'small' }, hostile, tie('filter'), fc.array(tie('filter'), { maxLength: 3 })), { maxKeys: 3, noNullPrototype: true }),
       }));
       return fc.assert(
-        fc.asyncProperty(filter, (filters) =>
-          expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/search`, { vector: [1, 2, 3], filters }), false),
-        ),
+        fc.asyncProperty(filter, (filters) => expectSoundAndHarmless(() => api.post(`/v1/collections/${COLLECTION}/search`, { vector: [1, 2, 3], filters }), false)),
         options,
       );
     }, 300_000);
 
     test('paths and methods of any kind', () => {
       const segment = fc.oneof(
-        fc.constantFrom('v1', 'collections', COLLECTION, 'vectors', 'admin', 'keys', 'usage', 'cluster', 'nodes', '1', '..', '.', '', '%2e%2e', '%', '%00', '%ff', 'export?limit=x', 'similarity?id1=%', '*', ';'),
+        fc.constantFrom(
+          'v1',
+          'collections',
+          COLLECTION,
+          'vectors',
+          'admin',
+          'keys',
+          'usage',
+          'cluster',
+          'nodes',
+          '1',
+          '..',
+          '.',
+          '',
+          '%2e%2e',
+          '%',
+          '%00',
+          '%ff',
+          'export?limit=x',
+          'similarity?id1=%',
+          '*',
+          ';',
+        ),
         fc.string({ unit: 'binary', maxLength: 6 }).map((text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ''))),
       );
       return fc.assert(
@@ -200,15 +271,19 @@ export function describeHttpFuzz(name: string, startTarget: StartTarget): void {
       );
     }, 300_000);
 
-    test('headers of any kind', () =>
-      fc.assert(
-        fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{0,80}$/), fc.stringMatching(/^[\x21-\x7e]{0,80}$/), async (key, id) => {
-          const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
-          expectSound(answer);
-          expect(answer.json?.error?.code).toBe(401);
-        }),
-        options,
-      ), 300_000);
+    test(
+      'headers of any kind',
+      () =>
+        fc.assert(
+          fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{0,80}$/), fc.stringMatching(/^[\x21-\x7e]{0,80}$/), async (key, id) => {
+            const answer = await api.get('/v1/collections', { key, headers: { 'x-request-id': id } });
+            expectSound(answer);
+            expect(answer.json?.error?.code).toBe(401);
+          }),
+          options,
+        ),
+      300_000,
+    );
 
     test('and it still serves', async () => {
       expect(dataOf(await api.get('/v1/health')).status).toBe('ok');

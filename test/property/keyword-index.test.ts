@@ -89,8 +89,7 @@ test('scores do not depend on the split into shards or on the order of insertion
   }
 });
 
-const pairs = ({ slots, scores }: { slots: Uint32Array; scores: Float64Array }): [number, number][] =>
-  [...slots].map((slot, i) => [slot, scores[i]]);
+const pairs = ({ slots, scores }: { slots: Uint32Array; scores: Float64Array }): [number, number][] => [...slots].map((slot, i) => [slot, scores[i]]);
 const byScoreThenSlot = (a: [number, number], b: [number, number]): number => b[1] - a[1] || a[0] - b[0];
 
 test('pruning over many blocks and windows of documents finds what scoring everything finds', () => {

@@ -24,9 +24,7 @@ describe(`merge and fusion (SEED=${seed})`, () => {
         for (const one of hits) lists[choices.next().value % listCount].push(one);
         // Each list as deep as a shard answers it.
         const answered = lists.map((list) => list.sort(compareHits).slice(0, offset + k));
-        const expected = [...hits]
-          .sort((a, b) => (a.score === b.score ? (a.externalId < b.externalId ? -1 : 1) : b.score > a.score ? 1 : -1))
-          .slice(offset, offset + k);
+        const expected = [...hits].sort((a, b) => (a.score === b.score ? (a.externalId < b.externalId ? -1 : 1) : b.score > a.score ? 1 : -1)).slice(offset, offset + k);
         expect(mergeHits(answered, offset, k)).toEqual(expected);
       }),
       parameters,

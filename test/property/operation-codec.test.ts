@@ -10,7 +10,10 @@ const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const runs = { seed: SEED, numRuns: 300 };
 
 /** Lone surrogates included. */
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)));
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)),
+);
 /** Few, so that neighbours share one. */
 const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map((json) => parseFilter(json) ?? undefined);
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(

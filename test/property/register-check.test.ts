@@ -19,23 +19,21 @@ interface Draft {
 }
 
 function keyOperationsOf(drafts: Draft[]): KeyOperation[] {
-  const operations = drafts.map(
-    ({ client, kind, inv, ret, outcome = 'ok', value, result = {} }, index): Operation => ({
-      index,
-      client,
-      kind,
-      ids: ['x'],
-      args: value === undefined ? {} : { values: [value] },
-      inv,
-      ret,
-      outcome,
-      code: null,
-      message: null,
-      result,
-      coordinator: 'http://one:1',
-      final: false,
-    }),
-  );
+  const operations = drafts.map(({ client, kind, inv, ret, outcome = 'ok', value, result = {} }, index): Operation => ({
+    index,
+    client,
+    kind,
+    ids: ['x'],
+    args: value === undefined ? {} : { values: [value] },
+    inv,
+    ret,
+    outcome,
+    code: null,
+    message: null,
+    result,
+    coordinator: 'http://one:1',
+    final: false,
+  }));
   return keyOperations(operations, { outcomes: 'exact' }).get('x') ?? [];
 }
 
@@ -52,7 +50,10 @@ function isExplained(left: KeyOperation[], state: string | null): boolean {
     if (inv > firstEnd) return false;
     if (type === 'read' && value !== state) return false;
     if (saw !== null && (saw === 'absent') !== (state === null)) return false;
-    return isExplained(left.filter((other) => other !== operation), type === 'read' ? state : value);
+    return isExplained(
+      left.filter((other) => other !== operation),
+      type === 'read' ? state : value,
+    );
   });
 }
 

@@ -52,15 +52,22 @@ test('there are some', () => {
 describe('cost that grows with the length of the string', () => {
   test.each(literals)('$place $source', ({ source, expression }) => {
     for (const part of hostileParts(source)) {
-      for (const [head, tail] of [['', '\u0001'], ['a', '!']]) {
-        expectLinear(`${JSON.stringify(part)} between ${JSON.stringify([head, tail])}`, (units) => {
-          const text = head + part.repeat(Math.ceil(units / part.length)) + tail;
-          return () => {
-            expression.lastIndex = 0;
-            if (expression.global) text.replace(expression, '');
-            else expression.test(text);
-          };
-        }, LENGTHS);
+      for (const [head, tail] of [
+        ['', '\u0001'],
+        ['a', '!'],
+      ]) {
+        expectLinear(
+          `${JSON.stringify(part)} between ${JSON.stringify([head, tail])}`,
+          (units) => {
+            const text = head + part.repeat(Math.ceil(units / part.length)) + tail;
+            return () => {
+              expression.lastIndex = 0;
+              if (expression.global) text.replace(expression, '');
+              else expression.test(text);
+            };
+          },
+          LENGTHS,
+        );
       }
     }
   });

@@ -11,8 +11,14 @@ import type { Hit, StoredItem } from '../../shared/shard/shard-read';
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const runs = { seed: SEED, numRuns: 300 };
 
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)));
-const anyHit: fc.Arbitrary<Hit> = fc.record({ externalId: anyText, score: fc.double({ noNaN: true }), metadata: anyText, text: anyText }, { requiredKeys: ['externalId', 'score', 'metadata'], noNullPrototype: true });
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.array(fc.nat(0xffff), { maxLength: 6 }).map((units) => String.fromCharCode(...units)),
+);
+const anyHit: fc.Arbitrary<Hit> = fc.record(
+  { externalId: anyText, score: fc.double({ noNaN: true }), metadata: anyText, text: anyText },
+  { requiredKeys: ['externalId', 'score', 'metadata'], noNullPrototype: true },
+);
 const anyItem: fc.Arbitrary<StoredItem | null> = fc.option(
   fc.record(
     { externalId: anyText, stamp: fc.maxSafeNat(), metadata: anyText, text: fc.option(anyText), vector: fc.float32Array({ noNaN: true, maxLength: 9 }) },

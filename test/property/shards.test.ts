@@ -98,8 +98,20 @@ async function run(round: number, metric: Metric, shards: number): Promise<unkno
   const work = new Workload(round);
   const told: unknown[] = [];
   for (let batch = 0; batch < 8; batch += 1) {
-    told.push((await service.vectors.upsert('c', Array.from({ length: 1 + work.below(40) }, () => work.item()))).statuses);
-    told.push(await service.vectors.delete('c', Array.from({ length: work.below(12) }, () => work.id())));
+    told.push(
+      (
+        await service.vectors.upsert(
+          'c',
+          Array.from({ length: 1 + work.below(40) }, () => work.item()),
+        )
+      ).statuses,
+    );
+    told.push(
+      await service.vectors.delete(
+        'c',
+        Array.from({ length: work.below(12) }, () => work.id()),
+      ),
+    );
   }
   return [...told, ...(await answers(service, work))];
 }

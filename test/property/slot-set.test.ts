@@ -10,11 +10,7 @@ const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(proc
 const parameters = { seed, numRuns: 60 };
 
 /** Dense runs, scattered slots and both ends of the range, so that all chunk shapes and their changes occur. */
-const slot = fc.oneof(
-  fc.nat({ max: 600 }),
-  fc.nat({ max: 300_000 }),
-  fc.constantFrom(0, 31, 32, 65_535, 65_536, 131_071, 2 ** 31, 2 ** 32 - 1),
-);
+const slot = fc.oneof(fc.nat({ max: 600 }), fc.nat({ max: 300_000 }), fc.constantFrom(0, 31, 32, 65_535, 65_536, 131_071, 2 ** 31, 2 ** 32 - 1));
 const slots = fc.oneof(
   fc.array(slot, { maxLength: 600 }),
   fc

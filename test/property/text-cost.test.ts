@@ -34,8 +34,8 @@ const SCRIPTS: Record<string, string> = {
 const RUNS: Record<string, string> = {
   tatweel: '\u0640',
   'tatweel and a contraction': `${'\u0640'.repeat(1000)}'s`,
-  'contractions': "a's",
-  'apostrophes': "'",
+  contractions: "a's",
+  apostrophes: "'",
   'curly apostrophes after letters': 'a\u2019',
   'a contraction that goes on': "a'sb",
   'combining marks': '\u0301',
@@ -47,21 +47,32 @@ const RUNS: Record<string, string> = {
   'lone low surrogates': '\udc00',
   'surrogates the wrong way round': '\udc00\ud800',
   'one long word': 'x',
-  'capitals': 'Σ',
+  capitals: 'Σ',
   'sigmas before stops': 'Σ.',
   'dotted capital I': 'İ',
   'I with a dot': 'I\u0307',
   'what expands': '\ufdfa',
-  'ligatures': '\ufb03',
+  ligatures: '\ufb03',
   'emoji families': '👩\u200d👩\u200d👧',
   'digits of other scripts': '٣',
-  'spaces': ' ',
-  'controls': '\u0000',
+  spaces: ' ',
+  controls: '\u0000',
   ...Object.fromEntries(Object.entries(SCRIPTS).map(([name, letters]) => [`one ${name} letter`, [...letters][0]])),
 };
 
 /** Those of them that each language is tried with. */
-const LANGUAGE_RUNS = ['tatweel and a contraction', 'contractions', 'curly apostrophes after letters', 'combining marks', 'marks that compose', 'soft hyphens in a word', 'one long word', 'dotted capital I', 'I with a dot', 'what expands'];
+const LANGUAGE_RUNS = [
+  'tatweel and a contraction',
+  'contractions',
+  'curly apostrophes after letters',
+  'combining marks',
+  'marks that compose',
+  'soft hyphens in a word',
+  'one long word',
+  'dotted capital I',
+  'I with a dot',
+  'what expands',
+];
 
 /** A text of exactly so many code units. */
 function run(part: string, units: number): string {
@@ -94,10 +105,14 @@ describe('analysis takes time in proportion to the text', () => {
   });
 
   test.each(Object.keys(SCRIPTS))('without a language, of words in %s', (script) => {
-    expectLinear('terms', (units) => {
-      const text = words(script, 6, units);
-      return () => defaultAnalyser.terms(text);
-    }, [16_384, 131_072]);
+    expectLinear(
+      'terms',
+      (units) => {
+        const text = words(script, 6, units);
+        return () => defaultAnalyser.terms(text);
+      },
+      [16_384, 131_072],
+    );
   });
 
   test.each(LANGUAGES)('%s', (language) => {
@@ -140,7 +155,11 @@ describe('analysis in parts', () => {
   function longestPartMs(language: Language | null, text: string): number {
     const parts = analyserFor(language).parts(text)[Symbol.iterator]();
     let longestMs = 0;
-    for (let isOver = false; !isOver; ) longestMs = Math.max(longestMs, processorMs(() => (isOver = parts.next().done === true)));
+    for (let isOver = false; !isOver;)
+      longestMs = Math.max(
+        longestMs,
+        processorMs(() => (isOver = parts.next().done === true)),
+      );
     return longestMs;
   }
 

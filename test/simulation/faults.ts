@@ -193,7 +193,10 @@ export class Faults {
   }
 
   private outages(_node: SimulatedNode, duration: number): void {
-    this.block(this.everyone().flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]), duration * 2);
+    this.block(
+      this.everyone().flatMap((name) => [`${name}>${ETCD}`, `${ETCD}>${name}`]),
+      duration * 2,
+    );
   }
 
   private moves(): void {
@@ -210,7 +213,10 @@ export class Faults {
     const duration = 500 + chance.around(2000);
     if (chance.happens(0.35)) return this.pauses(primary, duration);
     const others = [...this.around.nodes.keys(), ETCD].filter((name) => name !== primary.id);
-    this.block(others.flatMap((name) => [`${primary.id}>${name}`, `${name}>${primary.id}`]), duration);
+    this.block(
+      others.flatMap((name) => [`${primary.id}>${name}`, `${name}>${primary.id}`]),
+      duration,
+    );
   }
 
   /** The primary by etcd's word, if its process runs. */
@@ -230,13 +236,21 @@ export class Faults {
       if (schedule.now > this.until) return;
       for (const node of nodes.keys()) if (node !== replica) etcd.registered.delete(node);
       if (chance.happens(0.5)) this.pauses(primary, 1000 + chance.around(1500));
-      else this.block([...nodes.keys(), ETCD].flatMap((name) => (name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`])), 2000);
+      else
+        this.block(
+          [...nodes.keys(), ETCD].flatMap((name) => (name === primary.id ? [] : [`${primary.id}>${name}`, `${name}>${primary.id}`])),
+          2000,
+        );
     });
   }
 
   private cutFromPrimary(nodes: string[]): void {
     const primary = this.primary();
-    if (primary !== null) this.block(nodes.flatMap((node) => [`${primary.id}>${node}`, `${node}>${primary.id}`]), 2000);
+    if (primary !== null)
+      this.block(
+        nodes.flatMap((node) => [`${primary.id}>${node}`, `${node}>${primary.id}`]),
+        2000,
+      );
   }
 
   private handovers(): void {

@@ -382,7 +382,5 @@ function settleByRead(node: SimulatedNode, around: NodeSurroundings, effect: Cha
     return;
   }
   asked.add(effect.assignment);
-  around.etcd.change(node.id, effect, (answer) =>
-    node.receive(() => node.step({ type: 'changeAnswer', changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })),
-  );
+  around.etcd.change(node.id, effect, (answer) => node.receive(() => node.step({ type: 'changeAnswer', changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })));
 }

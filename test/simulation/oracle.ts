@@ -56,7 +56,10 @@ export class Oracle {
       if (lost) throw new Violation(`acknowledged write ${operation.key}:${operation.value} is lost`);
     }
     for (const key of new Set(this.operations.map((operation) => operation.key))) {
-      checkKey(this.operations.filter((operation) => operation.key === key), positions);
+      checkKey(
+        this.operations.filter((operation) => operation.key === key),
+        positions,
+      );
     }
   }
 }

@@ -233,7 +233,12 @@ export class SimulatedNode {
         return this.sendAppend(effect.to, effect.message);
       case 'sendAck': {
         const target = around.nodes.get(effect.to)!;
-        return around.network.stream(this.id, effect.to, () => target.receive(() => target.step({ type: 'appendAck', ack: effect.ack })), () => {});
+        return around.network.stream(
+          this.id,
+          effect.to,
+          () => target.receive(() => target.step({ type: 'appendAck', ack: effect.ack })),
+          () => {},
+        );
       }
       case 'answer':
         this.answers.get(effect.writeId)?.(effect.answer);
@@ -281,7 +286,12 @@ export class SimulatedNode {
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
     const message = { ...header, entries };
-    network.stream(this.id, to, () => target.receive(() => target.step({ type: 'append', message })), () => this.receive(() => this.step({ type: 'streamStarted', node: to })));
+    network.stream(
+      this.id,
+      to,
+      () => target.receive(() => target.step({ type: 'append', message })),
+      () => this.receive(() => this.step({ type: 'streamStarted', node: to })),
+    );
   }
 
   private sendSnapshot(to: string, epoch: number, replica: ShardReplica): void {
@@ -311,8 +321,6 @@ export class SimulatedNode {
 
 function askEtcd(node: SimulatedNode, around: NodeSurroundings, effect: Extract<ReplicaEffect, { type: 'change' }>): void {
   around.etcd.change(node.id, effect, (answer) =>
-    node.receive(() =>
-      node.step({ type: 'changeAnswer', changeId: effect.assignment.changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision }),
-    ),
+    node.receive(() => node.step({ type: 'changeAnswer', changeId: effect.assignment.changeId, applied: answer.applied, current: answer.assignment, revision: answer.revision })),
   );
 }

@@ -29,7 +29,10 @@ async function main() {
   const vectors = Float32Array.from({ length: ROWS * DIM }, () => random() - 0.5);
   // Building a graph does not keep a process alive.
   const alive = setInterval(() => {}, 1000);
-  index.put(Uint32Array.from({ length: ROWS }, (_, slot) => slot), vectors);
+  index.put(
+    Uint32Array.from({ length: ROWS }, (_, slot) => slot),
+    vectors,
+  );
   await index.extend(ROWS, 1);
   const query = vectors.subarray(17 * DIM, 18 * DIM);
   const [byGraph, byScan] = [await index.search(query, 5, 1, 200, 0, null, 0), await index.search(query, 5, 2, 0, 0, null, 0)];

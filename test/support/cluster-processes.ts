@@ -72,7 +72,10 @@ export class MemberProcess {
       `${this.id} is ready`,
       async () => {
         if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
-        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then((answer) => answer.status === 200, () => false);
+        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
+          (answer) => answer.status === 200,
+          () => false,
+        );
       },
       READY_DEADLINE_MS,
     );
@@ -297,7 +300,12 @@ export class ClusterProcesses {
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   async differences(): Promise<string[]> {
     const running = this.nodes.filter(({ isRunning }) => isRunning);
-    return differencesOf(await replicaDigests(running.map(({ id, port }) => ({ id, address: this.ways.get(id)?.in.endpoint ?? `127.0.0.1:${port}` })), SECRET));
+    return differencesOf(
+      await replicaDigests(
+        running.map(({ id, port }) => ({ id, address: this.ways.get(id)?.in.endpoint ?? `127.0.0.1:${port}` })),
+        SECRET,
+      ),
+    );
   }
 
   /** The process of the node that leads a shard. */

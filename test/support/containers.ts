@@ -96,7 +96,11 @@ export class Containers {
   }
 
   destroy(): void {
-    for (const words of [['rm', '--all', '--force', '--volumes'], ['rmi', '--all', '--force']]) this.call(words);
+    for (const words of [
+      ['rm', '--all', '--force', '--volumes'],
+      ['rmi', '--all', '--force'],
+    ])
+      this.call(words);
     // The storage's own mounts are all that may be left.
     spawnSync('umount', ['--recursive', '--lazy', join(this.folder, 'storage', 'overlay')], { stdio: 'ignore' });
     rmSync(this.folder, { recursive: true, force: true });
@@ -118,7 +122,4 @@ export class Containers {
 }
 
 /** The engine's own timer for health checks needs systemd: tests run the check themselves. Limits are those of any shell. */
-const CONFINED = [
-  '--network=host', '--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--no-healthcheck', '--pull=never',
-  '--ulimit=nofile=1024:4096', '--ulimit=nproc=4096:4096',
-];
+const CONFINED = ['--network=host', '--read-only', '--cap-drop=all', '--security-opt=no-new-privileges', '--no-healthcheck', '--pull=never', '--ulimit=nofile=1024:4096', '--ulimit=nproc=4096:4096'];

@@ -77,7 +77,10 @@ export class EmbeddedProcess {
     const deadline = Date.now() + READY_DEADLINE_MS;
     for (;;) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended at start: ${this.output}`);
-      const ready = await fetch(`http://127.0.0.1:${this.opsPort}/readyz`).then((answer) => answer.status === 200, () => false);
+      const ready = await fetch(`http://127.0.0.1:${this.opsPort}/readyz`).then(
+        (answer) => answer.status === 200,
+        () => false,
+      );
       if (ready) return;
       if (Date.now() > deadline) throw new Error(`the process was not ready in time: ${this.output}`);
       await new Promise((wake) => setTimeout(wake, 20));

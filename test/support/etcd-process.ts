@@ -78,18 +78,31 @@ export class EtcdProcess {
     const clientUrl = `http://127.0.0.1:${this.ports.client}`;
     const peerUrl = `http://127.0.0.1:${this.ports.peer}`;
     this.output = '';
-    const child = spawn(BINARY, [
-      '--name', this.name,
-      '--data-dir', this.dataDir,
-      '--listen-client-urls', clientUrl,
-      '--advertise-client-urls', clientUrl,
-      '--listen-peer-urls', peerUrl,
-      '--initial-advertise-peer-urls', peerUrl,
-      '--initial-cluster', this.initialCluster ?? `${this.name}=${peerUrl}`,
-      '--logger', 'zap',
-      '--log-level', 'warn',
-      ...this.flags,
-    ], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      BINARY,
+      [
+        '--name',
+        this.name,
+        '--data-dir',
+        this.dataDir,
+        '--listen-client-urls',
+        clientUrl,
+        '--advertise-client-urls',
+        clientUrl,
+        '--listen-peer-urls',
+        peerUrl,
+        '--initial-advertise-peer-urls',
+        peerUrl,
+        '--initial-cluster',
+        this.initialCluster ?? `${this.name}=${peerUrl}`,
+        '--logger',
+        'zap',
+        '--log-level',
+        'warn',
+        ...this.flags,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
     const killWithUs = (): void => void child.kill('SIGKILL');

@@ -33,13 +33,16 @@ export function testGoldenScripts(folder: string, begin: () => Interpreter): voi
 }
 
 function replay(script: string, interpret: Interpreter): string {
-  const blocks = script.trim().split(/\n{2,}/).map((block) => {
-    const lines = block.split('\n');
-    const asked = lines.includes(BETWEEN) ? lines.slice(0, lines.indexOf(BETWEEN)) : lines;
-    const commands = asked.filter((line) => !line.startsWith('#'));
-    if (commands.length === 0) return block;
-    return [...asked, BETWEEN, ...commands.flatMap((line) => interpret(commandOf(line)))].join('\n');
-  });
+  const blocks = script
+    .trim()
+    .split(/\n{2,}/)
+    .map((block) => {
+      const lines = block.split('\n');
+      const asked = lines.includes(BETWEEN) ? lines.slice(0, lines.indexOf(BETWEEN)) : lines;
+      const commands = asked.filter((line) => !line.startsWith('#'));
+      if (commands.length === 0) return block;
+      return [...asked, BETWEEN, ...commands.flatMap((line) => interpret(commandOf(line)))].join('\n');
+    });
   return `${blocks.join('\n\n')}\n`;
 }
 

@@ -37,12 +37,15 @@ export class ImpostorNode {
       stream.on('data', (bytes: Buffer) => (call.body = Buffer.concat([call.body, bytes])));
       const isHello = call.path === membersDefinition.Hello.path;
       const fields = isHello ? impostor.answer(headers, impostor.address) : Promise.resolve({});
-      fields.then((given) => {
-        if (stream.destroyed) return;
-        stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...given }, { waitForTrailers: isHello });
-        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-        if (isHello) stream.end();
-      }, () => stream.close());
+      fields.then(
+        (given) => {
+          if (stream.destroyed) return;
+          stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...given }, { waitForTrailers: isHello });
+          stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+          if (isHello) stream.end();
+        },
+        () => stream.close(),
+      );
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     return impostor;

@@ -13,7 +13,14 @@ export class MemoryReplicaStorage implements ReplicaStorage {
 
   constructor(state: Partial<ReplicaState> = {}) {
     this.state = {
-      promisedEpoch: 0, lastLedEpoch: 0, firstSequence: 1, lastSequence: 0, precedingEpoch: 0, epochStarts: [], appliedSequence: 0, settled: [],
+      promisedEpoch: 0,
+      lastLedEpoch: 0,
+      firstSequence: 1,
+      lastSequence: 0,
+      precedingEpoch: 0,
+      epochStarts: [],
+      appliedSequence: 0,
+      settled: [],
       ...state,
     };
   }

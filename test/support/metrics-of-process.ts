@@ -30,5 +30,8 @@ export function metricsOfProcess(measureTimeoutMs?: number, clock?: ManualClock)
 
 /** The sample lines whose metric name starts with `prefix`, sorted. */
 export async function samples(metrics: ProcessMetrics, prefix: string): Promise<string[]> {
-  return (await metrics.text()).split('\n').filter((line) => line.startsWith(prefix)).sort();
+  return (await metrics.text())
+    .split('\n')
+    .filter((line) => line.startsWith(prefix))
+    .sort();
 }

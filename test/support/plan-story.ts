@@ -187,7 +187,11 @@ function told(assignment: ShardAssignment, before?: ShardAssignment): string {
     `min in sync ${one.minInSync}`,
   ];
   const known = before === undefined ? ['eligible none', 'adding none', 'removing none'] : parts(before);
-  return parts(assignment).filter((part) => !known.includes(part)).join(', ') || 'as it was';
+  return (
+    parts(assignment)
+      .filter((part) => !known.includes(part))
+      .join(', ') || 'as it was'
+  );
 }
 
 /** A replica by its node; with its store where that is not the node's first. */

@@ -79,7 +79,10 @@ export class PrometheusProcess {
     child.once('exit', () => process.removeListener('exit', killWithUs));
     await eventually('prometheus answers', async () => {
       if (child.exitCode !== null) throw new Error(`prometheus ended at its start: ${this.output}`);
-      return fetch(`http://127.0.0.1:${this.port}/-/ready`).then((answer) => answer.ok, () => false);
+      return fetch(`http://127.0.0.1:${this.port}/-/ready`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
     });
   }
 

@@ -47,7 +47,9 @@ function contradictionsOfOne(operations: RegisterOperation[]): string[] {
       // Nothing there: no write may stand that no delete can have undone.
       const standing = changes.find(
         (change) =>
-          change.kind === 'write' && isCertain(change) && change.returnedMs < read.invokedMs &&
+          change.kind === 'write' &&
+          isCertain(change) &&
+          change.returnedMs < read.invokedMs &&
           !changes.some((other) => other.kind === 'delete' && other.returnedMs > change.invokedMs && other.invokedMs < read.returnedMs),
       );
       if (standing !== undefined) found.push(`${say(read)}, but ${say(standing)} stands: a write is lost`);

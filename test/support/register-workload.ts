@@ -20,9 +20,7 @@ export class RegisterWorkload {
   private stopped = false;
   private version = 0;
 
-  constructor(
-    private readonly options: { urls: () => string[]; collection: string; seed: number; clients?: number; ids?: number },
-  ) {
+  constructor(private readonly options: { urls: () => string[]; collection: string; seed: number; clients?: number; ids?: number }) {
     const random = seededRandom(options.seed);
     this.running = Array.from({ length: options.clients ?? 8 }, (_, client) => this.run(client, seededRandom(Math.floor(random() * 2 ** 31))));
   }

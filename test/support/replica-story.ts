@@ -185,7 +185,10 @@ class ReplicaStory {
     this.learn(node);
     for (const other of this.nodes.values()) {
       if (other === node) continue;
-      for (const [one, peer] of [[node, other], [other, node]]) {
+      for (const [one, peer] of [
+        [node, other],
+        [other, node],
+      ]) {
         for (const key of this.said.keys()) if (key.startsWith(`${one.id} → ${peer.id}`)) this.said.delete(key);
         this.later(one, () => this.step(one, { type: 'streamStarted', node: peer.id }));
       }
@@ -403,7 +406,11 @@ function toldAssignment(assignment: ShardAssignment, before?: ShardAssignment): 
     `removing ${list(one.removing)}`,
   ];
   const known = before === undefined ? ['eligible none', 'adding none', 'removing none'] : parts(before);
-  return parts(assignment).filter((part) => !known.includes(part)).join(', ') || 'no change';
+  return (
+    parts(assignment)
+      .filter((part) => !known.includes(part))
+      .join(', ') || 'no change'
+  );
 }
 
 function toldEntries(entries: readonly LogEntry[]): string {

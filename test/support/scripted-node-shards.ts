@@ -30,7 +30,10 @@ export class ScriptedNodeShards implements NodeShards {
       const operations = operationsFromBytes(request.payload);
       await this.before(call);
       this.applied.push(operations);
-      this.outcomes.set(name, operations.map(() => 'inserted'));
+      this.outcomes.set(
+        name,
+        operations.map(() => 'inserted'),
+      );
     }
     return this.outcomes.get(name) as WriteOutcome[];
   }

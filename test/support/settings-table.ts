@@ -2,9 +2,7 @@ import { readersOf } from '../../shared/config/setting-readers';
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../shared/config/settings';
 
 /** What most deployments set: the README names these, docs/configuration.md names all. */
-const MOST_USED: readonly (keyof typeof SETTINGS)[] = [
-  'port', 'opsPort', 'dataDir', 'apiKey', 'rateLimitPerMinute', 'embeddingModel', 'recallTarget', 'defaultShards', 'defaultReplicas', 'logLevel',
-];
+const MOST_USED: readonly (keyof typeof SETTINGS)[] = ['port', 'opsPort', 'dataDir', 'apiKey', 'rateLimitPerMinute', 'embeddingModel', 'recallTarget', 'defaultShards', 'defaultReplicas', 'logLevel'];
 const MOST_USED_IN_CLUSTER: readonly (keyof typeof CLUSTER_SETTINGS)[] = ['etcdEndpoints', 'clusterSecret', 'memberId', 'advertiseAddress', 'rpcPort'];
 
 function fallbackOf(setting: Setting): string {
@@ -43,11 +41,17 @@ export function clusterSettingsTable(): string {
 
 /** The README's table of the most used variables, and that of a cluster. */
 export function mostUsedSettingsTable(): string {
-  return tableOf(['variable', 'default', 'meaning'], MOST_USED.map((field) => shortRow(SETTINGS[field])));
+  return tableOf(
+    ['variable', 'default', 'meaning'],
+    MOST_USED.map((field) => shortRow(SETTINGS[field])),
+  );
 }
 
 export function mostUsedClusterSettingsTable(): string {
-  return tableOf(['variable', 'default', 'meaning'], MOST_USED_IN_CLUSTER.map((field) => shortRow(CLUSTER_SETTINGS[field])));
+  return tableOf(
+    ['variable', 'default', 'meaning'],
+    MOST_USED_IN_CLUSTER.map((field) => shortRow(CLUSTER_SETTINGS[field])),
+  );
 }
 
 function shortRow(setting: Setting): string[] {
@@ -55,9 +59,7 @@ function shortRow(setting: Setting): string[] {
 }
 
 function fullTableOf(settings: Record<string, Setting>): string {
-  const rows = Object.entries(settings).map(([field, setting]) => [
-    `\`${setting.name}\``, fallbackOf(setting), rangeOf(setting), readersOf(field).join(', '), setting.meaning,
-  ]);
+  const rows = Object.entries(settings).map(([field, setting]) => [`\`${setting.name}\``, fallbackOf(setting), rangeOf(setting), readersOf(field).join(', '), setting.meaning]);
   return tableOf(['variable', 'default', 'range', 'for', 'meaning'], rows);
 }
 

@@ -21,7 +21,7 @@ export class SmallDisk {
     const file = openSync(join(this.folder, 'ballast'), 'a');
     for (const size of [1 << 20, 1 << 12, 1]) {
       try {
-        for (const block = Buffer.alloc(size); ; ) writeSync(file, block);
+        for (const block = Buffer.alloc(size); ;) writeSync(file, block);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       }

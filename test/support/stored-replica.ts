@@ -28,7 +28,12 @@ export class StoredReplica {
   async open(): Promise<this> {
     const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories } = this.options;
     const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
-    const surroundings = { budget: new WriteBudget(1 << 28), onDiverged: (error: Error) => this.log.error({ error }, 'diverged'), onWriteFailed: () => undefined, onDamaged: (error: Error) => this.log.error({ error }, 'damaged') };
+    const surroundings = {
+      budget: new WriteBudget(1 << 28),
+      onDiverged: (error: Error) => this.log.error({ error }, 'diverged'),
+      onWriteFailed: () => undefined,
+      onDamaged: (error: Error) => this.log.error({ error }, 'damaged'),
+    };
     this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log }, surroundings);
     this.storage = await RocksReplicaStorage.open({ store: this.store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
     return this;

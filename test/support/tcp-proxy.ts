@@ -74,7 +74,10 @@ export class TcpProxy {
 
   private join(client: Socket): void {
     const target = connect(this.targetPort, '127.0.0.1');
-    for (const [from, to] of [[client, target], [target, client]]) {
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ]) {
       this.sockets.add(from);
       from.on('data', (chunk) => {
         if (from === client ? this.deaf : this.swallowing) return;

@@ -20,8 +20,16 @@ export class TransformersModels {
   async open(name: string, options: Partial<TransformersOptions> = {}): Promise<EmbeddingModel> {
     const note = (fields: LogFields, message: string): void => void this.logged.push({ message, fields });
     const load = transformersLoader({
-      dtype: 'auto', cacheDir: this.path('cache'), isOffline: true, hub: 'http://127.0.0.1:9', threads: 1, timeoutMs: 30_000, clock: systemClock,
-      log: { info: note, warn: note, error: note }, workerFile: join(__dirname, 'embedding-worker.js'), ...options,
+      dtype: 'auto',
+      cacheDir: this.path('cache'),
+      isOffline: true,
+      hub: 'http://127.0.0.1:9',
+      threads: 1,
+      timeoutMs: 30_000,
+      clock: systemClock,
+      log: { info: note, warn: note, error: note },
+      workerFile: join(__dirname, 'embedding-worker.js'),
+      ...options,
     });
     const model = await load(name);
     this.opened.push(model);

@@ -36,9 +36,7 @@ function readYaml(path: string): any {
 
 describe('docker-compose.yaml', () => {
   test('is a cluster of three nodes and two coordinators with etcd, Prometheus and Grafana', () => {
-    expect(members.map(([name, service]) => `${name} ${roleOf(service)}`)).toEqual([
-      'node-1 node', 'node-2 node', 'node-3 node', 'coordinator-1 coordinator', 'coordinator-2 coordinator',
-    ]);
+    expect(members.map(([name, service]) => `${name} ${roleOf(service)}`)).toEqual(['node-1 node', 'node-2 node', 'node-3 node', 'coordinator-1 coordinator', 'coordinator-2 coordinator']);
     expect(others.map(([name]) => name)).toEqual(['etcd', 'prometheus', 'grafana']);
   });
 
@@ -64,7 +62,10 @@ describe('docker-compose.yaml', () => {
 
   test.each(['API_KEY', 'CLUSTER_SECRET', 'GRAFANA_PASSWORD'])('asks for %s and holds none', (name) => {
     expect(() => readComposeFile({ ...SECRETS, [name]: '' })).toThrow(`${name} is the `);
-    for (const line of composeText().split('\n').filter((text) => /^\s*\w*(?:KEY|SECRET|PASSWORD):/.test(text))) expect(line).toMatch(/: \$\{\w+:\?/);
+    for (const line of composeText()
+      .split('\n')
+      .filter((text) => /^\s*\w*(?:KEY|SECRET|PASSWORD):/.test(text)))
+      expect(line).toMatch(/: \$\{\w+:\?/);
   });
 
   test('gives each secret to those who need it and to nobody else', () => {
@@ -118,7 +119,9 @@ describe('docker-compose.yaml', () => {
 
 describe('what it gives Prometheus and Grafana', () => {
   const prometheus = readYaml('deploy/compose/prometheus.yml');
-  const targets = prometheus.scrape_configs.flatMap((job: any) => job.static_configs.flatMap((group: any) => group.targets.map((target: string) => ({ target, component: group.labels.app_kubernetes_io_component }))));
+  const targets = prometheus.scrape_configs.flatMap((job: any) =>
+    job.static_configs.flatMap((group: any) => group.targets.map((target: string) => ({ target, component: group.labels.app_kubernetes_io_component }))),
+  );
 
   test('Prometheus scrapes the operations port of every member, and etcd', () => {
     const expected = members.map(([name, service]) => ({ target: `${name}:${inForce(name).OPS_PORT}`, component: roleOf(service) as string }));

@@ -7,7 +7,9 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS } from '../../shared/config/
 
 const root = resolve(__dirname, '../..');
 const text = readFileSync(join(root, 'Dockerfile'), 'utf8');
-const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+const ignored = readFileSync(join(root, '.dockerignore'), 'utf8')
+  .split('\n')
+  .filter((line) => line !== '' && !line.startsWith('#'));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string; engines: { node: string } };
 
 /** The instructions in order, continued lines joined. */
@@ -54,7 +56,14 @@ describe('the Dockerfile', () => {
   });
 
   test('copies what is there, what the context lets through, and every folder of sources', () => {
-    const copied = restsOf('COPY').filter((rest) => !rest.startsWith('--from')).flatMap((rest) => rest.split(' ').slice(0, -1).map((path) => path.replace(/\/$/, '')));
+    const copied = restsOf('COPY')
+      .filter((rest) => !rest.startsWith('--from'))
+      .flatMap((rest) =>
+        rest
+          .split(' ')
+          .slice(0, -1)
+          .map((path) => path.replace(/\/$/, '')),
+      );
     expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
     expect(ignored[0]).toBe('*');
     expect([...copied].sort()).toEqual(ignored.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : [])).sort());

@@ -14,7 +14,13 @@ const textOf = (page: string): string => readFileSync(page, 'utf8');
 /** Names of a page's sections, as GitHub makes them of headings. */
 function anchorsOf(page: string): string[] {
   const headings = [...textOf(page).matchAll(/^#{1,6} (.+)$/gm)].map((match) => match[1]);
-  return headings.map((heading) => heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(' ', '-'));
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
 }
 
 function brokenLinks(page: string): string[] {

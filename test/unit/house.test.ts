@@ -50,15 +50,7 @@ const FLOORS: Record<string, string[][]> = {
     ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
     ['files/'],
   ],
-  shared: [
-    ['metrics/'],
-    ['cluster/'],
-    ['rpc/'],
-    ['cluster-store/', 'shard/'],
-    ['filter/', 'process/'],
-    ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
-    ['errors/'],
-  ],
+  shared: [['metrics/'], ['cluster/'], ['rpc/'], ['cluster-store/', 'shard/'], ['filter/', 'process/'], ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'], ['errors/']],
 };
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
@@ -124,7 +116,11 @@ describe('the house', () => {
 
   test('coordinator and node meet only in shared and in embedded', () => {
     const mayImport: Record<string, string[]> = { embedded: ['embedded', 'coordinator', 'node', 'shared'], coordinator: ['coordinator', 'shared'], node: ['node', 'shared'], shared: ['shared'] };
-    const crossing = sources.flatMap((source) => housemates(source).filter((path) => !mayImport[sideOf(source.path)].includes(sideOf(path))).map((path) => `${source.path} → ${path}`));
+    const crossing = sources.flatMap((source) =>
+      housemates(source)
+        .filter((path) => !mayImport[sideOf(source.path)].includes(sideOf(path)))
+        .map((path) => `${source.path} → ${path}`),
+    );
     expect(crossing).toEqual([]);
   });
 

@@ -76,7 +76,10 @@ export class EmbeddingDispatcher {
       const timer = setTimeout(() => this.fail(call, new QuiverError('unavailable', 'Embedding took too long; the call may be retried, with fewer texts')), this.options.timeoutMs);
       const call: Call = { vectors: new Array(texts.length), missing: texts.length, timer, resolve, reject };
       this.calls.add(call);
-      this.queue.add(kind, texts.map((text, index) => ({ text, call, index })));
+      this.queue.add(
+        kind,
+        texts.map((text, index) => ({ text, call, index })),
+      );
       for (const seat of this.seats) if (seat.runner === null) void this.refill(seat);
       this.dispatch();
     });

@@ -10,9 +10,7 @@ import type { ModelPin } from './model-pin';
 import { variantPath, wantedVariants } from './model-variant';
 
 /** Files that a model may have in addition; missing ones are skipped. */
-const OPTIONAL_FILES = [
-  'tokenizer_config.json', 'special_tokens_map.json', 'modules.json', '1_Pooling/config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json',
-];
+const OPTIONAL_FILES = ['tokenizer_config.json', 'special_tokens_map.json', 'modules.json', '1_Pooling/config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
 /** Written last: a folder that has it is complete. */
 const CONFIG = 'config.json';
 
@@ -45,7 +43,10 @@ export class HubCache {
     const revision = kept?.commit ?? kept?.revision ?? pin.revision;
     this.options.log.info({ model: name, revision }, 'fetching the embedding model');
     const fetched = await this.fetch(name, folder, dtype, { ...pin, revision, sha256: revision === pin.revision ? pin.sha256 : {} }, kept);
-    this.options.log.info({ model: name, revision, commit: fetched.commit, sha256: Object.fromEntries(Object.entries(fetched.files).map(([path, { sha256 }]) => [path, sha256])) }, 'fetched the embedding model');
+    this.options.log.info(
+      { model: name, revision, commit: fetched.commit, sha256: Object.fromEntries(Object.entries(fetched.files).map(([path, { sha256 }]) => [path, sha256])) },
+      'fetched the embedding model',
+    );
     return folder;
   }
 
@@ -60,7 +61,11 @@ export class HubCache {
     const graphs = (await readdir(join(folder, 'onnx')).catch(() => [])).map((file) => `onnx/${file}`);
     const files = await factsOf(folder, [CONFIG, 'tokenizer.json', ...OPTIONAL_FILES, ...graphs.sort()]);
     const differing = Object.keys(pin.sha256).filter((path) => files[path] !== undefined && files[path].sha256 !== pin.sha256[path]);
-    if (differing.length > 0) log.warn({ model: name, files: differing, revision: pin.revision }, 'the copy of the embedding model in EMBEDDING_CACHE_DIR is of another revision than the one known to this version; it is used as it is');
+    if (differing.length > 0)
+      log.warn(
+        { model: name, files: differing, revision: pin.revision },
+        'the copy of the embedding model in EMBEDDING_CACHE_DIR is of another revision than the one known to this version; it is used as it is',
+      );
     await hub.write(join(folder, LOCK_FILE), Buffer.from(lockToText({ revision: null, commit: null, files }))).catch((error: unknown) => {
       log.warn({ model: name, error }, 'EMBEDDING_CACHE_DIR takes no writes: what the embedding model is cannot be recorded, nor compared later');
     });
@@ -96,10 +101,7 @@ export class HubCache {
   }
 
   /** Fetches the first variant that exists. Its weights are fetched before the graph. */
-  private async fetchGraph(
-    dtype: string,
-    from: { config: Buffer; open: (path: string) => Promise<HubFile | null>; save: (path: string, file: HubFile) => Promise<void> },
-  ): Promise<void> {
+  private async fetchGraph(dtype: string, from: { config: Buffer; open: (path: string) => Promise<HubFile | null>; save: (path: string, file: HubFile) => Promise<void> }): Promise<void> {
     for (const variant of wantedVariants(dtype)) {
       const path = variantPath(variant);
       const graph = await from.open(path);

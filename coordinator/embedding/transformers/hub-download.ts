@@ -69,7 +69,7 @@ export class HubDownload implements HubFiles {
     } catch (error) {
       if (isQuiverError(error)) throw error;
       if (this.options.ending?.aborted === true) throw modelFailure('the process is ending', error);
-      throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : 'the hub can\'t be reached', error);
+      throw modelFailure(abort.signal.aborted ? `the hub did not answer within ${patienceMs} ms` : "the hub can't be reached", error);
     } finally {
       clearTimeout(timer);
     }
@@ -110,10 +110,14 @@ export class HubDownload implements HubFiles {
             yield piece;
           }
         };
-        await saveWhole(path, () => hashed(this.pieces(source)), async (aside) => {
-          facts.sha256 = hash.digest('hex');
-          await check(source.path, { announced, digest: facts.sha256, wanted: sha256, content: () => readFile(aside) });
-        });
+        await saveWhole(
+          path,
+          () => hashed(this.pieces(source)),
+          async (aside) => {
+            facts.sha256 = hash.digest('hex');
+            await check(source.path, { announced, digest: facts.sha256, wanted: sha256, content: () => readFile(aside) });
+          },
+        );
         return facts;
       },
       cancel: () => source.abort.abort(),
@@ -180,7 +184,8 @@ async function check(path: string, found: { announced: Announced; digest: string
   if (announced.sha1 === null) return;
   const content = await found.content();
   const sha1 = (...parts: (string | Buffer)[]): string => parts.reduce((hash, part) => hash.update(part), createHash('sha1')).digest('hex');
-  if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1) throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
+  if (sha1(`blob ${content.length}\0`, content) !== announced.sha1 && sha1(content) !== announced.sha1)
+    throw modelFailure(`the download of ${path} does not match the digest that the hub says it has`);
 }
 
 /** Written to another file and renamed, so that readers see the whole file or none. */

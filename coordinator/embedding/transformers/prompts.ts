@@ -41,13 +41,22 @@ export function promptsOf(name: string, config: Readonly<Record<string, unknown>
   const query = named('query') ?? fallback;
   const passage = PASSAGE_PROMPTS.map(named).find((prompt) => prompt !== undefined) ?? fallback;
   if (query !== undefined || passage !== undefined) return { query: query ?? '', passage: passage ?? '' };
-  const last = name.replace(/(?<![\\/])[\\/]+$/, '').split(/[\\/]/).at(-1) ?? name;
+  const last =
+    name
+      .replace(/(?<![\\/])[\\/]+$/, '')
+      .split(/[\\/]/)
+      .at(-1) ?? name;
   return FAMILIES.find(([pattern]) => pattern.test(last))?.[1] ?? NONE;
 }
 
 /** Whether a model of that name uses the vector of the first token for the text: bge and related families. */
 export function poolsFirstToken(name: string): boolean {
-  return /^(bge|mxbai-embed|snowflake-arctic-embed)-/i.test(name.replace(/(?<![\\/])[\\/]+$/, '').split(/[\\/]/).at(-1) ?? name);
+  return /^(bge|mxbai-embed|snowflake-arctic-embed)-/i.test(
+    name
+      .replace(/(?<![\\/])[\\/]+$/, '')
+      .split(/[\\/]/)
+      .at(-1) ?? name,
+  );
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -80,7 +80,9 @@ function refuse(error: unknown, isLocal: boolean): never {
  */
 async function checkGraph({ folder, variant }: ModelDescription, wanted: string): Promise<void> {
   const graph = variantPath(variant);
-  const parts = readdirSync(join(folder, 'onnx')).map((file) => `onnx/${file}`).filter((path) => path.startsWith(`${graph}_data`));
+  const parts = readdirSync(join(folder, 'onnx'))
+    .map((file) => `onnx/${file}`)
+    .filter((path) => path.startsWith(`${graph}_data`));
   const digest = await digestOfFiles(folder, [graph, ...parts.sort()]);
   if (digest !== wanted) throw modelFailure(`its ${graph} has the SHA-256 ${digest}, not that of EMBEDDING_SHA256`);
 }
@@ -111,7 +113,10 @@ class TransformersModel implements EmbeddingModel {
   /** Lone surrogates become U+FFFD. Text beyond what the model reads is not sent to it. */
   embed(texts: string[], options: { kind: EmbeddingKind }): Promise<Float32Array[]> {
     const prompt = this.prompts[options.kind];
-    return this.dispatcher.embed(texts.map((text) => prompt + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed()), options.kind);
+    return this.dispatcher.embed(
+      texts.map((text) => prompt + text.slice(0, EMBEDDED_CHARACTERS_MAX).toWellFormed()),
+      options.kind,
+    );
   }
 
   close(): Promise<void> {

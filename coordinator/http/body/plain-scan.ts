@@ -4,7 +4,14 @@ import { type BodyFlaw, FLAW, type ListPlace, PART_BYTES, PART_VALUES, type Scan
 /** The depth of the stack in the list's elements: the root and the list. */
 const ELEMENT_DEPTH = 2;
 
-const enum State { value, firstElement, firstKey, key, after, done }
+const enum State {
+  value,
+  firstElement,
+  firstKey,
+  key,
+  after,
+  done,
+}
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

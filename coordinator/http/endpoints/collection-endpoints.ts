@@ -36,12 +36,7 @@ async function* exportPieces(collection: CollectionView, pages: AsyncIterable<Ve
   yield `${count === 0 ? head : ''}],"count":${count}}`;
 }
 
-export function collectionEndpoints(parts: {
-  collections: CollectionsService;
-  vectors: Pick<VectorsService, 'export'>;
-  format: VectorFormat;
-  limits: HttpLimits;
-}): Endpoint[] {
+export function collectionEndpoints(parts: { collections: CollectionsService; vectors: Pick<VectorsService, 'export'>; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
   const { collections, vectors, format, limits } = parts;
   return [
     defineEndpoint({

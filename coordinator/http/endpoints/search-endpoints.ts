@@ -40,7 +40,17 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       tag,
       summary: 'Run several searches in one call',
       path: collectionParameters,
-      body: { type: 'json', required: true, ...schemas.bulkSearchBody(limits), example: { queries: [{ vector: EXAMPLE_VECTOR, k: 5 }, { text: 'rivers', k: 3 }] } },
+      body: {
+        type: 'json',
+        required: true,
+        ...schemas.bulkSearchBody(limits),
+        example: {
+          queries: [
+            { vector: EXAMPLE_VECTOR, k: 5 },
+            { text: 'rivers', k: 3 },
+          ],
+        },
+      },
       answer: { type: 'data', schema: schemas.bulkSearchAnswer },
       errors: [404],
       handle: async ({ path, body }) => {

@@ -31,10 +31,6 @@ export const fusedHitAnswer = hitAnswer
       'BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up.',
   });
 
-export const textHitAnswer = z
-  .object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() })
-  .meta({ id: 'QueryResult' });
+export const textHitAnswer = z.object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
 
-export const storedVectorAnswer = z
-  .object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable() })
-  .meta({ id: 'StoredVector' });
+export const storedVectorAnswer = z.object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable() }).meta({ id: 'StoredVector' });

@@ -3,12 +3,9 @@ import { writeTiming } from './answer-fields';
 import { collectionName } from './fields';
 
 /** Words for yes and no in a form; a checkbox sends `on`. */
-const FLAGS = new Map([
-  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
-  ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const),
-]);
+const FLAGS = new Map([...['true', '1', 'yes', 'on'].map((word) => [word, true] as const), ...['false', '0', 'no', 'off', ''].map((word) => [word, false] as const)]);
 
-const flagText = z.preprocess((value) => (typeof value === 'string' ? FLAGS.get(value.trim().toLowerCase()) ?? value : value), z.boolean().default(false));
+const flagText = z.preprocess((value) => (typeof value === 'string' ? (FLAGS.get(value.trim().toLowerCase()) ?? value) : value), z.boolean().default(false));
 
 /** The form's fields beside the file. */
 export const uploadFields = z.object({ collection_name: collectionName, include_timing: flagText });

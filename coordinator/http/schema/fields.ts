@@ -39,18 +39,20 @@ const SHOWN_TEXT_MAX = 40;
 /** An integer in a path or query string, where everything is text. */
 export const integerText = (minimum: number, maximum: number) => z.preprocess(numberFromText, integer(minimum, maximum));
 
-export const integerTextWithDefault = (minimum: number, maximum: number, value: number) =>
-  z.preprocess(numberFromText, integer(minimum, maximum).default(value));
+export const integerTextWithDefault = (minimum: number, maximum: number, value: number) => z.preprocess(numberFromText, integer(minimum, maximum).default(value));
 
 /**
  * An array of at most `lengthMax` elements. A longer one is limit_exceeded (400), found before any element is examined;
  * `setting` names the setting that configures the limit.
  */
 export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
-  return z.preprocess((value, context) => {
-    if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: 'limit_exceeded' });
-    return value;
-  }, z.array(element).meta({ maxItems: lengthMax }));
+  return z.preprocess(
+    (value, context) => {
+      if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: 'limit_exceeded' });
+      return value;
+    },
+    z.array(element).meta({ maxItems: lengthMax }),
+  );
 }
 
 /** The message for a list of `length` elements, to follow its name. */
@@ -192,33 +194,38 @@ export function metadata(limits: MetadataLimits) {
 }
 
 /** A metadata filter in the form that clients write; null if it restricts nothing. */
-const filter = (bounds: FilterBounds) => z
-  .unknown()
-  .meta({
-    type: ['object', 'null'],
-    additionalProperties: true,
-    description:
-      'Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. ' +
-      'Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top.',
-  })
-  .transform((value, context): Filter | null => {
-    try {
-      return parseFilter(value, bounds);
-    } catch (error) {
-      if (!isQuiverError(error)) throw error;
-      report(context, value, `are not valid: ${error.message}`, { kind: error.kind });
-      return z.NEVER;
-    }
-  });
+const filter = (bounds: FilterBounds) =>
+  z
+    .unknown()
+    .meta({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description:
+        'Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. ' +
+        'Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top.',
+    })
+    .transform((value, context): Filter | null => {
+      try {
+        return parseFilter(value, bounds);
+      } catch (error) {
+        if (!isQuiverError(error)) throw error;
+        report(context, value, `are not valid: ${error.message}`, { kind: error.kind });
+        return z.NEVER;
+      }
+    });
 
 /** A metadata filter, checked; null if it restricts nothing. */
-export const filters = (bounds: FilterBounds) => filter(bounds).optional().transform((given) => given ?? null);
+export const filters = (bounds: FilterBounds) =>
+  filter(bounds)
+    .optional()
+    .transform((given) => given ?? null);
 
 /** A metadata filter that must restrict something. */
-export const requiredFilters = (bounds: FilterBounds) => filter(bounds).transform((given, context): Filter => {
-  if (given !== null) return given;
-  report(context, given, 'are required and must not be empty');
-  return z.NEVER;
-});
+export const requiredFilters = (bounds: FilterBounds) =>
+  filter(bounds).transform((given, context): Filter => {
+    if (given !== null) return given;
+    report(context, given, 'are required and must not be empty');
+    return z.NEVER;
+  });
 
 export const includeTiming = withDefault(z.boolean(), false);

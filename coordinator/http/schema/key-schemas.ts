@@ -50,9 +50,7 @@ const keyFields = {
 };
 
 export const keyAnswer = z.object(keyFields).meta({ id: 'ApiKey' });
-export const newKeyAnswer = z
-  .object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) })
-  .meta({ id: 'ApiKeyWithSecret' });
+export const newKeyAnswer = z.object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) }).meta({ id: 'ApiKeyWithSecret' });
 export const keysAnswer = z.object({ keys: z.array(keyAnswer) });
 export const keyDeletedAnswer = z.object({ deleted: z.int(), id: z.int(), name: z.string() });
 export const usageAnswer = z

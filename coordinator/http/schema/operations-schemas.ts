@@ -46,7 +46,5 @@ export const clusterAnswer = z.object({
   coordinators: z.array(z.object({ id: z.string(), address: z.string(), pid: z.int(), started_at: z.iso.datetime() })),
   nodes: z.array(nodeAnswer),
   shards: z.array(shardAnswer),
-  moves: z.array(
-    z.object({ collection: z.string(), shard: z.int(), from: z.string(), to: z.string(), phase: z.string(), progress: z.number() }),
-  ),
+  moves: z.array(z.object({ collection: z.string(), shard: z.int(), from: z.string(), to: z.string(), phase: z.string(), progress: z.number() })),
 });

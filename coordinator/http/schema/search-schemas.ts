@@ -57,9 +57,7 @@ function inputFromSearch(given: GivenSearch, limits: HttpLimits, sink: IssueSink
 }
 
 export function searchBody(limits: HttpLimits) {
-  return z
-    .object({ ...searchFields(limits), include_timing: includeTiming })
-    .transform((body, context) => ({ search: inputFromSearch(body, limits, context), includeTiming: body.include_timing }));
+  return z.object({ ...searchFields(limits), include_timing: includeTiming }).transform((body, context) => ({ search: inputFromSearch(body, limits, context), includeTiming: body.include_timing }));
 }
 
 export function bulkSearchBody(limits: HttpLimits) {
@@ -120,9 +118,7 @@ export const recommendQuery = z.object({
 
 /** The page from recommend's body, otherwise from its query string. Reports a page beyond MAX_K. */
 export function recommendPage(limits: HttpLimits) {
-  return z
-    .object({ k: withDefault(count, K_DEFAULT), offset: withDefault(offset, 0) })
-    .superRefine((page, context) => checkPage(page, limits, context));
+  return z.object({ k: withDefault(count, K_DEFAULT), offset: withDefault(offset, 0) }).superRefine((page, context) => checkPage(page, limits, context));
 }
 
 export const similarityQuery = z.object({ id1: externalId, id2: externalId });

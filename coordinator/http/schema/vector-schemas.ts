@@ -36,9 +36,7 @@ function inputFromItem(item: GivenItem, context: z.core.$RefinementCtx): VectorI
 }
 
 export function upsertBody(limits: HttpLimits) {
-  return z
-    .object({ ...itemFields(limits), include_timing: includeTiming })
-    .transform((body, context) => ({ item: inputFromItem(body, context), includeTiming: body.include_timing }));
+  return z.object({ ...itemFields(limits), include_timing: includeTiming }).transform((body, context) => ({ item: inputFromItem(body, context), includeTiming: body.include_timing }));
 }
 
 export function bulkUpsertBody(limits: HttpLimits) {

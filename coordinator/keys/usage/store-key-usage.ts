@@ -3,18 +3,7 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { KeyUsage, UsageView } from '../keys-service';
 import { UsageCounter, dayOfMs } from './usage-counter';
-import {
-  CHANGES_PER_TRANSACTION,
-  coordinatorOf,
-  dayOf,
-  hoursFromValue,
-  hoursPath,
-  hoursPrefix,
-  totalsFromValue,
-  totalsPath,
-  totalsPrefix,
-  type UsageSubject,
-} from './usage-entries';
+import { CHANGES_PER_TRANSACTION, coordinatorOf, dayOf, hoursFromValue, hoursPath, hoursPrefix, totalsFromValue, totalsPath, totalsPrefix, type UsageSubject } from './usage-entries';
 
 /** A crash may lose the counts of this time. */
 const FLUSH_MS = 5000;
@@ -58,14 +47,7 @@ export class StoreKeyUsage implements KeyUsage {
    * `coordinatorId` is unique among the coordinators that run at the same time, and should stay the same over restarts.
    * `onFlushError` gets errors of failed writes; a later flush writes their counts.
    */
-  constructor(options: {
-    store: ClusterStore;
-    clock: Clock;
-    coordinatorId: string;
-    keys: { exists(id: number): boolean };
-    onFlushError: (error: unknown) => void;
-    flushMs?: number;
-  }) {
+  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: { exists(id: number): boolean }; onFlushError: (error: unknown) => void; flushMs?: number }) {
     this.store = options.store;
     this.clock = options.clock;
     this.coordinatorId = options.coordinatorId;
@@ -172,10 +154,7 @@ export class StoreKeyUsage implements KeyUsage {
 
   /** Adds to the tally what this coordinator wrote about the subject before its last restart. */
   private async complete(subject: UsageSubject, tally: Tally): Promise<void> {
-    const [totals, hours] = await Promise.all([
-      this.store.get(totalsPath(subject, this.coordinatorId)),
-      this.store.list(hoursPrefix(subject)),
-    ]);
+    const [totals, hours] = await Promise.all([this.store.get(totalsPath(subject, this.coordinatorId)), this.store.list(hoursPrefix(subject))]);
     if (totals !== null) tally.counter.addTotals(totalsFromValue(totals.value));
     for (const entry of hours.entries) {
       if (coordinatorOf(entry.key) === this.coordinatorId) tally.counter.addHours(dayOf(entry.key), hoursFromValue(entry.value));

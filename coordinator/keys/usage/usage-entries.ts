@@ -63,6 +63,9 @@ export async function removeUsage(store: ClusterStore, subject: UsageSubject): P
   const lists = await Promise.all([store.list(totalsPrefix(subject)), store.list(hoursPrefix(subject))]);
   const keys = lists.flatMap((list) => list.entries.map((entry) => entry.key));
   for (let first = 0; first < keys.length; first += CHANGES_PER_TRANSACTION) {
-    await store.transact([], keys.slice(first, first + CHANGES_PER_TRANSACTION).map((key) => ({ type: 'delete', key })));
+    await store.transact(
+      [],
+      keys.slice(first, first + CHANGES_PER_TRANSACTION).map((key) => ({ type: 'delete', key })),
+    );
   }
 }

@@ -28,6 +28,4 @@ export type ReplicaEffect =
 export type ReplicaRole = 'follower' | 'primary';
 
 /** How a write ended. All errors except commit_unknown are definite: the write was not and will not be applied. */
-export type WriteAnswer =
-  | { ok: true; outcomes: WriteOutcome[] }
-  | { ok: false; kind: 'misrouted' | 'unavailable' | 'overloaded' | 'commit_unknown'; reason: string };
+export type WriteAnswer = { ok: true; outcomes: WriteOutcome[] } | { ok: false; kind: 'misrouted' | 'unavailable' | 'overloaded' | 'commit_unknown'; reason: string };

@@ -37,14 +37,7 @@ export class Follower {
   private readonly grant: ReadGrant;
   private readonly emit: (effect: ReplicaEffect) => void;
 
-  constructor(options: {
-    self: ReplicaId;
-    log: StableLog;
-    progress: CommitProgress;
-    ledger: WriteLedger;
-    grant: ReadGrant;
-    emit: (effect: ReplicaEffect) => void;
-  }) {
+  constructor(options: { self: ReplicaId; log: StableLog; progress: CommitProgress; ledger: WriteLedger; grant: ReadGrant; emit: (effect: ReplicaEffect) => void }) {
     this.self = options.self;
     this.log = options.log;
     this.progress = options.progress;

@@ -84,11 +84,7 @@ function isMoveReady(view: MembershipView): boolean {
   if (!view.serving || assignment.removing.length === 0) return false;
   const staying = assignment.inSync.filter((member) => !assignment.removing.includes(member.node));
   const replicas = assignment.replicas.filter((node) => !assignment.removing.includes(node));
-  return (
-    assignment.adding.every((node) => staying.some((member) => member.node === node)) &&
-    staying.length >= minInSyncOf({ ...assignment, replicas }) &&
-    staying.length > 0
-  );
+  return assignment.adding.every((node) => staying.some((member) => member.node === node)) && staying.length >= minInSyncOf({ ...assignment, replicas }) && staying.length > 0;
 }
 
 /** Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see decideHandover). */

@@ -105,10 +105,7 @@ export class Peer {
 export type Continuation = { type: 'probe'; next: number } | { type: 'snapshot' };
 
 /** `log` is the primary's; see LogIndex.latestAt. */
-export function continuationAfter(
-  hint: LogPosition,
-  log: { firstSequence: number; latestAt(sequence: number, epoch: number): LogPosition },
-): Continuation {
+export function continuationAfter(hint: LogPosition, log: { firstSequence: number; latestAt(sequence: number, epoch: number): LogPosition }): Continuation {
   if (hint.sequence < log.firstSequence - 1) return { type: 'snapshot' };
   const common = log.latestAt(hint.sequence, hint.epoch);
   return common.epoch > hint.epoch ? { type: 'snapshot' } : { type: 'probe', next: common.sequence + 1 };

@@ -7,23 +7,27 @@ const PACKAGES = { rocksdb: 'rocksdb', nxtedition: '@nxtedition/rocksdb', 'rocks
 /** What each peer's package costs where nothing is cached: bytes fetched and installed, seconds, and the platforms it has binaries for. */
 export function measureSetup({ candidates, folder, log }) {
   const versions = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).dependencies;
-  return candidates.filter(({ name }) => name in PACKAGES).map(({ name }) => {
-    const own = join(folder, `${name}-setup`);
-    mkdirSync(own, { recursive: true });
-    writeFileSync(join(own, 'package.json'), '{"private":true}');
-    const startedAt = performance.now();
-    runNpm(['install', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(own, 'cache'), `${PACKAGES[name]}@${versions[PACKAGES[name]]}`], own);
-    const seconds = (performance.now() - startedAt) / 1000;
-    const modules = join(own, 'node_modules');
-    const result = { name, seconds, fetchedBytes: bytesUnder(join(own, 'cache', '_cacache', 'content-v2')), installedBytes: bytesUnder(modules), platforms: platformsOf(modules, PACKAGES[name]) };
-    rmSync(own, { recursive: true, force: true });
-    log(`${name}: ${seconds.toFixed(1)} s`);
-    return result;
-  });
+  return candidates
+    .filter(({ name }) => name in PACKAGES)
+    .map(({ name }) => {
+      const own = join(folder, `${name}-setup`);
+      mkdirSync(own, { recursive: true });
+      writeFileSync(join(own, 'package.json'), '{"private":true}');
+      const startedAt = performance.now();
+      runNpm(['install', '--ignore-scripts', '--no-audit', '--no-fund', '--cache', join(own, 'cache'), `${PACKAGES[name]}@${versions[PACKAGES[name]]}`], own);
+      const seconds = (performance.now() - startedAt) / 1000;
+      const modules = join(own, 'node_modules');
+      const result = { name, seconds, fetchedBytes: bytesUnder(join(own, 'cache', '_cacache', 'content-v2')), installedBytes: bytesUnder(modules), platforms: platformsOf(modules, PACKAGES[name]) };
+      rmSync(own, { recursive: true, force: true });
+      log(`${name}: ${seconds.toFixed(1)} s`);
+      return result;
+    });
 }
 
 function filesUnder(folder) {
-  return readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
 }
 
 function bytesUnder(folder) {
@@ -33,7 +37,9 @@ function bytesUnder(folder) {
 /** The folders of its prebuilt binaries, or the platform packages that it depends on. */
 function platformsOf(modules, name) {
   const own = join(modules, name);
-  const prebuilt = filesUnder(own).map((file) => /prebuilds[\\/]([^\\/]+)[\\/].*\.node$/.exec(file)?.[1]).filter((platform) => platform !== undefined);
+  const prebuilt = filesUnder(own)
+    .map((file) => /prebuilds[\\/]([^\\/]+)[\\/].*\.node$/.exec(file)?.[1])
+    .filter((platform) => platform !== undefined);
   const { optionalDependencies = {} } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'));
   return [...new Set([...prebuilt, ...Object.keys(optionalDependencies).map((word) => word.replace(/^@[^/]+\/[^-]+-/, ''))])].sort();
 }

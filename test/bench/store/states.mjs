@@ -94,11 +94,12 @@ async function looked(rows, read) {
 export async function threads({ open, adapter, folder }) {
   const store = await open(folder);
   await store.write(recordsFrom(0, FEW));
-  const attempt = (location) => new Promise((done) => {
-    const worker = new Worker(new URL('store-thread.mjs', import.meta.url), { workerData: { adapter, options: process.argv[3], location } });
-    worker.once('message', done);
-    worker.once('error', (error) => done({ error: error.message }));
-  });
+  const attempt = (location) =>
+    new Promise((done) => {
+      const worker = new Worker(new URL('store-thread.mjs', import.meta.url), { workerData: { adapter, options: process.argv[3], location } });
+      worker.once('message', done);
+      worker.once('error', (error) => done({ error: error.message }));
+    });
   const result = { folder: await attempt(folder), handle: store.handle === undefined ? null : await attempt(store.handle()) };
   await store.close();
   return result;

@@ -27,26 +27,70 @@ export function formatSpeeds(speeds) {
     const shares = run.figures[measure]?.map(({ loopBusy }) => loopBusy);
     return shares === undefined ? '' : `${Math.round(spreadOf(shares).middle * 100)} %`;
   };
-  const whole = (show) => table(['measure', ...speeds.map(({ name }) => name)], SPEEDS.map(({ name }) => [name, ...speeds.map((run) => show(run, name))]));
+  const whole = (show) =>
+    table(
+      ['measure', ...speeds.map(({ name }) => name)],
+      SPEEDS.map(({ name }) => [name, ...speeds.map((run) => show(run, name))]),
+    );
   return [
     `Ratios are to ${baseline?.name ?? 'nothing'}. Operations a second:`,
     whole((run, measure) => cell(run, measure, ({ perSecond }) => perSecond)),
     'Processor time of one operation, µs, over all threads:',
     whole((run, measure) => cell(run, measure, ({ processorUs }) => processorUs)),
-    'How much of the time JavaScript\'s thread was held:',
+    "How much of the time JavaScript's thread was held:",
     whole(busy),
   ].join('\n');
 }
 
 export function formatStates(states, databases) {
-  const of = (value, show) => (value === undefined ? '' : value === null ? 'no' : value.failed ?? show(value));
+  const of = (value, show) => (value === undefined ? '' : value === null ? 'no' : (value.failed ?? show(value)));
   const middleOf = (values, pick, show) => (Array.isArray(values) ? (values.length === 0 ? 'none' : show(spreadOf(values.map(pick)))) : of(values, show));
   const rows = [
-    [`${databases} databases: memory`, (run) => middleOf(run.many, ({ bytes }) => bytes, ({ middle }) => `${Math.round(middle / MIB)} MiB`)],
-    [`${databases} databases: open files`, (run) => middleOf(run.many, ({ files }) => files, ({ middle }) => grouped(middle))],
-    [`${databases} databases: to open and write a batch to each`, (run) => middleOf(run.many, ({ ms }) => ms, ({ middle }) => `${(middle / 1000).toFixed(1)} s`)],
-    ['opened with 50 MB of log of npm rocksdb (its own, of another engine)', (run) => middleOf(run.opened, (ms) => ms, ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`)],
-    ['opened with 25 MB of its own log', (run) => middleOf(run.openedOwn, (ms) => ms, ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`)],
+    [
+      `${databases} databases: memory`,
+      (run) =>
+        middleOf(
+          run.many,
+          ({ bytes }) => bytes,
+          ({ middle }) => `${Math.round(middle / MIB)} MiB`,
+        ),
+    ],
+    [
+      `${databases} databases: open files`,
+      (run) =>
+        middleOf(
+          run.many,
+          ({ files }) => files,
+          ({ middle }) => grouped(middle),
+        ),
+    ],
+    [
+      `${databases} databases: to open and write a batch to each`,
+      (run) =>
+        middleOf(
+          run.many,
+          ({ ms }) => ms,
+          ({ middle }) => `${(middle / 1000).toFixed(1)} s`,
+        ),
+    ],
+    [
+      'opened with 50 MB of log of npm rocksdb (its own, of another engine)',
+      (run) =>
+        middleOf(
+          run.opened,
+          (ms) => ms,
+          ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`,
+        ),
+    ],
+    [
+      'opened with 25 MB of its own log',
+      (run) =>
+        middleOf(
+          run.openedOwn,
+          (ms) => ms,
+          ({ middle, least, most }) => `${Math.round(middle)} ms (${Math.round(least)}–${Math.round(most)})`,
+        ),
+    ],
     ['a bit of the log flipped', (run) => of(run.logBit, fate)],
     ['the log cut', (run) => of(run.logTail, fate)],
     ['a bit of a table flipped', (run) => of(run.tableBit, fate)],
@@ -54,7 +98,10 @@ export function formatStates(states, databases) {
     ['another thread, by handle', (run) => of(run.threads, ({ handle }) => of(handle, ({ reads, error }) => (reads ? 'reads' : error)))],
     ['checkpoint of 53 MB', (run) => of(run.checkpoint, ({ ms }) => `${ms.toFixed(1)} ms`)],
   ];
-  return table(['state', ...states.map(({ name }) => name)], rows.map(([title, show]) => [title, ...states.map(show)]));
+  return table(
+    ['state', ...states.map(({ name }) => name)],
+    rows.map(([title, show]) => [title, ...states.map(show)]),
+  );
 }
 
 /** What came of damage, by iterating and by gets. */
@@ -69,11 +116,20 @@ function heard({ told, right, wrong, rows }) {
 }
 
 export function formatNodes(results, nodes) {
-  return table(['store', ...nodes], results.map(({ name, outcomes }) => [name, ...nodes.map((node) => outcomes[node])]));
+  return table(
+    ['store', ...nodes],
+    results.map(({ name, outcomes }) => [name, ...nodes.map((node) => outcomes[node])]),
+  );
 }
 
 export function formatSetup(results) {
-  const rows = results.map(({ name, fetchedBytes, installedBytes, seconds, platforms }) => [name, `${Math.round(fetchedBytes / 1e6)} MB`, `${Math.round(installedBytes / 1e6)} MB`, `${seconds.toFixed(1)} s`, platforms.join(', ')]);
+  const rows = results.map(({ name, fetchedBytes, installedBytes, seconds, platforms }) => [
+    name,
+    `${Math.round(fetchedBytes / 1e6)} MB`,
+    `${Math.round(installedBytes / 1e6)} MB`,
+    `${seconds.toFixed(1)} s`,
+    platforms.join(', '),
+  ]);
   return table(['package', 'fetched', 'installed', 'time', 'binaries for'], rows);
 }
 
@@ -84,7 +140,10 @@ function table(head, rows) {
 
 /** Fit for a cell: one line, without the folders of this run, and with the beginning of a long message. */
 function plain(cell) {
-  const text = String(cell).replace(/\s+/g, ' ').replaceAll('|', '/').replace(/\S*quiver-bench-store-[^/\s]*\//g, '…/');
+  const text = String(cell)
+    .replace(/\s+/g, ' ')
+    .replaceAll('|', '/')
+    .replace(/\S*quiver-bench-store-[^/\s]*\//g, '…/');
   return text.length > CELL_CHARACTERS_MAX ? `${text.slice(0, CELL_CHARACTERS_MAX)}…` : text;
 }
 

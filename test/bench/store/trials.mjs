@@ -102,7 +102,9 @@ async function filledLog(name, folder) {
 async function afterDamage(candidate, own, { fill, file, harm }) {
   const folder = join(own, 'open');
   await withStoreProcess(candidate, (store) => store.ask(fill, { folder, rows: DAMAGED_ROWS }));
-  const files = readdirSync(folder).filter((name) => file.test(name)).map((name) => join(folder, name));
+  const files = readdirSync(folder)
+    .filter((name) => file.test(name))
+    .map((name) => join(folder, name));
   const largest = files.sort((a, b) => statSync(b).size - statSync(a).size)[0];
   if (largest === undefined || statSync(largest).size === 0) return null;
   writeFileSync(largest, harm(readFileSync(largest)));

@@ -39,7 +39,9 @@ export function writeBeirFolder(folder, { documents, queries, judgements }, spli
 
 function readLines(path, parse) {
   if (!existsSync(path)) throw new Error(`there is no ${path}: a folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/`);
-  const lines = readFileSync(path, 'utf8').split(/\r?\n/).filter((line) => line.trim() !== '');
+  const lines = readFileSync(path, 'utf8')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '');
   return lines.map((line, i) => {
     try {
       return parse(line);

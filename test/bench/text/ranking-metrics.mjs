@@ -9,7 +9,10 @@
  */
 export function ndcgAt(depth, ranking, judged) {
   const gained = ranking.slice(0, depth).map((id) => Math.max(0, judged.get(id) ?? 0));
-  const ideal = [...judged.values()].filter((grade) => grade > 0).sort((a, b) => b - a).slice(0, depth);
+  const ideal = [...judged.values()]
+    .filter((grade) => grade > 0)
+    .sort((a, b) => b - a)
+    .slice(0, depth);
   const best = discounted(ideal);
   return best === 0 ? 0 : discounted(gained) / best;
 }

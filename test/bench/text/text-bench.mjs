@@ -34,8 +34,17 @@ export async function textBench(words) {
   const { values } = parseArgs({
     args: words,
     options: {
-      data: { type: 'string' }, model: { type: 'string', default: 'builtin' }, dim: { type: 'string' }, language: { type: 'string' }, alpha: { type: 'string', default: '0.5' },
-      split: { type: 'string', default: 'test' }, queries: { type: 'string' }, url: { type: 'string' }, 'api-key': { type: 'string' }, json: { type: 'string' }, help: { type: 'boolean' },
+      data: { type: 'string' },
+      model: { type: 'string', default: 'builtin' },
+      dim: { type: 'string' },
+      language: { type: 'string' },
+      alpha: { type: 'string', default: '0.5' },
+      split: { type: 'string', default: 'test' },
+      queries: { type: 'string' },
+      url: { type: 'string' },
+      'api-key': { type: 'string' },
+      json: { type: 'string' },
+      help: { type: 'boolean' },
     },
   });
   if (values.help) {
@@ -54,7 +63,12 @@ export async function textBench(words) {
     const collection = { dim: values.dim === undefined ? dimOf(model) : Number(values.dim), metric: 'cosine', language: values.language };
     const loading = await load(target, collection, task.documents);
     const modes = [];
-    for (const [name, weight] of [['keyword', 0], ['vector', 1], ['hybrid', alpha]]) modes.push({ name, ...(await evaluate(target, task, weight)) });
+    for (const [name, weight] of [
+      ['keyword', 0],
+      ['vector', 1],
+      ['hybrid', alpha],
+    ])
+      modes.push({ name, ...(await evaluate(target, task, weight)) });
     const facts = { data: basename(resolve(values.data)), documents: task.documents.length, queries: task.queries.length, model: loading.model, language: values.language ?? null, alpha };
     process.stdout.write(`\n${report(facts, loading, modes)}`);
     if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), ...facts, loading, modes }, null, 2)}\n`);
@@ -128,11 +142,21 @@ function report(facts, loading, modes) {
   const ms = (value) => `${value.toFixed(2)} ms`;
   const rows = modes.map((mode) => [
     mode.name === 'hybrid' ? `hybrid, alpha ${facts.alpha}` : mode.name,
-    mode.ndcg10.toFixed(4), mode.recall100.toFixed(4), ms(mode.p50Ms), ms(mode.p95Ms), ms(mode.searchP50Ms), ms(mode.embeddingP50Ms),
+    mode.ndcg10.toFixed(4),
+    mode.recall100.toFixed(4),
+    ms(mode.p50Ms),
+    ms(mode.p95Ms),
+    ms(mode.searchP50Ms),
+    ms(mode.embeddingP50Ms),
   ]);
   const table = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...table.map((cells) => cells[column].length)));
-  const lines = table.map((cells) => cells.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ').trimEnd());
+  const lines = table.map((cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join('  ')
+      .trimEnd(),
+  );
   const title = `${facts.data}: ${facts.documents} documents, ${facts.queries} queries; model ${facts.model}, language ${facts.language ?? 'none'}`;
   const note = `${loading.documentsPerSecond.toFixed(1)} documents/s embedded and stored; hybrid finds the queries' vectors in the cache`;
   return `${[title, '', ...lines, '', note].join('\n')}\n`;

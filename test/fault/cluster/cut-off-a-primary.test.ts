@@ -1,27 +1,40 @@
 import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
-test.each(['cut', 'silence'] as const)(
-  'a primary that nobody reaches any more (%s) is replaced, though it reaches the others and etcd',
-  async (how) => {
-    await underLoad(`cut-off-a-primary-${how}`, { replicas: 2, proxied: true }, async ({ cluster, writes }) => {
-      const primary = await cluster.primaryOf(COLLECTION);
-      const ways = cluster.ways.get(primary.id);
-      await ways?.in[how]();
-      await eventually('another leads', () => cluster.primaryOf(COLLECTION).then(({ id }) => id !== primary.id, () => false), 60_000);
-      await writes(50);
-      await ways?.in.restore();
-      await writes(100);
-    });
-  },
-);
+test.each(['cut', 'silence'] as const)('a primary that nobody reaches any more (%s) is replaced, though it reaches the others and etcd', async (how) => {
+  await underLoad(`cut-off-a-primary-${how}`, { replicas: 2, proxied: true }, async ({ cluster, writes }) => {
+    const primary = await cluster.primaryOf(COLLECTION);
+    const ways = cluster.ways.get(primary.id);
+    await ways?.in[how]();
+    await eventually(
+      'another leads',
+      () =>
+        cluster.primaryOf(COLLECTION).then(
+          ({ id }) => id !== primary.id,
+          () => false,
+        ),
+      60_000,
+    );
+    await writes(50);
+    await ways?.in.restore();
+    await writes(100);
+  });
+});
 
 test('a primary that is cut off from etcd loses its lead, and nothing that it acknowledged', async () => {
   await underLoad('cut-off-from-etcd', { replicas: 2, proxied: true }, async ({ cluster, writes }) => {
     const primary = await cluster.primaryOf(COLLECTION);
     const ways = cluster.ways.get(primary.id);
     ways?.etcd.silence();
-    await eventually('another leads', () => cluster.primaryOf(COLLECTION).then(({ id }) => id !== primary.id, () => false), 60_000);
+    await eventually(
+      'another leads',
+      () =>
+        cluster.primaryOf(COLLECTION).then(
+          ({ id }) => id !== primary.id,
+          () => false,
+        ),
+      60_000,
+    );
     await writes(50);
     await ways?.etcd.restore();
     await writes(100);

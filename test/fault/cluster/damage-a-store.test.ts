@@ -53,7 +53,15 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
       const other = cluster.nodes.find(({ id }) => id !== node.id && inSync.includes(id));
       expect(other).toBeDefined();
       await other?.kill();
-      await eventually('it leads', () => cluster.primaryOf(COLLECTION).then(({ id }) => id === node.id, () => false), 60_000);
+      await eventually(
+        'it leads',
+        () =>
+          cluster.primaryOf(COLLECTION).then(
+            ({ id }) => id === node.id,
+            () => false,
+          ),
+        60_000,
+      );
       await writes(50);
       await other?.start();
       await cluster.settled();

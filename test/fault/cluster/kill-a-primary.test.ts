@@ -6,7 +6,15 @@ test('kill -9 of a primary: another replica takes over with everything, and the 
     for (let times = 0; times < 2; times += 1) {
       const primary = await cluster.primaryOf(COLLECTION, times);
       await primary.kill();
-      await eventually('another leads', () => cluster.primaryOf(COLLECTION, times).then(({ id }) => id !== primary.id, () => false), 60_000);
+      await eventually(
+        'another leads',
+        () =>
+          cluster.primaryOf(COLLECTION, times).then(
+            ({ id }) => id !== primary.id,
+            () => false,
+          ),
+        60_000,
+      );
       await writes(100);
       await primary.start();
       await writes(50);

@@ -20,7 +20,11 @@ test('a node whose checkpoints were cut short or changed comes back with every r
       expect(files.length).toBeGreaterThan(0);
       for (const path of files) {
         if (harm === 'cut') truncateSync(path, Math.floor(statSync(path).size / 2));
-        else writeFileSync(path, readFileSync(path).map((byte, i) => (i % 64 === 7 ? byte ^ 0x5a : byte)));
+        else
+          writeFileSync(
+            path,
+            readFileSync(path).map((byte, i) => (i % 64 === 7 ? byte ^ 0x5a : byte)),
+          );
       }
       await node.start();
       await cluster.settled();
@@ -29,7 +33,15 @@ test('a node whose checkpoints were cut short or changed comes back with every r
       const other = cluster.nodes.find(({ id }) => id !== node.id && inSync.includes(id));
       expect(other).toBeDefined();
       await other?.kill();
-      await eventually('it leads', () => cluster.primaryOf(COLLECTION).then(({ id }) => id === node.id, () => false), 60_000);
+      await eventually(
+        'it leads',
+        () =>
+          cluster.primaryOf(COLLECTION).then(
+            ({ id }) => id === node.id,
+            () => false,
+          ),
+        60_000,
+      );
       await writes(50);
       await other?.start();
       await cluster.settled();

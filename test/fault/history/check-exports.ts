@@ -27,7 +27,8 @@ function impossibleItems(operation: Operation, items: SeenItem[], timelines: Rea
   const { args, kind } = operation;
   const ids = new Set<string>();
   for (const item of items) {
-    if (ids.has(item.id) && timelines.get(item.id)?.presentThroughout(operation.inv, operation.ret)) found.push({ rule: `${kind}: twice`, sentence: `${describeOperation(operation)} showed ${item.id} twice`, operations: [operation] });
+    if (ids.has(item.id) && timelines.get(item.id)?.presentThroughout(operation.inv, operation.ret))
+      found.push({ rule: `${kind}: twice`, sentence: `${describeOperation(operation)} showed ${item.id} twice`, operations: [operation] });
     ids.add(item.id);
     const violation = impossibleItem(kind, item, timelines.get(item.id), operation);
     if (violation !== null) found.push(violation);

@@ -64,11 +64,7 @@ interface Register {
   operation: KeyOperation;
 }
 
-type Step =
-  | { at: number; type: 'call'; register: Register }
-  | { at: number; type: 'end'; register: Register }
-  | { at: number; type: 'openDelete' }
-  | { at: number; type: 'openUpsert' };
+type Step = { at: number; type: 'call'; register: Register } | { at: number; type: 'end'; register: Register } | { at: number; type: 'openDelete' } | { at: number; type: 'openUpsert' };
 
 interface Impossible {
   operation: KeyOperation;
@@ -110,7 +106,11 @@ function firstImpossible(steps: Step[]): Impossible | 'undecided' | null {
       pending.delete(register.number);
       if (next === 'too many') return 'undecided';
       if (next.length === 0) {
-        return { operation: register.operation, states: [...new Set(possible.map(({ state }) => (state === UNSEEN ? 'a value never seen' : state)))], pending: [...pending.values()].map(({ operation }) => operation) };
+        return {
+          operation: register.operation,
+          states: [...new Set(possible.map(({ state }) => (state === UNSEEN ? 'a value never seen' : state)))],
+          pending: [...pending.values()].map(({ operation }) => operation),
+        };
       }
       possible = next;
     }

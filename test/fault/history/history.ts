@@ -51,8 +51,7 @@ export class History {
       final,
     };
     this.operations.push(operation);
-    return ({ outcome, code = null, message = null, result = {} }) =>
-      Object.assign(operation, { ret: this.nowNanos(), outcome, code, message, result });
+    return ({ outcome, code = null, message = null, result = {} }) => Object.assign(operation, { ret: this.nowNanos(), outcome, code, message, result });
   }
 
   /** Writes one JSON line per operation. */

@@ -136,7 +136,12 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
   };
 
   const fetch = (start: Parameters<typeof read>[0], ids: string[], done: (outcome: OperationEnd['outcome']) => void): void =>
-    read({ ...start, ids }, ids.map((id) => () => store.read(id)), (items) => ({ items: items.filter((item) => item !== null) }), done);
+    read(
+      { ...start, ids },
+      ids.map((id) => () => store.read(id)),
+      (items) => ({ items: items.filter((item) => item !== null) }),
+      done,
+    );
 
   const exportAll = (start: Parameters<typeof read>[0], done: (outcome: OperationEnd['outcome']) => void): void =>
     read(start, [() => store.scan(0), () => store.scan(1)], (shards) => ({ items: exported(shards.flat(), start) }), done);
@@ -157,7 +162,12 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
     read(start, [() => store.count(0), () => store.count(1)], ([a, b]) => ({ count: a + b }), done);
 
   const search = (start: Parameters<typeof read>[0], args: OperationArguments & { query: string; k: number }, done: (outcome: OperationEnd['outcome']) => void): void =>
-    read({ ...start, args }, [0, 1].map((shard) => () => store.search(shard, args.query, args.group)), (shards) => ({ hits: topHits(shards.flat(), args.k) }), done);
+    read(
+      { ...start, args },
+      [0, 1].map((shard) => () => store.search(shard, args.query, args.group)),
+      (shards) => ({ hits: topHits(shards.flat(), args.k) }),
+      done,
+    );
 
   const topHits = (found: SeenHit[], k: number): SeenHit[] => {
     const hits = found.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
@@ -169,8 +179,7 @@ export function simulateHistory({ seed, clients = 5, operationsPerClient = 60, i
 
   const step = (client: string, left: number): void => {
     if (left === 0) return;
-    const next = (outcome: OperationEnd['outcome']): void =>
-      queue.schedule(soon(), () => step(outcome === 'unknown' ? `${client}'` : client, left - 1));
+    const next = (outcome: OperationEnd['outcome']): void => queue.schedule(soon(), () => step(outcome === 'unknown' ? `${client}'` : client, left - 1));
     const start = { client, coordinator: pick(COORDINATORS) };
     const kind = random();
     if (kind < 0.2) write(client, 'upsert', someIds(1), next);

@@ -44,7 +44,11 @@ export class FileTarget implements FuzzTarget<FileCase> {
       await Canary.store((method, path, body) => whole.call(method, path, body));
       await whole.data('POST', '/v1/collections', { name: 'crowd', dim: DIM });
       for (let from = 0; from < ITEMS; from += 1_000) {
-        const items = Array.from({ length: 1_000 }, (_, i) => ({ external_id: `c-${from + i}`, vector: Array.from({ length: DIM }, (_axis, axis) => Math.sin((from + i) * (axis + 1))), metadata: { n: from + i } }));
+        const items = Array.from({ length: 1_000 }, (_, i) => ({
+          external_id: `c-${from + i}`,
+          vector: Array.from({ length: DIM }, (_axis, axis) => Math.sin((from + i) * (axis + 1))),
+          metadata: { n: from + i },
+        }));
         await whole.data('POST', '/v1/collections/crowd/bulk_upsert', { items });
       }
       await whole.data('POST', '/v1/collections', { name: 'worded', dim: 32 });
@@ -76,8 +80,12 @@ export class FileTarget implements FuzzTarget<FileCase> {
     }
     const damaged = this.processOn('damaged');
     try {
-      const refusal = await damaged.start().then(() => null, (error: Error) => error.message);
-      if (refusal !== null) return CRASH.test(refusal) || /was not ready in time/.test(refusal) || damaged.endedBy !== null ? [`crash: at its start (${damaged.endedBy ?? 'no signal'}): ${refusal.slice(0, 800)}`] : [];
+      const refusal = await damaged.start().then(
+        () => null,
+        (error: Error) => error.message,
+      );
+      if (refusal !== null)
+        return CRASH.test(refusal) || /was not ready in time/.test(refusal) || damaged.endedBy !== null ? [`crash: at its start (${damaged.endedBy ?? 'no signal'}): ${refusal.slice(0, 800)}`] : [];
       return await this.faultsOf(damaged);
     } finally {
       await damaged.kill();
@@ -99,7 +107,10 @@ export class FileTarget implements FuzzTarget<FileCase> {
 
   private processOn(name: string): EmbeddedProcess {
     const folder = this.folder as string;
-    return new EmbeddedProcess({ dataDir: join(folder, name, 'data'), environment: { EMBEDDING_MODEL: join(folder, name, 'model'), EMBEDDING_THREADS: '1', EMBEDDING_OFFLINE: 'true', ...this.environment } });
+    return new EmbeddedProcess({
+      dataDir: join(folder, name, 'data'),
+      environment: { EMBEDDING_MODEL: join(folder, name, 'model'), EMBEDDING_THREADS: '1', EMBEDDING_OFFLINE: 'true', ...this.environment },
+    });
   }
 
   private async faultsOf(damaged: EmbeddedProcess): Promise<string[]> {
@@ -108,7 +119,8 @@ export class FileTarget implements FuzzTarget<FileCase> {
     try {
       faults.push(...(await Canary.look(call)).wrong);
       const crowd = await call('POST', '/v1/collections/crowd/search', { vector: Array.from({ length: DIM }, () => 1), k: 1, exact: true });
-      if (crowd.status === 'success' && (crowd.data.total_count !== ITEMS + 1 || crowd.data.results[0].external_id !== 'late')) faults.push(`loss: crowd answered ${JSON.stringify(crowd.data).slice(0, 300)}`);
+      if (crowd.status === 'success' && (crowd.data.total_count !== ITEMS + 1 || crowd.data.results[0].external_id !== 'late'))
+        faults.push(`loss: crowd answered ${JSON.stringify(crowd.data).slice(0, 300)}`);
       const pages = await call('GET', `/v1/collections/crowd/export?limit=${ITEMS + 10}`);
       if (pages.status === 'success' && pages.data.count !== ITEMS + 1) faults.push(`loss: crowd exported ${pages.data.count} items of ${ITEMS + 1}`);
       const worded = await call('POST', '/v1/collections/worded/search', { text: 'the cat and the dog', k: 1 });

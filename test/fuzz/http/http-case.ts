@@ -27,7 +27,8 @@ export async function runHttpCase(port: number, given: HttpCase, secrets: readon
   const text = received.toString('latin1');
   const wrong = secrets.filter((secret) => text.includes(secret)).map(() => 'leak: an answer holds a secret');
   const answers = parseAnswers(received);
-  if (!isClosed) return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
+  if (!isClosed)
+    return [...wrong, `hangs: ${ENDED_WITHIN_MS / 1000} s after all was sent there were ${answers?.length ?? 'no whole'} answers to ${given.requests ?? 'some'} requests, and the connection was open`];
   if (answers === null) return [...wrong, `framing: what came back is no row of HTTP answers: ${JSON.stringify(text.slice(0, 300))}`];
   wrong.push(...answers.flatMap(faultsOf));
   // Who sends on behind a refused request may meet a closed connection, and a reset takes away what was not read yet.

@@ -90,7 +90,12 @@ export class HttpTarget implements FuzzTarget<HttpCase> {
 
   private async casesFor(server: EmbeddedProcess): Promise<{ generate(random: () => number): HttpCase }> {
     if (this.name === 'uploads') return new UploadCases({ key: server.apiKey });
-    if (this.name === 'http') return new RawCases({ seeds: readdirSync(join(CORPUS, 'http')).sort().map((file) => withKey(readFileSync(join(CORPUS, 'http', file)), server.apiKey)) });
+    if (this.name === 'http')
+      return new RawCases({
+        seeds: readdirSync(join(CORPUS, 'http'))
+          .sort()
+          .map((file) => withKey(readFileSync(join(CORPUS, 'http', file)), server.apiKey)),
+      });
     const document = await fetch(`${server.baseUrl}/openapi.json`).then((answer) => answer.json());
     const corpus = JSON.parse(readFileSync(join(CORPUS, 'bodies.json'), 'utf8'));
     return new RequestCases({ endpoints: endpointsOf(document), key: server.apiKey, corpus });

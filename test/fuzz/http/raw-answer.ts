@@ -10,7 +10,7 @@ const HEAD = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n/;
 /** The answers in what a connection carried; null where the bytes are none, or the last is not whole. Interim ones (1xx) are left out. */
 export function parseAnswers(bytes: Buffer): RawAnswer[] | null {
   const answers: RawAnswer[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const headEnd = bytes.indexOf('\r\n\r\n', at);
     const head = bytes.toString('latin1', at, headEnd < 0 ? at : headEnd + 2);
     const status = Number(HEAD.exec(head)?.[1] ?? 0);
@@ -42,7 +42,7 @@ function bodyOf(bytes: Buffer, at: number, headers: Map<string, string>): { byte
 
 function chunkedBody(bytes: Buffer, start: number): { bytes: Buffer; end: number } | null {
   const chunks: Buffer[] = [];
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     const lineEnd = bytes.indexOf('\r\n', at);
     if (lineEnd < 0) return null;
     const size = parseInt(bytes.toString('latin1', at, lineEnd), 16);

@@ -35,7 +35,21 @@ const PARAMETERS: Record<string, readonly string[]> = {
   id: ['seed-0', 'seed-1', 'absent', '%00', 'a'.repeat(600), '__proto__', '%ED%A0%80'],
   key_id: ['1000', '99999', '-5', '1e9', '9007199254740993', 'x', ''],
 };
-const QUERIES = ['', '', '', '?', '?k=9007199254740991', '?k=-1&offset=1e9', '?limit=100000', '?limit=x', '?id1=seed-0&id2=seed-1', '?id1=%&id2=', '?k=1&k=2', '?__proto__=1', `?${'a=1&'.repeat(200)}`];
+const QUERIES = [
+  '',
+  '',
+  '',
+  '?',
+  '?k=9007199254740991',
+  '?k=-1&offset=1e9',
+  '?limit=100000',
+  '?limit=x',
+  '?id1=seed-0&id2=seed-1',
+  '?id1=%&id2=',
+  '?k=1&k=2',
+  '?__proto__=1',
+  `?${'a=1&'.repeat(200)}`,
+];
 const TYPES = ['application/json', 'application/json', 'application/json', 'text/plain', 'application/json; charset=utf-16', 'multipart/form-data', ''];
 const ENCODINGS = ['gzip', 'deflate', 'br', 'identity', 'gzip, gzip', 'x'];
 
@@ -49,7 +63,10 @@ export class RequestCases {
   }
 
   private request(random: () => number): WireRequest {
-    const endpoint = pick(random, this.parts.endpoints.filter(({ isForm }) => !isForm));
+    const endpoint = pick(
+      random,
+      this.parts.endpoints.filter(({ isForm }) => !isForm),
+    );
     const path = endpoint.template.replace(/\{(\w+)\}/g, (_, name: string) => pick(random, PARAMETERS[name] ?? ['x', '%00', '']));
     const headers: Record<string, string> = { 'x-api-key': this.parts.key };
     const template = endpoint.example;

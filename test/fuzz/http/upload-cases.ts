@@ -3,10 +3,37 @@ import { below, pick } from '../fuzz-target';
 import type { HttpCase } from './http-case';
 import { framed, inPieces } from './wire-request';
 
-const NAMES = ['a.txt', '../../etc/passwd.txt', 'a.pdf', '', 'C:\\a\\b.txt', '\u202etxt.a', 'a\u0000.txt', 'a".txt', "a'; filename*=utf-8''b.txt", 'x'.repeat(3_000), 'é.TXT', '.txt', 'a.txt.exe', '%2e%2e%2fa.txt', '\ud800.txt'];
+const NAMES = [
+  'a.txt',
+  '../../etc/passwd.txt',
+  'a.pdf',
+  '',
+  'C:\\a\\b.txt',
+  '\u202etxt.a',
+  'a\u0000.txt',
+  'a".txt',
+  "a'; filename*=utf-8''b.txt",
+  'x'.repeat(3_000),
+  'é.TXT',
+  '.txt',
+  'a.txt.exe',
+  '%2e%2e%2fa.txt',
+  '\ud800.txt',
+];
 const FIELD_NAMES = ['collection_name', 'collection_name', 'collection_name', 'file', 'metadata', 'include_timing', '__proto__', '', 'x'.repeat(400)];
 const VALUES = ['fuzzed', 'fuzzed', 'fuzzed', 'absent', '', 'true', '__proto__', 'a'.repeat(6_000), '\u0000'];
-const TEXTS = ['', 'A sentence. Another one!', 'a'.repeat(5_000), '\u0640'.repeat(800) + "'s", 'e\u0301'.repeat(900), '\n'.repeat(2_000), '漢字'.repeat(700), '\ufeffBOM', '\u{1f468}\u200d'.repeat(400), ' '.repeat(4_000)];
+const TEXTS = [
+  '',
+  'A sentence. Another one!',
+  'a'.repeat(5_000),
+  '\u0640'.repeat(800) + "'s",
+  'e\u0301'.repeat(900),
+  '\n'.repeat(2_000),
+  '漢字'.repeat(700),
+  '\ufeffBOM',
+  '\u{1f468}\u200d'.repeat(400),
+  ' '.repeat(4_000),
+];
 const BOUNDARIES = ['b', 'b', 'boundary', '-'.repeat(70), 'a b', "'()+_,-./:=?", 'x'.repeat(200), ''];
 const TYPES = ['text/plain', 'text/plain; charset=utf-16', 'application/pdf', 'text/plain; charset=x', ''];
 

@@ -31,7 +31,7 @@ function headOf({ method, path }: WireRequest, headers: Record<string, string>):
 
 function chunksOf(random: () => number, body: Buffer): Buffer[] {
   const chunks: Buffer[] = [];
-  for (let at = 0; at < body.length; ) {
+  for (let at = 0; at < body.length;) {
     const chunk = body.subarray(at, at + 1 + below(random, Math.max(CHUNK_MAX, body.length / 20)));
     chunks.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'));
     at += chunk.length;

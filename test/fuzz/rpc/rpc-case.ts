@@ -10,9 +10,7 @@ import { MemberProof, NONCE_BYTES } from '../../../shared/secret/member-proof';
 export type Standing = 'member' | 'wrong' | 'none';
 
 /** One stream of gRPC, or one connection of bare bytes. Bytes are base64. */
-export type RpcCase =
-  | { kind: 'call'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] }
-  | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
+export type RpcCase = { kind: 'call'; to: 'node' | 'coordinator'; path: string; standing: Standing; frames: string[] } | { kind: 'bytes'; to: 'node' | 'coordinator'; pieces: string[] };
 
 /** A stream is looked at for this long after its last frame: a bad frame is answered at once or never. */
 const LISTEN_MS = 60;
@@ -60,7 +58,8 @@ async function call(port: number, secret: string, { path, standing, frames }: Ex
     stream.on('error', () => undefined);
     stream.on('status', ({ code, details }) => {
       const isRefused = code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED || code === status.UNIMPLEMENTED || code === status.INVALID_ARGUMENT;
-      if (standing !== 'member' && code !== status.CANCELLED && code !== status.UNAVAILABLE && code !== status.INTERNAL && code !== status.DEADLINE_EXCEEDED && !isRefused) faults.push(`access: ${path} ended ${status[code]} for a caller without the secret: ${details}`);
+      if (standing !== 'member' && code !== status.CANCELLED && code !== status.UNAVAILABLE && code !== status.INTERNAL && code !== status.DEADLINE_EXCEEDED && !isRefused)
+        faults.push(`access: ${path} ended ${status[code]} for a caller without the secret: ${details}`);
       if (/\bat .{0,80}\.(?:ts|js):\d|node_modules/.test(details) || details.includes(secret)) faults.push(`leak: ${details.slice(0, 300)}`);
       finish();
     });

@@ -44,24 +44,55 @@ export class RpcCases {
     const write = { id: 1, shard, epoch: 1, remainingMs: 1_000, session: 'fuzz', requestNumber: 1, settledBelow: 0, payloadBytes: payload.length, payload: base64(payload) };
     const entry = { epoch: 1, sequence: 1, write: { session: 'fuzz', requestNumber: 1, settledBelow: 0, payload: base64(payload), payloadId: 0 } };
     // Of a shard that is not there: a member that leads may take away what it has not committed, and is believed.
-    const append = { collectionUid: 'nobody', shard: 0, epoch: 1, prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, recorded: [{ replica: { node: 'node-0', store: 'a' }, epoch: 1, match: 1 }], entries: [entry] };
+    const append = {
+      collectionUid: 'nobody',
+      shard: 0,
+      epoch: 1,
+      prev: { epoch: 0, sequence: 0 },
+      commit: 0,
+      sentAt: 1,
+      releasesLease: false,
+      recorded: [{ replica: { node: 'node-0', store: 'a' }, epoch: 1, match: 1 }],
+      entries: [entry],
+    };
     const peers = loadService<ServiceDefinition>('quiver/v1/peers.proto', 'quiver.v1.Peers');
     this.methods = [
       methodOf(readsDefinition as ServiceDefinition, 'Exchange', 'node', [
         ...FILTERS.map((filter) => ({ requests: [{ ...read, search: { vector, k: 2, filter, ef: 0, exact: false, texts: true } }] })),
         { requests: [{ ...read, score: { vector, externalIds: base64(stringsToBytes(['seed-0', 'absent'])) } }] },
-        { requests: [{ ...read, keywordStatistics: { terms } }, { ...read, id: 2, keywordSearch: { terms, statistics: { documentCount: 3, totalLength: 9, documentFrequencies: [1, 2] }, k: 3, filter: '' } }] },
+        {
+          requests: [
+            { ...read, keywordStatistics: { terms } },
+            { ...read, id: 2, keywordSearch: { terms, statistics: { documentCount: 3, totalLength: 9, documentFrequencies: [1, 2] }, k: 3, filter: '' } },
+          ],
+        },
         { requests: [{ ...read, fetch: { externalIds: base64(stringsToBytes(['seed-0'])), vectors: true } }] },
         { requests: [{ ...read, scan: { afterExternalId: '', afterStamp: 0, limit: 10, filter: FILTERS[1], vectors: true, withoutTexts: false } }] },
-        { requests: [{ ...read, count: {} }, { ...read, id: 2, status: {} }], cancelledIds: [1, 7] },
+        {
+          requests: [
+            { ...read, count: {} },
+            { ...read, id: 2, status: {} },
+          ],
+          cancelledIds: [1, 7],
+        },
       ]),
-      methodOf(writesDefinition as ServiceDefinition, 'Exchange', 'node', [{ requests: [write], parts: [{ id: 1, payload: base64(payload) }], cancelledIds: [] }, { requests: [{ ...write, payloadBytes: payload.length * 2 }], parts: [{ id: 1, payload: base64(payload) }] }]),
+      methodOf(writesDefinition as ServiceDefinition, 'Exchange', 'node', [
+        { requests: [write], parts: [{ id: 1, payload: base64(payload) }], cancelledIds: [] },
+        { requests: [{ ...write, payloadBytes: payload.length * 2 }], parts: [{ id: 1, payload: base64(payload) }] },
+      ]),
       methodOf(replicationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', [
         { node: 'node-9', pieces: [{ payloadId: 1, bytes: base64(payload) }], appends: [append] },
         { node: 'node-0', pieces: [], appends: [{ ...append, epoch: 3, entries: [{ ...entry, epoch: 3 }] }] },
       ]),
-      methodOf(replicationDefinition as unknown as ServiceDefinition, 'Install', 'node', [{ header: { collectionUid: 'nobody', shard: 0, epoch: 9 } }, { piece: { bytes: base64(payload), isLast: true } }]),
-      methodOf(administrationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', [{ id: 1, probe: false }, { id: 2, probe: true }, { id: 3, probe: false, digestOf: shard }]),
+      methodOf(replicationDefinition as unknown as ServiceDefinition, 'Install', 'node', [
+        { header: { collectionUid: 'nobody', shard: 0, epoch: 9 } },
+        { piece: { bytes: base64(payload), isLast: true } },
+      ]),
+      methodOf(administrationDefinition as unknown as ServiceDefinition, 'Exchange', 'node', [
+        { id: 1, probe: false },
+        { id: 2, probe: true },
+        { id: 3, probe: false, digestOf: shard },
+      ]),
       methodOf(peers, 'Exchange', 'coordinator', [{ id: 1, subject: 'key:7' }]),
     ];
   }

@@ -17,5 +17,11 @@ export const CONNECTION_ATTACKS: Attack[] = [
   attack({ name: 'slow-readers', manner: 'stall', lanes: 20, shots: () => [get(library('export?limit=100000'))] }),
   attack({ name: 'slow-readers-of-hits', manner: 'stall', lanes: 5, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10_000 })] }),
   attack({ name: 'slow-bodies', manner: 'drip', lanes: 100, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10, text: ' '.repeat(1_000_000) })] }),
-  attack({ name: 'slow-uploads', role: 'readwrite', manner: 'drip', lanes: 100, shots: () => [post('/v1/documents/upload', `--b\r\n${'a'.repeat(1_000_000)}`, { 'content-type': 'multipart/form-data; boundary=b' })] }),
+  attack({
+    name: 'slow-uploads',
+    role: 'readwrite',
+    manner: 'drip',
+    lanes: 100,
+    shots: () => [post('/v1/documents/upload', `--b\r\n${'a'.repeat(1_000_000)}`, { 'content-type': 'multipart/form-data; boundary=b' })],
+  }),
 ];

@@ -38,7 +38,10 @@ export const FILTER_ATTACKS: Attack[] = [
   filterAttack('long-texts-to-equal', (random) => ({ $or: times(100, () => ({ code: random().toString(36).repeat(1_000) })) })),
   attack({
     name: 'filter:bulk-search',
-    shots: (random) => times(4, () => post(library('bulk_search'), { queries: times(20, () => ({ vector: randomVector(random), k: 10, filters: { $or: times(1_000, () => ({ year: { $gt: random() * 20_000 } })) } })) })),
+    shots: (random) =>
+      times(4, () =>
+        post(library('bulk_search'), { queries: times(20, () => ({ vector: randomVector(random), k: 10, filters: { $or: times(1_000, () => ({ year: { $gt: random() * 20_000 } })) } })) }),
+      ),
   }),
   attack({
     name: 'filter:scroll',
@@ -46,7 +49,8 @@ export const FILTER_ATTACKS: Attack[] = [
   }),
   attack({
     name: 'filter:scroll-for-rare',
-    shots: (random) => times(VARIANTS, () => post(library('scroll'), { limit: 1_000, include_vectors: false, filters: { $and: [{ year: { $gte: Math.floor(random() * 20_000) } }, { year: { $lt: 3 } }] } })),
+    shots: (random) =>
+      times(VARIANTS, () => post(library('scroll'), { limit: 1_000, include_vectors: false, filters: { $and: [{ year: { $gte: Math.floor(random() * 20_000) } }, { year: { $lt: 3 } }] } })),
   }),
   attack({
     name: 'filter:hybrid',

@@ -29,9 +29,7 @@ function repeated(unit: string, bytes: number, end: string): string {
 
 /** Texts: of queries, of searches and of the question endpoint. */
 export const TEXT_ATTACKS: Attack[] = [
-  ...RUNS.map(([name, unit, end]) =>
-    attack({ name: `query-text:${name}`, shots: () => SIZES.map((bytes) => hybrid(repeated(unit, bytes, end), 0)) }),
-  ),
+  ...RUNS.map(([name, unit, end]) => attack({ name: `query-text:${name}`, shots: () => SIZES.map((bytes) => hybrid(repeated(unit, bytes, end), 0)) })),
   attack({ name: 'query-text:words', shots: (random) => SIZES.map((bytes) => hybrid(words(random, bytes / 9), 0)) }),
   attack({ name: 'query-text:embedded', shots: (random) => SIZES.map((bytes) => hybrid(words(random, bytes / 9), 1)) }),
   attack({ name: 'search-text', shots: (random) => SIZES.map((bytes) => post(library('search'), { text: words(random, bytes / 9), k: 1 })) }),

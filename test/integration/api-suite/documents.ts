@@ -92,9 +92,7 @@ export function documentsSuite(context: SuiteContext): void {
     test('an item without a text has an empty one in a query', async () => {
       const name = await context.collection({ dim: 384 });
       dataOf(await context.api.post(`/v1/collections/${name}/upsert`, { external_id: 'a', vector: new Array(384).fill(0.5) }));
-      expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual([
-        { text: '', score: expect.any(Number), metadata: {}, external_id: 'a' },
-      ]);
+      expect(dataOf(await context.api.post('/v1/query', { query: 'anything', collection_name: name })).results).toEqual([{ text: '', score: expect.any(Number), metadata: {}, external_id: 'a' }]);
     });
   });
 }

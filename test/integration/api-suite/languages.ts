@@ -8,7 +8,9 @@ export function languagesSuite(context: SuiteContext): void {
   describe('the language of keyword text', () => {
     const find = async (name: string, query: string): Promise<string[]> => {
       const answer = await context.api.post(`/v1/collections/${name}/hybrid_search`, { query_text: query, vector: [1, 0, 0], alpha: 0 });
-      return dataOf(answer).results.map(({ external_id }: { external_id: string }) => external_id).sort();
+      return dataOf(answer)
+        .results.map(({ external_id }: { external_id: string }) => external_id)
+        .sort();
     };
     const filled = async (fields: Record<string, unknown>): Promise<string> => {
       const name = await context.collection(fields);
@@ -18,7 +20,11 @@ export function languagesSuite(context: SuiteContext): void {
     };
 
     test('is none unless given, and shown', async () => {
-      for (const [fields, language] of [[{}, null], [{ language: null }, null], [{ language: 'de' }, 'de']] as const) {
+      for (const [fields, language] of [
+        [{}, null],
+        [{ language: null }, null],
+        [{ language: 'de' }, 'de'],
+      ] as const) {
         const name = await context.collection(fields);
         expect(dataOf(await context.api.get(`/v1/collections/${name}`)).language).toBe(language);
         expect(dataOf(await context.api.get('/v1/collections')).collections).toContainEqual(expect.objectContaining({ name, language }));

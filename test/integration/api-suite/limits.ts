@@ -69,7 +69,17 @@ export function limitsSuite(startTarget: StartTarget): void {
           dataOf(await upsert({ [field]: 'éèêëà' }));
           expect(errorOf(await upsert({ [field]: 'éèêëàa' }), 400)).toBe(`${field} exceeds the maximum of 10 bytes (MAX_TEXT_BYTES)`);
         }
-        expect(errorOf(await api.post('/v1/collections/c/bulk_upsert', { items: [{ external_id: 'b', vector }, { external_id: 'c', vector, text: 'x'.repeat(11) }] }), 400)).toContain('MAX_TEXT_BYTES');
+        expect(
+          errorOf(
+            await api.post('/v1/collections/c/bulk_upsert', {
+              items: [
+                { external_id: 'b', vector },
+                { external_id: 'c', vector, text: 'x'.repeat(11) },
+              ],
+            }),
+            400,
+          ),
+        ).toContain('MAX_TEXT_BYTES');
         for (const metadata of [{ a: 1, b: 2, c: 3 }, { a: [1, 2] }, { a: { b: { c: null } } }]) dataOf(await upsert({ metadata }));
         for (const metadata of [{ a: 1, b: 2, c: 3, d: 4 }, { a: [1, 2, 3] }, { a: { b: { c: [0] } } }, { a: [{ b: [0] }] }]) {
           expect(errorOf(await upsert({ metadata }), 400)).toBe('metadata has more than the maximum of 3 keys and array elements (MAX_METADATA_FIELDS)');

@@ -79,7 +79,12 @@ export function protocolSuite(context: SuiteContext): void {
       for (const path of ['/docs/nothing', '/docs/package.json', '/docs/%2e%2e/package.json', '/docs/..%2f..%2fpackage.json']) {
         errorOf(await context.api.get(path, { key: null }), 404);
       }
-      for (const [header, value] of [['range', 'bytes=99999999-'], ['range', 'bytes=0-9'], ['if-match', '"x"'], ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT']]) {
+      for (const [header, value] of [
+        ['range', 'bytes=99999999-'],
+        ['range', 'bytes=0-9'],
+        ['if-match', '"x"'],
+        ['if-unmodified-since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+      ]) {
         expect(await context.api.get('/docs/swagger-ui.css', { key: null, headers: { [header]: value } })).toMatchObject({ httpStatus: 200 });
       }
     });
@@ -93,7 +98,10 @@ export function protocolSuite(context: SuiteContext): void {
       const listed = dataOf(await context.api.get('/')).endpoints.map(({ method, path }: any) => `${method} ${path.replace('{collection_name}', '{name}')}`);
       expect(operations.sort()).toEqual(listed.sort());
       for (const [reference] of answer.text.matchAll(/"#\/[^"]*"/g)) {
-        const found = reference.slice(3, -1).split('/').reduce((node, step) => node?.[step], document);
+        const found = reference
+          .slice(3, -1)
+          .split('/')
+          .reduce((node, step) => node?.[step], document);
         expect({ reference, found }).toEqual({ reference, found: expect.anything() });
       }
       for (const [id, schema] of Object.entries<any>(document.components.schemas)) {

@@ -37,7 +37,11 @@ export function searchSuite(context: SuiteContext): void {
     });
 
     test('scores are "higher is better" under every metric', async () => {
-      for (const [metric, score] of [['cosine', 1], ['ip', 2], ['l2', 0.5]] as const) {
+      for (const [metric, score] of [
+        ['cosine', 1],
+        ['ip', 2],
+        ['l2', 0.5],
+      ] as const) {
         const other = await context.collection({ distance_metric: metric });
         dataOf(await context.api.post(`/v1/collections/${other}/upsert`, { external_id: 'a', vector: [2, 0, 0] }));
         const { results } = dataOf(await context.api.post(`/v1/collections/${other}/search`, { vector: [1, 0, 0] }));
@@ -47,7 +51,13 @@ export function searchSuite(context: SuiteContext): void {
 
     test('a cosine is never past 1, however long or short the vectors', async () => {
       const other = await context.collection({ dim: 2 });
-      const vectors = [[3e38, 3e38], [-3e38, -3e38], [1e-45, 1e-45], [3, 4], [0.1, 0.3]];
+      const vectors = [
+        [3e38, 3e38],
+        [-3e38, -3e38],
+        [1e-45, 1e-45],
+        [3, 4],
+        [0.1, 0.3],
+      ];
       dataOf(await context.api.post(`/v1/collections/${other}/bulk_upsert`, { items: vectors.map((vector, i) => ({ external_id: `v${i}`, vector })) }));
       for (const [i, vector] of vectors.entries()) {
         const { results } = dataOf(await context.api.post(`/v1/collections/${other}/search`, { vector }));
@@ -115,7 +125,14 @@ export function searchSuite(context: SuiteContext): void {
     });
 
     test('bulk_search answers a list per query', async () => {
-      const data = dataOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0], k: 1 }, { vector: [0, 0, 1], k: 2, filters: { kind: 'axis' } }] }));
+      const data = dataOf(
+        await post('bulk_search', {
+          queries: [
+            { vector: [1, 0, 0], k: 1 },
+            { vector: [0, 0, 1], k: 2, filters: { kind: 'axis' } },
+          ],
+        }),
+      );
       expect(data.results.map(idsOf)).toEqual([['east'], ['up', expect.any(String)]]);
       errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 400);
       expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector: [1, 0, 0], offset: 9991 }] }), 400)).toContain('queries[1]');
@@ -139,11 +156,21 @@ export function searchSuite(context: SuiteContext): void {
       const both = await hybrid(0.5);
       expect(places(both)[0]).toEqual(['north', 3, 1]);
       expect(both[0]).toEqual({
-        external_id: 'north', score: expect.closeTo(0.5 / 63 + 0.5 / 61, 8), metadata: ITEMS[1].metadata,
-        vector_rank: 3, vector_score: 0, keyword_rank: 1, keyword_score: expect.any(Number),
+        external_id: 'north',
+        score: expect.closeTo(0.5 / 63 + 0.5 / 61, 8),
+        metadata: ITEMS[1].metadata,
+        vector_rank: 3,
+        vector_score: 0,
+        keyword_rank: 1,
+        keyword_score: expect.any(Number),
       });
       expect(both[1]).toMatchObject({ external_id: 'east', vector_rank: 1, vector_score: expect.closeTo(1, 6), keyword_rank: null, keyword_score: null });
-      expect(places(await hybrid(1))).toEqual([['east', 1, null], ['between', 2, null], ['north', 3, null], ['up', 4, null]]);
+      expect(places(await hybrid(1))).toEqual([
+        ['east', 1, null],
+        ['between', 2, null],
+        ['north', 3, null],
+        ['up', 4, null],
+      ]);
       expect(places(await hybrid(0))).toEqual([['north', null, 1]]);
       expect(dataOf(await post('hybrid_search', { query_text: 'mountains', vector: [1, 0, 0] })).results[0]).not.toHaveProperty('vector_rank');
       expect(errorOf(await post('hybrid_search', { query_text: 'a', vector: [1, 0, 0], explain: 'yes' }), 422)).toContain('explain');

@@ -1,7 +1,28 @@
 import { dataOf, errorOf } from '../../support/api-client';
 import type { SuiteContext } from '../api-suite';
 
-const AWKWARD_IDS = ['a/b', '..', '.', '../../etc/passwd', 'a b', '😀🎉', 'x?y=1&z#w', '100%', '%2F', 'ünï', '日本語', '"quoted"', '\\', '__proto__', 'constructor', "it's", 'a+b', '-', 'a'.repeat(512), '🎈'.repeat(512)];
+const AWKWARD_IDS = [
+  'a/b',
+  '..',
+  '.',
+  '../../etc/passwd',
+  'a b',
+  '😀🎉',
+  'x?y=1&z#w',
+  '100%',
+  '%2F',
+  'ünï',
+  '日本語',
+  '"quoted"',
+  '\\',
+  '__proto__',
+  'constructor',
+  "it's",
+  'a+b',
+  '-',
+  'a'.repeat(512),
+  '🎈'.repeat(512),
+];
 
 /** Encodes everything, `.` too, so that no client or proxy can take it for a step in a path. */
 const inPath = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
@@ -59,7 +80,14 @@ export function vectorsSuite(context: SuiteContext): void {
     test('takes a vector as base64 of little-endian float32 wherever an array may stand', async () => {
       const name = await context.collection();
       dataOf(await upsert(name, { external_id: 'a', vector: base64(0.1, -2, 3e-40) }));
-      dataOf(await bulkUpsert(name, { items: [{ external_id: 'b', vector: base64(1, 2, 3) }, { external_id: 'c', vector: [3, 2, 1] }] }));
+      dataOf(
+        await bulkUpsert(name, {
+          items: [
+            { external_id: 'b', vector: base64(1, 2, 3) },
+            { external_id: 'c', vector: [3, 2, 1] },
+          ],
+        }),
+      );
       expect(dataOf(await show(name, 'a')).vector).toEqual([0.1, -2, 3e-40]);
       const found = [base64(1, 2, 3), [1, 2, 3]].map(async (vector) => dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector, k: 3 })).results);
       expect((await found[0]).map((hit: { external_id: string }) => hit.external_id)).toEqual(['b', 'c', 'a']);

@@ -19,7 +19,14 @@ export class ApiServer {
     this.folder = mkdtempSync(join(tmpdir(), 'quiver-kubeconfig-'));
     this.kubeconfig = join(this.folder, 'config.json');
     const cluster = { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-    const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'c', cluster }], contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }], users: [{ name: 'u', user: {} }], 'current-context': 'c' };
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'c', cluster }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      users: [{ name: 'u', user: {} }],
+      'current-context': 'c',
+    };
     writeFileSync(this.kubeconfig, JSON.stringify(config));
   }
 
@@ -31,7 +38,13 @@ export class ApiServer {
       ['/api', { kind: 'APIVersions', versions: ['v1'] }],
       ['/apis', { kind: 'APIGroupList', groups: [{ name: 'apps', versions: [{ groupVersion: 'apps/v1', version: 'v1' }] }] }],
       ['/api/v1', resourceList('v1', [['secrets', 'Secret']])],
-      ['/apis/apps/v1', resourceList('apps/v1', [['deployments', 'Deployment'], ['statefulsets', 'StatefulSet']])],
+      [
+        '/apis/apps/v1',
+        resourceList('apps/v1', [
+          ['deployments', 'Deployment'],
+          ['statefulsets', 'StatefulSet'],
+        ]),
+      ],
     ]);
     for (const object of options.objects) {
       const group = object.apiVersion === 'v1' ? '/api/v1' : `/apis/${object.apiVersion}`;

@@ -9,7 +9,9 @@ export const CHART = join(ROOT, 'helm');
 export const CASES = join(ROOT, 'test/chart/cases');
 
 /** Names of the sets of values that the chart is rendered with. */
-export const caseNames = readdirSync(CASES).map((file) => file.replace(/\.yaml$/, '')).sort();
+export const caseNames = readdirSync(CASES)
+  .map((file) => file.replace(/\.yaml$/, ''))
+  .sort();
 
 /** The values that a user gives in this case. */
 export function caseValues(name: string): Record<string, unknown> {
@@ -23,7 +25,9 @@ export const CARRIED = /^files\/(?:alerts\.yaml|.*dashboard.*\.json)$/;
 export function renderingHash(): string {
   const hash = createHash('sha256');
   const add = (folder: string, isIn: (path: string) => boolean): void => {
-    const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+    const files = readdirSync(folder, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
     for (const file of files.filter((path) => isIn(relative(folder, path))).sort()) hash.update(`\n${relative(ROOT, file)}\n`).update(readFileSync(file));
   };
   add(CHART, (path) => path !== 'README.md' && path !== 'values.schema.json' && !CARRIED.test(path));

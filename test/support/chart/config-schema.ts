@@ -2,9 +2,30 @@ import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/config
 
 /** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. */
 const OF_THE_CHART = [
-  'PORT', 'HOST', 'OPS_PORT', 'DATA_DIR', 'API_KEY', 'INDEX_THREADS', 'EMBEDDING_THREADS', 'SHUTDOWN_TIMEOUT_MS', 'ETCD_ENDPOINTS', 'ETCD_USERNAME', 'ETCD_PASSWORD',
-  'ETCD_CA_FILE', 'ETCD_CERT_FILE', 'ETCD_KEY_FILE', 'NODE_ID', 'ADVERTISE_ADDRESS', 'RPC_PORT', 'ZONE', 'CLUSTER_SECRET', 'CLUSTER_SECRET_OTHER', 'TLS_CA_FILE', 'TLS_CERT_FILE',
-  'TLS_KEY_FILE', 'TLS_SERVER_NAME',
+  'PORT',
+  'HOST',
+  'OPS_PORT',
+  'DATA_DIR',
+  'API_KEY',
+  'INDEX_THREADS',
+  'EMBEDDING_THREADS',
+  'SHUTDOWN_TIMEOUT_MS',
+  'ETCD_ENDPOINTS',
+  'ETCD_USERNAME',
+  'ETCD_PASSWORD',
+  'ETCD_CA_FILE',
+  'ETCD_CERT_FILE',
+  'ETCD_KEY_FILE',
+  'NODE_ID',
+  'ADVERTISE_ADDRESS',
+  'RPC_PORT',
+  'ZONE',
+  'CLUSTER_SECRET',
+  'CLUSTER_SECRET_OTHER',
+  'TLS_CA_FILE',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TLS_SERVER_NAME',
 ];
 
 /** The settings that `config` of the chart's values may hold. */

@@ -81,7 +81,10 @@ export function goldenFile(name: string): string {
 }
 
 export function goldenNames(): string[] {
-  return readdirSync(GOLDEN).filter((file) => file.endsWith('.yaml')).map((file) => file.replace(/\.yaml$/, '')).sort();
+  return readdirSync(GOLDEN)
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => file.replace(/\.yaml$/, ''))
+    .sort();
 }
 
 export function writeGolden(name: string, text: string): void {

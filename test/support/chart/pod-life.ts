@@ -25,7 +25,22 @@ export interface PodLife {
 }
 
 /** Settings that say where a pod is and who it is there; a process of this machine is elsewhere, and meets an etcd without users. */
-const PLACES = ['PORT', 'OPS_PORT', 'RPC_PORT', 'DATA_DIR', 'ADVERTISE_ADDRESS', 'ETCD_ENDPOINTS', 'ETCD_CA_FILE', 'ETCD_CERT_FILE', 'ETCD_KEY_FILE', 'ETCD_USERNAME', 'TLS_CA_FILE', 'TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_SERVER_NAME'];
+const PLACES = [
+  'PORT',
+  'OPS_PORT',
+  'RPC_PORT',
+  'DATA_DIR',
+  'ADVERTISE_ADDRESS',
+  'ETCD_ENDPOINTS',
+  'ETCD_CA_FILE',
+  'ETCD_CERT_FILE',
+  'ETCD_KEY_FILE',
+  'ETCD_USERNAME',
+  'TLS_CA_FILE',
+  'TLS_CERT_FILE',
+  'TLS_KEY_FILE',
+  'TLS_SERVER_NAME',
+];
 
 /** Reads it from a Deployment or StatefulSet of one container. Errors: a hook or probe that is not of the kinds read here. */
 export function podLifeOf(objects: readonly Manifest[], owner: Manifest): PodLife {

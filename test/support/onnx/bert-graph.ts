@@ -62,8 +62,7 @@ class BertGraph {
   private layer(states: string, bias: string): string {
     const { graph, shape } = this;
     const { hidden, heads, intermediate } = shape;
-    const split = (value: string, axes: number[]): string =>
-      graph.apply('Transpose', [graph.apply('Reshape', [value, graph.integers([4], [0, 0, heads, hidden / heads])])], { perm: axes });
+    const split = (value: string, axes: number[]): string => graph.apply('Transpose', [graph.apply('Reshape', [value, graph.integers([4], [0, 0, heads, hidden / heads])])], { perm: axes });
     const query = split(this.linear(states, hidden, hidden), [0, 2, 1, 3]);
     const key = split(this.linear(states, hidden, hidden), [0, 2, 3, 1]);
     const value = split(this.linear(states, hidden, hidden), [0, 2, 1, 3]);
@@ -106,6 +105,9 @@ class BertGraph {
   /** Evenly spread in ±spread. */
   private weights(dims: number[], spread: number): string {
     const count = dims.reduce((product, dim) => product * dim, 1);
-    return this.graph.floats(dims, Float32Array.from({ length: count }, () => (this.options.random() * 2 - 1) * spread));
+    return this.graph.floats(
+      dims,
+      Float32Array.from({ length: count }, () => (this.options.random() * 2 - 1) * spread),
+    );
   }
 }

@@ -31,7 +31,14 @@ export class OnnxGraph {
   constant(type: TensorType, dims: number[], data: Float32Array | Int8Array | Uint8Array | BigInt64Array): string {
     const name = this.newName('constant');
     const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-    this.initializers.push(protobufMessage([[1, dims], [2, TENSOR_TYPES[type]], [8, name], [9, raw]]));
+    this.initializers.push(
+      protobufMessage([
+        [1, dims],
+        [2, TENSOR_TYPES[type]],
+        [8, name],
+        [9, raw],
+      ]),
+    );
     return name;
   }
 
@@ -52,7 +59,15 @@ export class OnnxGraph {
   /** A node with as many outputs as named. */
   node(operator: string, inputs: string[], attributes: Attributes, outputs: string[]): string[] {
     const written = Object.entries(attributes).map(([name, value]) => attribute(name, value));
-    this.nodes.push(protobufMessage([[1, inputs], [2, outputs], [3, `${operator}_${this.nodes.length}`], [4, operator], [5, written]]));
+    this.nodes.push(
+      protobufMessage([
+        [1, inputs],
+        [2, outputs],
+        [3, `${operator}_${this.nodes.length}`],
+        [4, operator],
+        [5, written],
+      ]),
+    );
     return outputs;
   }
 
@@ -63,24 +78,53 @@ export class OnnxGraph {
 
   /** The whole model file. */
   model(): Uint8Array {
-    const graph = protobufMessage([[1, this.nodes], [2, 'graph'], [5, this.initializers], [11, this.inputs], [12, this.outputs]]);
-    const opset = protobufMessage([[1, ''], [2, OPSET]]);
-    return protobufMessage([[1, IR_VERSION], [2, 'quiver-test'], [7, graph], [8, opset]]);
+    const graph = protobufMessage([
+      [1, this.nodes],
+      [2, 'graph'],
+      [5, this.initializers],
+      [11, this.inputs],
+      [12, this.outputs],
+    ]);
+    const opset = protobufMessage([
+      [1, ''],
+      [2, OPSET],
+    ]);
+    return protobufMessage([
+      [1, IR_VERSION],
+      [2, 'quiver-test'],
+      [7, graph],
+      [8, opset],
+    ]);
   }
 }
 
 function attribute(name: string, value: Attributes[string]): Uint8Array {
   const fields: [number, FieldValue][] = Array.isArray(value)
-    ? [[8, value], [20, ATTRIBUTE_TYPES.ints]]
+    ? [
+        [8, value],
+        [20, ATTRIBUTE_TYPES.ints],
+      ]
     : typeof value === 'number'
-      ? [[3, value], [20, ATTRIBUTE_TYPES.int]]
-      : [[2, value], [20, ATTRIBUTE_TYPES.float]];
+      ? [
+          [3, value],
+          [20, ATTRIBUTE_TYPES.int],
+        ]
+      : [
+          [2, value],
+          [20, ATTRIBUTE_TYPES.float],
+        ];
   return protobufMessage([[1, name], ...fields]);
 }
 
 /** A dimension that is a text is free. */
 function valueInfo(name: string, type: TensorType, dims: (number | string)[]): Uint8Array {
   const shape = protobufMessage([[1, dims.map((dim) => protobufMessage([typeof dim === 'number' ? [1, dim] : [2, dim]]))]]);
-  const tensor = protobufMessage([[1, TENSOR_TYPES[type]], [2, shape]]);
-  return protobufMessage([[1, name], [2, protobufMessage([[1, tensor]])]]);
+  const tensor = protobufMessage([
+    [1, TENSOR_TYPES[type]],
+    [2, shape],
+  ]);
+  return protobufMessage([
+    [1, name],
+    [2, protobufMessage([[1, tensor]])],
+  ]);
 }

@@ -33,13 +33,27 @@ export function writeTinyModel(folder: string, options: TinyModelOptions = {}): 
   }
   const files: Record<string, unknown> = {
     'config.json': {
-      model_type: 'bert', architectures: ['BertModel'], hidden_size: shape.hidden, num_hidden_layers: shape.layers, num_attention_heads: shape.heads,
-      intermediate_size: shape.intermediate, max_position_embeddings: shape.positions, vocab_size: shape.vocabulary, type_vocab_size: 2, pad_token_id: 0,
+      model_type: 'bert',
+      architectures: ['BertModel'],
+      hidden_size: shape.hidden,
+      num_hidden_layers: shape.layers,
+      num_attention_heads: shape.heads,
+      intermediate_size: shape.intermediate,
+      max_position_embeddings: shape.positions,
+      vocab_size: shape.vocabulary,
+      type_vocab_size: 2,
+      pad_token_id: 0,
     },
     'tokenizer.json': tokenizer(),
     'tokenizer_config.json': {
-      tokenizer_class: 'BertTokenizer', do_lower_case: true, model_max_length: shape.positions, unk_token: '[UNK]', sep_token: '[SEP]', pad_token: '[PAD]',
-      cls_token: '[CLS]', mask_token: '[MASK]',
+      tokenizer_class: 'BertTokenizer',
+      do_lower_case: true,
+      model_max_length: shape.positions,
+      unk_token: '[UNK]',
+      sep_token: '[SEP]',
+      pad_token: '[PAD]',
+      cls_token: '[CLS]',
+      mask_token: '[MASK]',
     },
     ...options.more,
   };
@@ -54,7 +68,10 @@ function tokenizer(): unknown {
   const end = (id: string): unknown => ({ SpecialToken: { id, type_id: 0 } });
   const text = (id: string, type: number): unknown => ({ Sequence: { id, type_id: type } });
   return {
-    version: '1.0', truncation: null, padding: null, added_tokens: special,
+    version: '1.0',
+    truncation: null,
+    padding: null,
+    added_tokens: special,
     normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
     pre_tokenizer: { type: 'BertPreTokenizer' },
     post_processor: {
@@ -65,7 +82,10 @@ function tokenizer(): unknown {
     },
     decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
     model: {
-      type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100,
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
       vocab: Object.fromEntries(VOCABULARY.map((token, id) => [token, id])),
     },
   };

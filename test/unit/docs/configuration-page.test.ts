@@ -17,7 +17,10 @@ function expectTables(file: string, tables: string[]): void {
   const found = page.match(TABLE) ?? [];
   if (process.env.UPDATE === '1' && found.length === tables.length) {
     const next = [...tables];
-    writeFileSync(path, page.replace(TABLE, () => next.shift() as string));
+    writeFileSync(
+      path,
+      page.replace(TABLE, () => next.shift() as string),
+    );
     return;
   }
   expect(found).toEqual(tables);
@@ -51,9 +54,13 @@ describe('for whom a setting is', () => {
     expect(Object.keys(SETTINGS).filter((field) => readersOf(field).includes('node'))).toEqual(Object.keys(SETTINGS).filter((field) => named.has(field)));
   });
 
-  test('what only a storage node names of a cluster\'s settings is for nodes alone', () => {
+  test("what only a storage node names of a cluster's settings is for nodes alone", () => {
     const onlyNode = [...namedIn('node/main.ts')].filter((field) => field in CLUSTER_SETTINGS && !namedIn('coordinator/main.ts').has(field));
-    expect(Object.keys(CLUSTER_SETTINGS).filter((field) => !readersOf(field).includes('coordinator')).sort()).toEqual(onlyNode.sort());
+    expect(
+      Object.keys(CLUSTER_SETTINGS)
+        .filter((field) => !readersOf(field).includes('coordinator'))
+        .sort(),
+    ).toEqual(onlyNode.sort());
   });
 
   test('nothing is for nobody, and the embedded form reads nothing of a cluster', () => {

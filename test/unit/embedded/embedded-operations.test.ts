@@ -9,7 +9,10 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
   const operations = new EmbeddedOperations({
     process: { coordinatorId: 'coordinator-1', nodeId: 'node-1', address: '127.0.0.1:8000', zone: 'local', pid: 4711 },
     clock,
-    collections: async () => [{ name: 'books', vectorCount: 5, dim: 3 }, { name: 'films', vectorCount: 2, dim: 8 }],
+    collections: async () => [
+      { name: 'books', vectorCount: 5, dim: 3 },
+      { name: 'films', vectorCount: 2, dim: 8 },
+    ],
     shards: async () => [
       { collection: 'books', collectionUid: 'u1', shard: 0, status: status(3) },
       { collection: 'books', collectionUid: 'u1', shard: 1, status: status(2) },
@@ -28,7 +31,10 @@ describe('the embedded form as a cluster of one', () => {
       totalVectors: 7,
       totalCollections: 2,
       uptimeSeconds: 90.5,
-      collections: [{ name: 'books', vectorCount: 5, dim: 3 }, { name: 'films', vectorCount: 2, dim: 8 }],
+      collections: [
+        { name: 'books', vectorCount: 5, dim: 3 },
+        { name: 'films', vectorCount: 2, dim: 8 },
+      ],
       embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network' },
     });
   });

@@ -22,7 +22,13 @@ test('a folder that is made is for its user alone', () => {
   expect(warnings).toEqual([]);
 });
 
-test.each([[0o755, 1], [0o701, 1], [0o777, 1], [0o750, 0], [0o770, 0]])('one that is there keeps its mode %o: %d warnings', (mode, count) => {
+test.each([
+  [0o755, 1],
+  [0o701, 1],
+  [0o777, 1],
+  [0o750, 0],
+  [0o770, 0],
+])('one that is there keeps its mode %o: %d warnings', (mode, count) => {
   const path = join(folder, 'data');
   mkdirSync(path);
   chmodSync(path, mode);
@@ -34,5 +40,7 @@ test.each([[0o755, 1], [0o701, 1], [0o777, 1], [0o750, 0], [0o770, 0]])('one tha
 
 test('one that cannot be made is refused in one line', () => {
   writeFileSync(join(folder, 'file'), '');
-  expect(() => prepareDataFolder(join(folder, 'file', 'data'), log)).toThrow(expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/^the data folder [^\n]*file\/data cannot be made: [^\n]*$/) }));
+  expect(() => prepareDataFolder(join(folder, 'file', 'data'), log)).toThrow(
+    expect.objectContaining({ kind: 'storage_failed', message: expect.stringMatching(/^the data folder [^\n]*file\/data cannot be made: [^\n]*$/) }),
+  );
 });

@@ -10,7 +10,11 @@ export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {
   const database = new ClassicLevel(folder, { ...BUFFERS, writeBufferSize: writeBufferBytes, cacheSize: BLOCK_CACHE_BYTES, maxFileSize: FILE_BYTES });
   await database.open();
   return {
-    write: (entries) => database.batch(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: true }),
+    write: (entries) =>
+      database.batch(
+        entries.map(({ key, value }) => ({ type: 'put', key, value })),
+        { sync: true },
+      ),
     getMany: (keys) => database.getMany(keys),
     async *scan() {
       const iterator = database.iterator({ ...BUFFERS, highWaterMarkBytes: 256 * 1024 });

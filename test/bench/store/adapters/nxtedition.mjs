@@ -10,11 +10,20 @@ const MEMTABLES_IN_BUDGET = 4;
 export async function open(location, { writeBufferBytes = WRITE_BUFFER_BYTES } = {}) {
   const { RocksLevel } = require('@nxtedition/rocksdb');
   const database = new RocksLevel(location, {
-    ...BUFFERS, createIfMissing: true, cacheSize: BLOCK_CACHE_BYTES, compaction: 'level', memtableMemoryBudget: MEMTABLES_IN_BUDGET * writeBufferBytes, walCompression: false,
+    ...BUFFERS,
+    createIfMissing: true,
+    cacheSize: BLOCK_CACHE_BYTES,
+    compaction: 'level',
+    memtableMemoryBudget: MEMTABLES_IN_BUDGET * writeBufferBytes,
+    walCompression: false,
   });
   await database.open();
   return {
-    write: (entries) => database.batch(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: true }),
+    write: (entries) =>
+      database.batch(
+        entries.map(({ key, value }) => ({ type: 'put', key, value })),
+        { sync: true },
+      ),
     getMany: (keys) => database.getMany(keys),
     async *scan() {
       const iterator = database.iterator(BUFFERS);

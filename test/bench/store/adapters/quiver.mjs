@@ -19,7 +19,11 @@ export async function open(folder, { dist }) {
   const store = await RocksKeyValueStore.open(folder, budget);
   const everything = { from: Buffer.from([0]), to: Buffer.alloc(32, 0xff) };
   return {
-    write: (entries) => store.write(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: true }),
+    write: (entries) =>
+      store.write(
+        entries.map(({ key, value }) => ({ type: 'put', key, value })),
+        { sync: true },
+      ),
     getMany: (keys) => store.getMany(keys),
     scan: () => store.scan(everything),
     close: () => store.close(),

@@ -10,21 +10,30 @@ export async function open(folder, { writeBufferBytes = WRITE_BUFFER_BYTES } = {
   const options = { createIfMissing: true, writeBufferSize: writeBufferBytes, maxFileSize: FILE_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true };
   await call((done) => database.open(options, done));
   return {
-    write: (entries) => call((done) => database.batch(entries.map(({ key, value }) => ({ type: 'put', key, value })), { sync: true }, done)),
+    write: (entries) =>
+      call((done) =>
+        database.batch(
+          entries.map(({ key, value }) => ({ type: 'put', key, value })),
+          { sync: true },
+          done,
+        ),
+      ),
     getMany: (keys) => call((done) => database.getMany(keys, { asBuffer: true }, done)),
     async *scan() {
       const iterator = database.iterator({ keyAsBuffer: true, valueAsBuffer: true, highWaterMark: 256 * 1024 });
-      const readPage = () => new Promise((done, fail) => {
-        const page = [];
-        const step = () => iterator.next((error, key, value) => {
-          if (error) return fail(error);
-          if (key === undefined) return done(page);
-          page.push({ key, value });
-          if (page.length >= PAGE_ENTRIES) done(page);
-          else step();
+      const readPage = () =>
+        new Promise((done, fail) => {
+          const page = [];
+          const step = () =>
+            iterator.next((error, key, value) => {
+              if (error) return fail(error);
+              if (key === undefined) return done(page);
+              page.push({ key, value });
+              if (page.length >= PAGE_ENTRIES) done(page);
+              else step();
+            });
+          step();
         });
-        step();
-      });
       try {
         for (let page = await readPage(); page.length > 0; page = await readPage()) yield page;
       } finally {

@@ -38,7 +38,11 @@ function everyEtcd(name: string, violations: (etcd: Etcd, objects: readonly Mani
     name,
     violations: (objects) => {
       const etcd = etcdOf(objects);
-      return etcd === null ? [] : violations(etcd, objects).filter((line) => line !== false).map((line) => `${titleOf(etcd.owner)}: ${line}`);
+      return etcd === null
+        ? []
+        : violations(etcd, objects)
+            .filter((line) => line !== false)
+            .map((line) => `${titleOf(etcd.owner)}: ${line}`);
     },
   };
 }
@@ -51,7 +55,11 @@ export const ETCD_RULES: Rule[] = [
       const cluster = Object.fromEntries((flags['initial-cluster'] ?? '').split(',').map((entry) => entry.split('=')));
       return [
         flags.name !== name && `${name} calls itself ${flags.name}`,
-        Object.keys(cluster).sort().join() !== members.map((member) => member.name).sort().join() && `${name} knows ${Object.keys(cluster).join()}`,
+        Object.keys(cluster).sort().join() !==
+          members
+            .map((member) => member.name)
+            .sort()
+            .join() && `${name} knows ${Object.keys(cluster).join()}`,
         cluster[name] !== flags['initial-advertise-peer-urls'] && `${name} is known at ${cluster[name]}, and says ${flags['initial-advertise-peer-urls']}`,
         new Set(members.map((member) => member.flags['initial-cluster-token'])).size !== 1 && 'members have several tokens',
         flags['initial-cluster-state'] !== 'new' && 'a first start would fail',
@@ -64,9 +72,14 @@ export const ETCD_RULES: Rule[] = [
     !flags['listen-metrics-urls']?.startsWith('http://') && 'probes show no certificate',
   ]),
   everyEtcd('etcd is there where coordinators and nodes look for it', ({ members }, objects) => {
-    const advertised = members.map(({ flags }) => flags['advertise-client-urls']).sort().join();
+    const advertised = members
+      .map(({ flags }) => flags['advertise-client-urls'])
+      .sort()
+      .join();
     return podsOf(objects).flatMap(({ spec, title }) =>
-      spec.containers.flatMap(({ env = [] }: any) => env.filter(({ name }: any) => name === 'ETCD_ENDPOINTS')).map(({ value }: any) => value.split(',').sort().join() !== advertised && `${title} looks at ${value}`),
+      spec.containers
+        .flatMap(({ env = [] }: any) => env.filter(({ name }: any) => name === 'ETCD_ENDPOINTS'))
+        .map(({ value }: any) => value.split(',').sort().join() !== advertised && `${title} looks at ${value}`),
     );
   }),
   everyEtcd("with TLS, etcd shows and asks for certificates that are there, for its members' names", ({ members, container, certificateNames }) => {

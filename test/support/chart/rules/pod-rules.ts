@@ -4,7 +4,15 @@ import type { Rule } from './rule';
 /** What must hold of each pod, whatever runs in it. */
 
 function everyPod(name: string, violations: (pod: PodTemplate) => (string | false)[]): Rule {
-  return { name, violations: (objects) => podsOf(objects).flatMap((pod) => violations(pod).filter((line) => line !== false).map((line) => `${pod.title}: ${line}`)) };
+  return {
+    name,
+    violations: (objects) =>
+      podsOf(objects).flatMap((pod) =>
+        violations(pod)
+          .filter((line) => line !== false)
+          .map((line) => `${pod.title}: ${line}`),
+      ),
+  };
 }
 
 function everyContainer(name: string, violations: (container: any, pod: PodTemplate) => (string | false)[]): Rule {
@@ -48,9 +56,11 @@ export const POD_RULES: Rule[] = [
   everyContainer('images are pinned', ({ image }) => [!/(?::(?!latest$)[\w][\w.-]*|@sha256:[0-9a-f]{64})$/.test(image) && `${image} is not pinned`]),
   everyContainer('probes ask the operations port', (container, { owner }) => {
     if (!WORKLOADS.includes(owner.kind)) return [];
-    return [['startupProbe', '/livez'], ['livenessProbe', '/livez'], ['readinessProbe', '/readyz']].map(
-      ([probe, path]) => !isSame(container[probe]?.httpGet, { path, port: 'metrics' }) && `${probe} does not ask ${path} of the port metrics`,
-    );
+    return [
+      ['startupProbe', '/livez'],
+      ['livenessProbe', '/livez'],
+      ['readinessProbe', '/readyz'],
+    ].map(([probe, path]) => !isSame(container[probe]?.httpGet, { path, port: 'metrics' }) && `${probe} does not ask ${path} of the port metrics`);
   }),
   everyContainer('probes are patient', ({ startupProbe: start, livenessProbe: live }, { owner }) => {
     if (!WORKLOADS.includes(owner.kind)) return [];
@@ -80,7 +90,9 @@ export const POD_RULES: Rule[] = [
     return [
       (host?.maxSkew !== 1 || host?.whenUnsatisfiable !== 'DoNotSchedule') && 'may gather on one machine',
       (zone?.maxSkew !== 1 || zone?.whenUnsatisfiable !== 'ScheduleAnyway') && 'is not spread over zones, or waits for zones that are not there',
-      ...[host, zone].map((constraint) => constraint !== undefined && !Object.entries(constraint.labelSelector.matchLabels).every(([name, value]) => labels[name] === value) && 'is spread by labels it does not have'),
+      ...[host, zone].map(
+        (constraint) => constraint !== undefined && !Object.entries(constraint.labelSelector.matchLabels).every(([name, value]) => labels[name] === value) && 'is spread by labels it does not have',
+      ),
     ];
   }),
   everyPod('what would restart pods or block upgrades is not in them', ({ labels, owner }) => {
@@ -97,8 +109,12 @@ export const POD_RULES: Rule[] = [
           spec.podManagementPolicy !== 'Parallel' && 'waits for its first pod',
           !isSame(spec.persistentVolumeClaimRetentionPolicy, { whenDeleted: 'Retain', whenScaled: 'Retain' }) && 'lets volumes go',
           (spec.volumeClaimTemplates ?? []).length !== 1 && 'has no volume',
-          !objects.some(({ kind, metadata: { name }, spec: service }) => kind === 'Service' && name === spec.serviceName && service.clusterIP === 'None' && service.publishNotReadyAddresses === true) && 'has no headless Service that names it before it is ready',
-        ].filter((line) => line !== false).map((line) => `StatefulSet ${metadata.name}: ${line}`),
+          !objects.some(
+            ({ kind, metadata: { name }, spec: service }) => kind === 'Service' && name === spec.serviceName && service.clusterIP === 'None' && service.publishNotReadyAddresses === true,
+          ) && 'has no headless Service that names it before it is ready',
+        ]
+          .filter((line) => line !== false)
+          .map((line) => `StatefulSet ${metadata.name}: ${line}`),
       ),
   },
 ];

@@ -51,7 +51,9 @@ function everyMember(name: string, violations: (member: Member, settings: Settin
     violations: (objects) =>
       membersOf(objects).flatMap((member) => {
         try {
-          return violations(member, settingsOf(member), objects).filter((line) => line !== false).map((line) => `${member.title}: ${line}`);
+          return violations(member, settingsOf(member), objects)
+            .filter((line) => line !== false)
+            .map((line) => `${member.title}: ${line}`);
         } catch {
           return [];
         }
@@ -69,7 +71,10 @@ export const PROGRAM_RULES: Rule[] = [
     name: 'the program accepts its environment',
     violations: (objects) => {
       const members = membersOf(objects);
-      const roles = members.map(({ role }) => role).sort().join();
+      const roles = members
+        .map(({ role }) => role)
+        .sort()
+        .join();
       return [
         ...(roles === 'coordinator,node' ? [] : [`the members are ${roles}`]),
         ...members.flatMap((member) => {
@@ -96,7 +101,10 @@ export const PROGRAM_RULES: Rule[] = [
   everyMember('a stop ends by itself before it is killed', ({ spec, container }, { shutdownTimeoutMs }) => {
     const sleepMs = Number(container.lifecycle?.preStop?.exec?.command?.[1] ?? 0) * 1000;
     const graceMs = (spec.terminationGracePeriodSeconds ?? 30) * 1000;
-    return [graceMs < sleepMs + shutdownTimeoutMs + KILL_MARGIN_MS && `${graceMs} ms are less than ${sleepMs} + ${shutdownTimeoutMs} + ${KILL_MARGIN_MS}`, shutdownTimeoutMs < 10_000 && 'the program has no time to stop'];
+    return [
+      graceMs < sleepMs + shutdownTimeoutMs + KILL_MARGIN_MS && `${graceMs} ms are less than ${sleepMs} + ${shutdownTimeoutMs} + ${KILL_MARGIN_MS}`,
+      shutdownTimeoutMs < 10_000 && 'the program has no time to stop',
+    ];
   }),
   everyMember('a node keeps its data and its name, a coordinator needs neither', ({ role, owner, container }, { dataDir, advertiseAddress, memberId }, objects) => {
     const mounts: any[] = container.volumeMounts;
@@ -117,14 +125,26 @@ export const PROGRAM_RULES: Rule[] = [
   everyMember('members reach each other by names of their certificates', ({ role, spec }, { tlsCertFile, tlsServerName }, objects) => {
     const secret = (spec.volumes ?? []).find((volume: any) => volume.name === 'tls')?.secret.secretName;
     const certificate = ofKind(objects, 'Certificate').find((each) => each.spec.secretName === secret);
-    return [(tlsCertFile !== '') !== (secret !== undefined) && 'has a certificate and does not use it', certificate !== undefined && !covers(certificate.spec.dnsNames, tlsServerName) && `the certificate of ${role} is not for ${tlsServerName}`];
+    return [
+      (tlsCertFile !== '') !== (secret !== undefined) && 'has a certificate and does not use it',
+      certificate !== undefined && !covers(certificate.spec.dnsNames, tlsServerName) && `the certificate of ${role} is not for ${tlsServerName}`,
+    ];
   }),
   {
     name: 'no secret is written where it can be read',
     violations: (objects) => {
-      const literal = podsOf(objects).flatMap(({ title, spec }) => spec.containers.flatMap(({ env = [] }: any) => env.filter((each: any) => SECRETS.includes(each.name) && each.value !== undefined).map((each: any) => `${title}: ${each.name} is in the manifest`)));
-      const values = ofKind(objects, 'Secret').flatMap(({ data, stringData }) => [...Object.values(data ?? {}).map((value) => Buffer.from(value as string, 'base64').toString()), ...(Object.values(stringData ?? {}) as string[])]);
-      const elsewhere = objects.filter(({ kind }) => kind !== 'Secret').flatMap((object) => values.filter((value) => JSON.stringify(object).includes(value)).map(() => `${object.kind} ${object.metadata.name}: holds a secret`));
+      const literal = podsOf(objects).flatMap(({ title, spec }) =>
+        spec.containers.flatMap(({ env = [] }: any) =>
+          env.filter((each: any) => SECRETS.includes(each.name) && each.value !== undefined).map((each: any) => `${title}: ${each.name} is in the manifest`),
+        ),
+      );
+      const values = ofKind(objects, 'Secret').flatMap(({ data, stringData }) => [
+        ...Object.values(data ?? {}).map((value) => Buffer.from(value as string, 'base64').toString()),
+        ...(Object.values(stringData ?? {}) as string[]),
+      ]);
+      const elsewhere = objects
+        .filter(({ kind }) => kind !== 'Secret')
+        .flatMap((object) => values.filter((value) => JSON.stringify(object).includes(value)).map(() => `${object.kind} ${object.metadata.name}: holds a secret`));
       const plain = ofKind(objects, 'Secret').flatMap(({ metadata, stringData }) => (stringData === undefined ? [] : [`Secret ${metadata.name}: in plain text`]));
       return [...literal, ...elsewhere, ...plain];
     },

@@ -21,7 +21,12 @@ export const REFERENCE_RULES: Rule[] = [
       const twice = titles.filter((title, at) => titles.indexOf(title) !== at).map((title) => `${title}: twice`);
       // A StatefulSet's name gets a hash of 11 characters behind it, and becomes a label.
       const room = (kind: string): number => (kind === 'StatefulSet' ? 52 : 63);
-      return [...twice, ...objects.flatMap((object) => lines(object, [object.metadata.name.length > room(object.kind) && 'the name is too long', !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(object.metadata.name) && 'the name is no DNS label']))];
+      return [
+        ...twice,
+        ...objects.flatMap((object) =>
+          lines(object, [object.metadata.name.length > room(object.kind) && 'the name is too long', !/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(object.metadata.name) && 'the name is no DNS label']),
+        ),
+      ];
     },
   },
   {
@@ -38,7 +43,10 @@ export const REFERENCE_RULES: Rule[] = [
       ofKind(objects, 'Service').flatMap((service) => {
         const pods = selected(objects, { matchLabels: service.spec.selector });
         const ports = pods.flatMap(({ spec }) => portNames(spec));
-        return lines(service, [pods.length !== 1 && `selects ${pods.length} workloads`, ...service.spec.ports.map((port: any) => !ports.includes(port.targetPort) && `${port.targetPort} is no port of its pods`)]);
+        return lines(service, [
+          pods.length !== 1 && `selects ${pods.length} workloads`,
+          ...service.spec.ports.map((port: any) => !ports.includes(port.targetPort) && `${port.targetPort} is no port of its pods`),
+        ]);
       }),
   },
   {
@@ -65,28 +73,41 @@ export const REFERENCE_RULES: Rule[] = [
           ...rules.flatMap((rule) => rule.ports.map(({ port }: any) => !ports.includes(port) && `${port} is no port of its pods`)),
           ...ports.map((port) => !rules.some((rule) => rule.ports.some((opened: any) => opened.port === port)) && `${port} is closed to all`),
           ...open.map((port) => port !== 'http' && `${port} is open to all`),
-          ...peers.map(({ podSelector }: any) => (podSelector === undefined || Object.keys(podSelector.matchLabels ?? {}).length === 0 || selected(objects, podSelector).length !== 1) && 'lets in more than the pods of a workload'),
+          ...peers.map(
+            ({ podSelector }: any) =>
+              (podSelector === undefined || Object.keys(podSelector.matchLabels ?? {}).length === 0 || selected(objects, podSelector).length !== 1) && 'lets in more than the pods of a workload',
+          ),
         ]);
       }),
   },
   {
     name: 'policies that limit where pods go leave them the way to names, members and etcd',
     violations: (objects) =>
-      ofKind(objects, 'NetworkPolicy').filter(({ spec }) => spec.policyTypes.includes('Egress')).flatMap((policy) => {
-        const [pod] = selected(objects, policy.spec.podSelector);
-        const reaches = (port: number, labels: Record<string, string> | null): boolean =>
-          policy.spec.egress.some(({ ports = [], to }: any) => ports.some((each: any) => each.port === port) && (to === undefined || (labels !== null && to.some(({ podSelector }: any) => podSelector !== undefined && selects(podSelector, labels)))));
-        const ways = podsOf(objects).flatMap(({ labels, title, spec }) => wayTo(pod?.labels ?? {}, labels, spec).filter((port) => !reaches(port, labels)).map((port) => `can't reach port ${port} of ${title}`));
-        const endpoints: string[] = (pod?.spec.containers[0].env ?? []).filter(({ name }: any) => name === 'ETCD_ENDPOINTS').flatMap(({ value }: any) => value.split(','));
-        const outside = endpoints.filter((endpoint) => !endpoint.includes('-etcd-0.') || !endpoint.includes('.svc.')).map((endpoint) => Number(endpoint.split(':').at(-1)));
-        const isOwnEtcd = podsOf(objects).some(({ labels }) => labels[COMPONENT] === 'etcd');
-        return lines(policy, [
-          !reaches(53, null) && "can't look names up",
-          ...ways,
-          ...(isOwnEtcd ? [] : outside.map((port) => !reaches(port, null) && `can't reach etcd at ${port}`)),
-          policy.spec.egress.some(({ ports = [] }: any) => ports.length === 0) && 'lets everything out',
-        ]);
-      }),
+      ofKind(objects, 'NetworkPolicy')
+        .filter(({ spec }) => spec.policyTypes.includes('Egress'))
+        .flatMap((policy) => {
+          const [pod] = selected(objects, policy.spec.podSelector);
+          const reaches = (port: number, labels: Record<string, string> | null): boolean =>
+            policy.spec.egress.some(
+              ({ ports = [], to }: any) =>
+                ports.some((each: any) => each.port === port) &&
+                (to === undefined || (labels !== null && to.some(({ podSelector }: any) => podSelector !== undefined && selects(podSelector, labels)))),
+            );
+          const ways = podsOf(objects).flatMap(({ labels, title, spec }) =>
+            wayTo(pod?.labels ?? {}, labels, spec)
+              .filter((port) => !reaches(port, labels))
+              .map((port) => `can't reach port ${port} of ${title}`),
+          );
+          const endpoints: string[] = (pod?.spec.containers[0].env ?? []).filter(({ name }: any) => name === 'ETCD_ENDPOINTS').flatMap(({ value }: any) => value.split(','));
+          const outside = endpoints.filter((endpoint) => !endpoint.includes('-etcd-0.') || !endpoint.includes('.svc.')).map((endpoint) => Number(endpoint.split(':').at(-1)));
+          const isOwnEtcd = podsOf(objects).some(({ labels }) => labels[COMPONENT] === 'etcd');
+          return lines(policy, [
+            !reaches(53, null) && "can't look names up",
+            ...ways,
+            ...(isOwnEtcd ? [] : outside.map((port) => !reaches(port, null) && `can't reach etcd at ${port}`)),
+            policy.spec.egress.some(({ ports = [] }: any) => ports.length === 0) && 'lets everything out',
+          ]);
+        }),
   },
   {
     name: 'where there are network policies, each workload has one',
@@ -102,26 +123,45 @@ export const REFERENCE_RULES: Rule[] = [
       ...ofKind(objects, 'HorizontalPodAutoscaler').flatMap((scaler) => {
         const { kind, name } = scaler.spec.scaleTargetRef;
         const target = named(objects, kind, name);
-        return lines(scaler, [target === undefined && `there is no ${kind} ${name}`, target !== undefined && !(target.spec.replicas >= scaler.spec.minReplicas && target.spec.replicas <= scaler.spec.maxReplicas) && 'would change the count at once']);
+        return lines(scaler, [
+          target === undefined && `there is no ${kind} ${name}`,
+          target !== undefined && !(target.spec.replicas >= scaler.spec.minReplicas && target.spec.replicas <= scaler.spec.maxReplicas) && 'would change the count at once',
+        ]);
       }),
       ...ofKind(objects, 'Ingress').flatMap((ingress) =>
         ingress.spec.rules.flatMap((rule: any) =>
-          rule.http.paths.flatMap(({ backend: { service } }: any) => lines(ingress, [!named(objects, 'Service', service.name)?.spec.ports.some((port: any) => port.name === service.port.name) && `there is no port ${service.port.name} of ${service.name}`])),
+          rule.http.paths.flatMap(({ backend: { service } }: any) =>
+            lines(ingress, [!named(objects, 'Service', service.name)?.spec.ports.some((port: any) => port.name === service.port.name) && `there is no port ${service.port.name} of ${service.name}`]),
+          ),
         ),
       ),
       ...ofKind(objects, 'PodMonitor').flatMap((monitor) => {
-        const missed = workloads(objects).filter((owner) => !selects(monitor.spec.selector, owner.spec.template.metadata.labels) || !monitor.spec.podMetricsEndpoints.every(({ port }: any) => portNames(owner.spec.template.spec).includes(port)));
-        return lines(monitor, missed.map((owner) => `does not find ${titleOf(owner)}`));
+        const missed = workloads(objects).filter(
+          (owner) =>
+            !selects(monitor.spec.selector, owner.spec.template.metadata.labels) || !monitor.spec.podMetricsEndpoints.every(({ port }: any) => portNames(owner.spec.template.spec).includes(port)),
+        );
+        return lines(
+          monitor,
+          missed.map((owner) => `does not find ${titleOf(owner)}`),
+        );
       }),
     ],
   },
   {
     name: 'ConfigMaps, Secrets and accounts that pods name are made, or given from outside',
-    violations: (objects) => podsOf(objects).flatMap((pod) => namesUsedBy(pod.spec).filter(([kind, name]) => !isKnown(objects, kind, name)).map(([kind, name]) => `${pod.title}: there is no ${kind} ${name}`)),
+    violations: (objects) =>
+      podsOf(objects).flatMap((pod) =>
+        namesUsedBy(pod.spec)
+          .filter(([kind, name]) => !isKnown(objects, kind, name))
+          .map(([kind, name]) => `${pod.title}: there is no ${kind} ${name}`),
+      ),
   },
   {
     name: 'pods are scraped once',
-    violations: (objects) => objects.filter(({ kind }) => kind === 'Service').flatMap((service) => lines(service, [Object.keys(service.metadata.annotations ?? {}).some((key) => key.startsWith('prometheus.io/')) && 'has its pods scraped a second time'])),
+    violations: (objects) =>
+      objects
+        .filter(({ kind }) => kind === 'Service')
+        .flatMap((service) => lines(service, [Object.keys(service.metadata.annotations ?? {}).some((key) => key.startsWith('prometheus.io/')) && 'has its pods scraped a second time'])),
   },
 ];
 
@@ -130,7 +170,14 @@ const COMPONENT = 'app.kubernetes.io/component';
 /** The ports at which pods of one component ask those of another. */
 function wayTo(from: Record<string, string>, to: Record<string, string>, spec: any): number[] {
   const way = `${from[COMPONENT]} → ${to[COMPONENT]}`;
-  const names: Record<string, string> = { 'coordinator → coordinator': 'grpc', 'coordinator → node': 'grpc', 'node → node': 'grpc', 'coordinator → etcd': 'client', 'node → etcd': 'client', 'etcd → etcd': 'peer' };
+  const names: Record<string, string> = {
+    'coordinator → coordinator': 'grpc',
+    'coordinator → node': 'grpc',
+    'node → node': 'grpc',
+    'coordinator → etcd': 'client',
+    'node → etcd': 'client',
+    'etcd → etcd': 'peer',
+  };
   return spec.containers.flatMap(({ ports = [] }: any) => ports.filter(({ name }: any) => name === names[way]).map(({ containerPort }: any) => containerPort));
 }
 
@@ -146,9 +193,20 @@ function namesUsedBy(spec: any): [kind: string, name: string][] {
   const variables = spec.containers.flatMap(({ env = [] }: any) => env.map(({ valueFrom }: any) => valueFrom));
   const used: [string, string | undefined][] = [
     ['ServiceAccount', spec.serviceAccountName],
-    ...(spec.volumes ?? []).flatMap((volume: any) => [['Secret', volume.secret?.secretName], ['ConfigMap', volume.configMap?.name]]),
-    ...variables.flatMap((from: any) => [['Secret', from?.secretKeyRef?.name], ['ConfigMap', from?.configMapKeyRef?.name]]),
-    ...spec.containers.flatMap(({ envFrom = [] }: any) => envFrom.flatMap((from: any) => [['Secret', from.secretRef?.name], ['ConfigMap', from.configMapRef?.name]])),
+    ...(spec.volumes ?? []).flatMap((volume: any) => [
+      ['Secret', volume.secret?.secretName],
+      ['ConfigMap', volume.configMap?.name],
+    ]),
+    ...variables.flatMap((from: any) => [
+      ['Secret', from?.secretKeyRef?.name],
+      ['ConfigMap', from?.configMapKeyRef?.name],
+    ]),
+    ...spec.containers.flatMap(({ envFrom = [] }: any) =>
+      envFrom.flatMap((from: any) => [
+        ['Secret', from.secretRef?.name],
+        ['ConfigMap', from.configMapRef?.name],
+      ]),
+    ),
   ];
   return used.filter((entry): entry is [string, string] => entry[1] !== undefined);
 }

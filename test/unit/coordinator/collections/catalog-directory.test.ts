@@ -10,7 +10,8 @@ const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionR
   description: null,
   language: null,
   shards: 1,
-  replicas: 1, minInSync: 1,
+  replicas: 1,
+  minInSync: 1,
   createdAt: '2026-01-01T00:00:00.000Z',
   embeddingModel: null,
   state: 'ready',
@@ -45,12 +46,7 @@ describe('what a process knows of collections', () => {
   });
 
   test('what was read or done before something that the watch has told already changes nothing', () => {
-    expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.put(record('one'), 5), (d) => d.apply([put('two', 9)]), (d) => d.remove('c', 6)])).toEqual([
-      null,
-      null,
-      'two',
-      'two',
-    ]);
+    expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.put(record('one'), 5), (d) => d.apply([put('two', 9)]), (d) => d.remove('c', 6)])).toEqual([null, null, 'two', 'two']);
   });
 
   test('a collection that is being created is not shown', () => {

@@ -13,8 +13,7 @@ async function setUp() {
 }
 
 describe('the embedding model of a collection', () => {
-  const models = (first: string) =>
-    new PlainEmbedding([markingModel(first, null, first === 'one' ? 1 : 2), markingModel(first === 'one' ? 'two' : 'one', null, first === 'one' ? 2 : 1)]);
+  const models = (first: string) => new PlainEmbedding([markingModel(first, null, first === 'one' ? 1 : 2), markingModel(first === 'one' ? 'two' : 'one', null, first === 'one' ? 2 : 1)]);
 
   test('is that of its first stored text, whatever the default is later', async () => {
     const start = await setUp();
@@ -38,7 +37,11 @@ describe('the embedding model of a collection', () => {
     await Promise.all(Array.from({ length: 12 }, (_, i) => services[i % 2].vectors.upsert('c', [textItem(`t${i}`, `text ${i}`)])));
     const { embeddingModel } = await services[0].collections.get('c');
     const mark = embeddingModel === 'one' ? 1 : 2;
-    const stored = await services[0].vectors.fetch('c', Array.from({ length: 12 }, (_, i) => `t${i}`), { vectors: true });
+    const stored = await services[0].vectors.fetch(
+      'c',
+      Array.from({ length: 12 }, (_, i) => `t${i}`),
+      { vectors: true },
+    );
     expect(stored.map(({ vector }) => vector?.[0])).toEqual(new Array(12).fill(mark));
   });
 

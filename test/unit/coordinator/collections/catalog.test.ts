@@ -67,7 +67,10 @@ describe('a collection', () => {
   test('counts what its shards hold', async () => {
     const { service } = await setUp();
     await service.collections.create(newCollection('c', { shards: 3 }));
-    await service.vectors.upsert('c', Array.from({ length: 20 }, (_, i) => item(`i${i}`, [1, i])));
+    await service.vectors.upsert(
+      'c',
+      Array.from({ length: 20 }, (_, i) => item(`i${i}`, [1, i])),
+    );
     await service.vectors.delete('c', ['i3', 'i4']);
     expect((await service.collections.get('c')).vectorCount).toBe(18);
     expect((await service.collections.list())[0].vectorCount).toBe(18);
@@ -295,7 +298,10 @@ describe('after a crash', () => {
   test('collections are opened again and stamps go on above theirs', async () => {
     const { store, shards, service } = await setUp();
     await service.collections.create(newCollection('c', { shards: 3 }));
-    await service.vectors.upsert('c', ['x', 'y', 'z'].map((id) => item(id, [1, 0])));
+    await service.vectors.upsert(
+      'c',
+      ['x', 'y', 'z'].map((id) => item(id, [1, 0])),
+    );
     const opened: number[] = [];
     shards.intercept = (call, id) => void (call === 'open' && opened.push(id.shard));
     const yearsBehind = { wallMs: () => Date.UTC(2021, 0, 1), monotonicMs: () => systemClock.monotonicMs() };

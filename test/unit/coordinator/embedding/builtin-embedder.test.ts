@@ -25,7 +25,9 @@ describe('the builtin embedder', () => {
       digests.push(hash.digest('hex').slice(0, 16));
     }
     expect(digests).toEqual(['759aa9b3b6ce3b4d', '193187cd4f403d34', 'b584eec644a3b6cb', 'b8ccff25aabc421f']);
-    expect([...(await embed(texts[0], 8))]).toEqual([0.3227260112762451, -0.16409797966480255, 0.014586486853659153, -0.392923504114151, -0.36101555824279785, -0.5579331517219543, -0.15498141944408417, 0.49867552518844604]);
+    expect([...(await embed(texts[0], 8))]).toEqual([
+      0.3227260112762451, -0.16409797966480255, 0.014586486853659153, -0.392923504114151, -0.36101555824279785, -0.5579331517219543, -0.15498141944408417, 0.49867552518844604,
+    ]);
   });
 
   test('the hash is MurmurHash3: units of 16 bits as blocks of 32', () => {
@@ -87,7 +89,10 @@ describe('the builtin embedder', () => {
   test('a large batch lets other work run', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
-    await model.embed(Array.from({ length: 3000 }, (_, i) => `text number ${i} ${'and more words '.repeat(30)}`), { dim: 384, kind: 'passage' });
+    await model.embed(
+      Array.from({ length: 3000 }, (_, i) => `text number ${i} ${'and more words '.repeat(30)}`),
+      { dim: 384, kind: 'passage' },
+    );
     clearInterval(timer);
     expect(turns).toBeGreaterThan(5);
   });

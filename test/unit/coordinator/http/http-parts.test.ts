@@ -32,7 +32,14 @@ describe('request targets', () => {
   });
 
   test('query strings become own members, whatever they are called', () => {
-    expect({ ...parseQuery('a=1&b&c=x+y%2B&&__proto__=2') }).toEqual(Object.fromEntries([['a', '1'], ['b', ''], ['c', 'x y+'], ['__proto__', '2']]));
+    expect({ ...parseQuery('a=1&b&c=x+y%2B&&__proto__=2') }).toEqual(
+      Object.fromEntries([
+        ['a', '1'],
+        ['b', ''],
+        ['c', 'x y+'],
+        ['__proto__', '2'],
+      ]),
+    );
     expect(() => parseQuery('a=1&a=2')).toThrow(expect.objectContaining({ kind: 'invalid_parameter' }));
     expect(() => parseQuery('%zz=1')).toThrow(expect.objectContaining({ kind: 'invalid_parameter' }));
   });
@@ -86,7 +93,7 @@ describe('answers as text', () => {
   test('only operating errors speak to clients', () => {
     expect(publicError(new QuiverError('already_exists', 'it is there'))).toEqual({ code: 409, message: 'it is there' });
     const told = (message: string): string => publicError(new QuiverError('storage_failed', message)).message;
-    expect(told("the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28")).toBe(
+    expect(told('the store in /var/lib/quiver/node/3 cannot be opened: IO error: No space left: While appending to file: /var/lib/quiver/node/3/000012.log: 28')).toBe(
       'the store in (a file) cannot be opened: IO error: No space left: While appending to file: (a file): 28',
     );
     expect(told("EACCES: permission denied, open '/data/x'")).toBe("EACCES: permission denied, open '(a file)'");

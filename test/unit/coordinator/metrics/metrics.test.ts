@@ -83,7 +83,18 @@ describe('the metrics of collections', () => {
 });
 
 describe('the metrics of the cluster', () => {
-  const shard = { collection: 'books', shard: 0, epoch: 4, primary: 'node-0', inSync: ['node-0'], learners: [{ node: 'node-1', progress: 0.5 }], state: 'degraded', vectors: 7, lastOperation: 40, lagOperations: { 'node-0': 0, 'node-1': 20 } } as const;
+  const shard = {
+    collection: 'books',
+    shard: 0,
+    epoch: 4,
+    primary: 'node-0',
+    inSync: ['node-0'],
+    learners: [{ node: 'node-1', progress: 0.5 }],
+    state: 'degraded',
+    vectors: 7,
+    lastOperation: 40,
+    lagOperations: { 'node-0': 0, 'node-1': 20 },
+  } as const;
   const node = { id: 'node-0', address: 'a:1', zone: '', pid: 1, state: 'up', primaries: 1, replicas: 0, vectors: 7, diskBytes: 500 } as const;
   const view: ClusterView = {
     mode: 'cluster',
@@ -171,7 +182,11 @@ describe('the reporter of requests', () => {
     const observed: unknown[][] = [];
     const phases: unknown[][] = [];
     const lines: Record<string, any>[] = [];
-    const logger = createLogger({ level: 'info', secrets: [], output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => Promise.resolve(), flushNow: () => undefined } });
+    const logger = createLogger({
+      level: 'info',
+      secrets: [],
+      output: { write: (line) => lines.push(JSON.parse(line) as Record<string, any>), flush: () => Promise.resolve(), flushNow: () => undefined },
+    });
     return {
       observed,
       phases,
@@ -207,7 +222,10 @@ describe('the reporter of requests', () => {
     subject.requestAnswered(facts);
     expect(phases).toEqual([]);
     subject.requestAnswered({ ...facts, steps: { parseMs: 0.25, serialiseMs: 0.5 } });
-    expect(phases).toEqual([['parse', 0.25], ['serialise', 0.5]]);
+    expect(phases).toEqual([
+      ['parse', 0.25],
+      ['serialise', 0.5],
+    ]);
   });
 
   test('the level follows the code; only a failure shows its error', () => {

@@ -70,7 +70,12 @@ test('a call is split by shard in its order and put together again', () => {
     expect(group.items).toEqual(ids.filter((id) => shardOf(id, 7) === group.shard));
     expect(group.items).toEqual(group.positions.map((position) => ids[position]));
   }
-  expect(inCallOrder(groups, groups.map((group) => group.items.map((id) => `answer ${id}`)))).toEqual(ids.map((id) => `answer ${id}`));
+  expect(
+    inCallOrder(
+      groups,
+      groups.map((group) => group.items.map((id) => `answer ${id}`)),
+    ),
+  ).toEqual(ids.map((id) => `answer ${id}`));
 });
 
 describe('scatter and gather', () => {

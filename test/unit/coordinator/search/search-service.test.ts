@@ -26,7 +26,10 @@ const at = (degrees: number): number[] => [Math.cos((degrees * Math.PI) / 180), 
 describe('search', () => {
   test('ranks by score, tells the size of the whole collection, and pages', async () => {
     const { vectors, search } = await setUp();
-    await vectors.upsert('c', [30, 10, 50, 20, 40].map((degrees) => item(`at-${degrees}`, at(degrees), { metadata: { degrees } })));
+    await vectors.upsert(
+      'c',
+      [30, 10, 50, 20, 40].map((degrees) => item(`at-${degrees}`, at(degrees), { metadata: { degrees } })),
+    );
     const { hits, totalCount } = await search.search('c', vectorSearch(at(0), { k: 2 }));
     expect(hits).toEqual([
       { externalId: 'at-10', score: expect.closeTo(Math.cos(Math.PI / 18), 6), metadata: '{"degrees":10}' },
@@ -42,7 +45,10 @@ describe('search', () => {
   test('pages over equal scores neither overlap nor skip', async () => {
     const { vectors, search } = await setUp({ shards: 5 });
     const all = Array.from({ length: 100 }, (_, i) => `same-${i}`);
-    await vectors.upsert('c', all.map((id) => item(id, [1, 1])));
+    await vectors.upsert(
+      'c',
+      all.map((id) => item(id, [1, 1])),
+    );
     const paged: string[] = [];
     for (let offset = 0; offset < 105; offset += 7) paged.push(...ids((await search.search('c', vectorSearch([1, 1], { k: 7, offset }))).hits));
     expect(paged).toEqual([...all].sort());
@@ -74,7 +80,10 @@ describe('search', () => {
 describe('a least score', () => {
   test('leaves out what scores less, of every page, and counts the collection as before', async () => {
     const { vectors, search } = await setUp();
-    await vectors.upsert('c', [0, 30, 60, 90].map((degrees) => item(`at-${degrees}`, at(degrees))));
+    await vectors.upsert(
+      'c',
+      [0, 30, 60, 90].map((degrees) => item(`at-${degrees}`, at(degrees))),
+    );
     const all = await search.search('c', vectorSearch(at(0)));
     for (const [i, { score }] of all.hits.entries()) {
       const { hits, totalCount } = await search.search('c', vectorSearch(at(0), { minScore: score }));
@@ -220,7 +229,10 @@ describe('rerank', () => {
 describe('recommend', () => {
   const ring = async () => {
     const parts = await setUp();
-    await parts.vectors.upsert('c', [0, 10, 20, 30, 40].map((degrees) => item(`at-${degrees}`, at(degrees), { metadata: { odd: degrees % 20 === 10 } })));
+    await parts.vectors.upsert(
+      'c',
+      [0, 10, 20, 30, 40].map((degrees) => item(`at-${degrees}`, at(degrees), { metadata: { odd: degrees % 20 === 10 } })),
+    );
     return parts;
   };
 
@@ -234,7 +246,10 @@ describe('recommend', () => {
   test('is full where the source does not pass the filter or is not the best hit', async () => {
     const { vectors, search } = await ring();
     expect(ids((await search.recommend('c', 'at-0', { k: 2, offset: 0, filter: parseFilter({ odd: true }) })).hits)).toEqual(['at-10', 'at-30']);
-    await vectors.upsert('c', ['0', '1', '2'].map((id) => item(id, at(0))));
+    await vectors.upsert(
+      'c',
+      ['0', '1', '2'].map((id) => item(id, at(0))),
+    );
     expect(ids((await search.recommend('c', 'at-0', { k: 3, offset: 0, filter: null })).hits)).toEqual(['0', '1', '2']);
   });
 

@@ -251,7 +251,10 @@ describe('scroll', () => {
   test('cursors carry any id', async () => {
     const { service, vectors } = await setUp();
     const odd = ['漢字/..', '🙂'.repeat(256), '"\\', '%2F', ' '];
-    await vectors.upsert('c', odd.map((id) => item(id, [1, 0])));
+    await vectors.upsert(
+      'c',
+      odd.map((id) => item(id, [1, 0])),
+    );
     expect((await scrolled(service, 1)).flat()).toEqual(odd);
   });
 });

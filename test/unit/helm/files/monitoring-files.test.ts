@@ -43,7 +43,10 @@ describe('the dashboard', () => {
     expect(panels.filter(({ type, targets }) => type !== 'row' && !targets?.length)).toEqual([]);
     expect(panels.filter(({ gridPos: { x, w } }) => x + w > 24)).toEqual([]);
     const overlapping = panels.flatMap(({ title: one, gridPos: a }, i) =>
-      panels.slice(i + 1).filter(({ gridPos: b }) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h).map(({ title: other }) => [one, other]),
+      panels
+        .slice(i + 1)
+        .filter(({ gridPos: b }) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h)
+        .map(({ title: other }) => [one, other]),
     );
     expect(overlapping).toEqual([]);
   });
@@ -93,7 +96,10 @@ withPromtool('promtool', () => {
       const expressions = readDashboard().panels.flatMap(({ targets }) => (targets ?? []).map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')));
       const records = expressions.map((expression, i) => `      - record: panel_${i}\n        expr: ${JSON.stringify(expression)}\n`);
       writeFileSync(join(folder, 'panels.yaml'), `groups:\n  - name: panels\n    rules:\n${records.join('')}`);
-      expect(runPromtool(promtool as string, ['check', 'rules', '--lint=none', join(folder, 'panels.yaml')])).toEqual({ status: 0, said: expect.stringContaining(`${expressions.length} rules found`) });
+      expect(runPromtool(promtool as string, ['check', 'rules', '--lint=none', join(folder, 'panels.yaml')])).toEqual({
+        status: 0,
+        said: expect.stringContaining(`${expressions.length} rules found`),
+      });
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

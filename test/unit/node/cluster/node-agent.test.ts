@@ -53,7 +53,15 @@ function replicaOf(spec: ShardAssignment['spec']): HostedReplica {
 async function assign(shard: number): Promise<void> {
   const assignment: ShardAssignment = {
     spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' },
-    minInSync: 1, epoch: 1, primary: null, inSync: [], eligible: [], replicas: ['a'], adding: [], removing: [], changeId: '',
+    minInSync: 1,
+    epoch: 1,
+    primary: null,
+    inSync: [],
+    eligible: [],
+    replicas: ['a'],
+    adding: [],
+    removing: [],
+    changeId: '',
   };
   await store.transact([], [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }]);
 }

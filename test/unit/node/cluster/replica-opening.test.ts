@@ -34,7 +34,16 @@ class DamagedStore extends MemoryKeyValueStore {
 
 function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }): Promise<ReplicatedShard> {
   const assignment: ShardAssignment = {
-    spec: SPEC, minInSync: 1, epoch: 3, primary: replicaOn('a'), inSync, eligible: [], replicas: ['a', 'b'], adding: [], removing: [], changeId: '',
+    spec: SPEC,
+    minInSync: 1,
+    epoch: 3,
+    primary: replicaOn('a'),
+    inSync,
+    eligible: [],
+    replicas: ['a', 'b'],
+    adding: [],
+    removing: [],
+    changeId: '',
   };
   return ReplicatedShard.open({
     folder: join(folder, 'shards', 'c', '0'),

@@ -5,7 +5,14 @@ import { metricsOfProcess, samples, STATUS } from '../../../support/metrics-of-p
 
 describe('the metrics of replicas', () => {
   const replica: ReplicaObservation = {
-    collectionUid: 'u1', shard: 2, leads: true, epoch: 3, lastSequence: 50, appliedSequence: 49, pendingWrites: 1, lagMax: 6,
+    collectionUid: 'u1',
+    shard: 2,
+    leads: true,
+    epoch: 3,
+    lastSequence: 50,
+    appliedSequence: 49,
+    pendingWrites: 1,
+    lagMax: 6,
     data: {
       status: STATUS,
       memory: { vectorIndex: 10, directory: 20, filterIndex: 30, keywordIndex: 40, store: { memtableBytes: 50, tableReaderBytes: 70 } },

@@ -70,7 +70,10 @@ test('tells a reader which items moved since it began, and where they are now', 
 test('a hundred thousand slots freed at once are taken back', () => {
   const slots = new SlotAllocator(300_000);
   const epoch = slots.beginRead();
-  slots.release(Array.from({ length: 300_000 }, (_, slot) => slot), NOWHERE);
+  slots.release(
+    Array.from({ length: 300_000 }, (_, slot) => slot),
+    NOWHERE,
+  );
   slots.endRead(epoch);
   expect(slots.allocate()).toBeLessThan(300_000);
 });

@@ -23,7 +23,7 @@ test('the newest entries within a number of bytes, as counting one by one finds 
       }
       const limit = Math.floor(random() * 600);
       let expected = last + 1;
-      for (let sum = 0; expected > first && sum + (known.get(expected - 1) ?? 0) <= limit; ) sum += known.get(--expected) ?? 0;
+      for (let sum = 0; expected > first && sum + (known.get(expected - 1) ?? 0) <= limit;) sum += known.get(--expected) ?? 0;
       expect(Math.max(first, sizes.firstWithin(limit, last))).toBe(expected);
     }
   }

@@ -176,11 +176,15 @@ test('puts and removals during a build and during a compaction are kept', async 
   let settled = false;
   const settling = index.settled().then(() => (settled = true));
   let rounds = 0;
-  await eventually('the build', async () => {
-    if (rounds++ < 60) change();
-    await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
-    return settled;
-  }, 60_000);
+  await eventually(
+    'the build',
+    async () => {
+      if (rounds++ < 60) change();
+      await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
+      return settled;
+    },
+    60_000,
+  );
   await settling;
   await index.settled();
   expect(index.liveCount).toBe(states.size);

@@ -41,7 +41,10 @@ describe('an entry that no member made', () => {
       expect(await store.get('/q/keys/2')).toBeNull();
       expect(await store.get('/q/keys/3')).toBeNull();
     }
-    expect(told).toMatchObject([{ entry: '/q/keys/2', seal: 'unsealed' }, { entry: '/q/keys/3', seal: 'forged' }]);
+    expect(told).toMatchObject([
+      { entry: '/q/keys/2', seal: 'unsealed' },
+      { entry: '/q/keys/3', seal: 'forged' },
+    ]);
     expect(counted).toBe(2);
   });
 
@@ -62,14 +65,20 @@ describe('an entry that no member made', () => {
     await put(bare, '/q/nodes/a', 'there');
     await put(store, '/q/nodes/b', 'here');
     await eventually('both are told', () => events.length === 2);
-    expect(events).toMatchObject([{ type: 'delete', key: '/q/nodes/a' }, { type: 'put', key: '/q/nodes/b', value: 'here' }]);
+    expect(events).toMatchObject([
+      { type: 'delete', key: '/q/nodes/a' },
+      { type: 'put', key: '/q/nodes/b', value: 'here' },
+    ]);
   });
 
-  test('is in nobody\'s way', async () => {
+  test("is in nobody's way", async () => {
     const store = sealed();
     await put(bare, '/q/keys/1', 'forged');
     await put(bare, '/q/keys/2', 'forged');
-    const guards = [{ key: '/q/keys/1', revision: 0 }, { key: '/q/keys/2', revision: 0 }];
+    const guards = [
+      { key: '/q/keys/1', revision: 0 },
+      { key: '/q/keys/2', revision: 0 },
+    ];
     const changes = guards.map(({ key }) => ({ type: 'put' as const, key, value: 'good' }));
     expect(await store.transact(guards, changes)).toMatchObject({ applied: true });
     expect(await valueAt(store, '/q/keys/1')).toBe('good');

@@ -11,7 +11,10 @@ test('nothing is missed by one who knows everything', () => {
 
 test('changed keys come by revision, vanished ones last, at the revision of the reading', () => {
   const keys = new WatchedKeys([entry('a', 3), entry('b', 5), entry('c', 4)]);
-  keys.apply([{ type: 'put', key: 'd', value: '', revision: 6 }, { type: 'delete', key: 'c', revision: 6 }]);
+  keys.apply([
+    { type: 'put', key: 'd', value: '', revision: 6 },
+    { type: 'delete', key: 'c', revision: 6 },
+  ]);
   expect(keys.missed([entry('a', 12), entry('b', 5), entry('c', 8)], 20)).toEqual([
     { type: 'put', ...entry('c', 8) },
     { type: 'put', ...entry('a', 12) },
@@ -24,19 +27,23 @@ test('a key that went back to an earlier revision was missed, too', () => {
 });
 
 test('what was missed leads to what is there, whatever both are', () => {
-  const state = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', '__proto__'), fc.integer({ min: 1, max: 6 }), { noNullPrototype: false })
+  const state = fc
+    .dictionary(fc.constantFrom('a', 'b', 'c', 'd', '__proto__'), fc.integer({ min: 1, max: 6 }), { noNullPrototype: false })
     .map((revisions) => Object.entries(revisions).map(([key, revision]) => entry(key, revision)));
   const seed = process.env.SEED === undefined ? undefined : Number(process.env.SEED);
-  fc.assert(fc.property(state, state, (known, present) => {
-    const keys = new WatchedKeys(known);
-    const view = new Map(known.map((each) => [each.key, each.value]));
-    const events = keys.missed(present, 10);
-    for (const event of events) {
-      if (event.type === 'put') view.set(event.key, event.value);
-      else view.delete(event.key);
-    }
-    expect(view).toEqual(new Map(present.map((each) => [each.key, each.value])));
-    keys.apply(events);
-    expect(keys.missed(present, 11)).toEqual([]);
-  }), { seed });
+  fc.assert(
+    fc.property(state, state, (known, present) => {
+      const keys = new WatchedKeys(known);
+      const view = new Map(known.map((each) => [each.key, each.value]));
+      const events = keys.missed(present, 10);
+      for (const event of events) {
+        if (event.type === 'put') view.set(event.key, event.value);
+        else view.delete(event.key);
+      }
+      expect(view).toEqual(new Map(present.map((each) => [each.key, each.value])));
+      keys.apply(events);
+      expect(keys.missed(present, 11)).toEqual([]);
+    }),
+    { seed },
+  );
 });

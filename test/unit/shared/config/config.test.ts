@@ -76,11 +76,57 @@ describe('configuration', () => {
 
   test('every variable reaches its field', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
-      port: 1, host: '127.0.0.1', opsPort: 2, dataDir: '/srv/quiver', apiKey: 'secret of mine', rateLimitPerMinute: 0, badKeyLimitPerMinute: 3, batchItemsMax: 4,
-      bodyBytesMax: 2048, requestBytesMax: 1025, jsonDepthMax: 16, jsonValuesMax: 101, jsonKeysMax: 102, uploadBytesMax: 6, metadataBytesMax: 7, vectorDimMax: 8, kMax: 9, queryLengthMax: 10, metadataFieldsMax: 14, collectionFieldsMax: 21, textBytesMax: 22, searchTextLengthMax: 23, filterConditionsMax: 24, filterValuesMax: 25, filterDepthMax: 26, embeddingModel: 'builtin',
-      embeddingDtype: 'fp32', embeddingCacheDir: '/srv/models', embeddingOffline: 'true', embeddingHub: 'http://mirror', embeddingRevision: 'v1.0', embeddingSha256: 'ab'.repeat(32), embeddingThreads: 5,
-      chunkSize: 100, chunkOverlap: 11, recallTarget: 0.95, defaultShards: 12, defaultReplicas: 3, collectionsMax: 16, shardsMax: 17, indexThreads: 13, storeCacheBytes: 16, storeWriteBufferBytes: 1_048_577, logLevel: 'debug', logRequests: 'all', logSlowMs: 17,
-      requestTimeoutMs: 1400, stallTimeoutMs: 1500, apiMetrics: 'false', apiDocs: 'false', shutdownTimeoutMs: 15,
+      port: 1,
+      host: '127.0.0.1',
+      opsPort: 2,
+      dataDir: '/srv/quiver',
+      apiKey: 'secret of mine',
+      rateLimitPerMinute: 0,
+      badKeyLimitPerMinute: 3,
+      batchItemsMax: 4,
+      bodyBytesMax: 2048,
+      requestBytesMax: 1025,
+      jsonDepthMax: 16,
+      jsonValuesMax: 101,
+      jsonKeysMax: 102,
+      uploadBytesMax: 6,
+      metadataBytesMax: 7,
+      vectorDimMax: 8,
+      kMax: 9,
+      queryLengthMax: 10,
+      metadataFieldsMax: 14,
+      collectionFieldsMax: 21,
+      textBytesMax: 22,
+      searchTextLengthMax: 23,
+      filterConditionsMax: 24,
+      filterValuesMax: 25,
+      filterDepthMax: 26,
+      embeddingModel: 'builtin',
+      embeddingDtype: 'fp32',
+      embeddingCacheDir: '/srv/models',
+      embeddingOffline: 'true',
+      embeddingHub: 'http://mirror',
+      embeddingRevision: 'v1.0',
+      embeddingSha256: 'ab'.repeat(32),
+      embeddingThreads: 5,
+      chunkSize: 100,
+      chunkOverlap: 11,
+      recallTarget: 0.95,
+      defaultShards: 12,
+      defaultReplicas: 3,
+      collectionsMax: 16,
+      shardsMax: 17,
+      indexThreads: 13,
+      storeCacheBytes: 16,
+      storeWriteBufferBytes: 1_048_577,
+      logLevel: 'debug',
+      logRequests: 'all',
+      logSlowMs: 17,
+      requestTimeoutMs: 1400,
+      stallTimeoutMs: 1500,
+      apiMetrics: 'false',
+      apiDocs: 'false',
+      shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
     expect(readConfig(environment, 2)).toEqual(given);
@@ -120,7 +166,12 @@ describe('configuration', () => {
     expect(refusalOf({ API_KEY: 'tour-key' })).toBe('accepted');
   });
 
-  test.each([['EMBEDDING_REVISION', '../main'], ['EMBEDDING_REVISION', 'a b'], ['EMBEDDING_SHA256', 'abc'], ['EMBEDDING_SHA256', 'AB'.repeat(32)]])('%s=%j is refused', (name, value) => {
+  test.each([
+    ['EMBEDDING_REVISION', '../main'],
+    ['EMBEDDING_REVISION', 'a b'],
+    ['EMBEDDING_SHA256', 'abc'],
+    ['EMBEDDING_SHA256', 'AB'.repeat(32)],
+  ])('%s=%j is refused', (name, value) => {
     expect(refusalOf({ [name]: value })).toMatch(new RegExp(`^${name}=.* is not valid: expected `));
   });
 

@@ -16,7 +16,11 @@ function inForce(role: ProcessRole, environment: Record<string, string>): Record
 describe('what is in force', () => {
   test.each(ROLES)('for %s: each variable that it reads, and no other', (role) => {
     const { settings } = settingsInForce(role, MEMBER, MACHINE);
-    expect(settings.map(({ name }) => name)).toEqual(Object.entries(EVERY).filter(([field]) => readersOf(field).includes(role)).map(([, { name }]) => name));
+    expect(settings.map(({ name }) => name)).toEqual(
+      Object.entries(EVERY)
+        .filter(([field]) => readersOf(field).includes(role))
+        .map(([, { name }]) => name),
+    );
   });
 
   test('says what a value is used as, and where it comes from', () => {
@@ -32,7 +36,9 @@ describe('what is in force', () => {
   });
 
   test.each(ROLES)('for %s: no secret is shown, nor how long it is', (role) => {
-    const secrets = Object.values(EVERY).filter(({ kind }) => kind === 'secret').map(({ name }) => name);
+    const secrets = Object.values(EVERY)
+      .filter(({ kind }) => kind === 'secret')
+      .map(({ name }) => name);
     expect(secrets).toEqual(['API_KEY', 'ETCD_PASSWORD', 'CLUSTER_SECRET', 'CLUSTER_SECRET_OTHER']);
     const text = (secret: string): string => describeSettings(role, settingsInForce(role, Object.fromEntries(secrets.map((name) => [name, secret])), MACHINE));
     expect(text('hush-hush-hush-hush')).not.toContain('hush');

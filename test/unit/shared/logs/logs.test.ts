@@ -50,7 +50,10 @@ describe('log lines', () => {
     const error = new QuiverError('storage_failed', 'the write failed', { cause: new Error('batch', { cause: disk }), details: { bytes: 12 } });
     logger.error({ error }, 'write');
     expect(parsed(lines[0]).error).toMatchObject({
-      type: 'QuiverError', kind: 'storage_failed', message: 'the write failed', details: { bytes: 12 },
+      type: 'QuiverError',
+      kind: 'storage_failed',
+      message: 'the write failed',
+      details: { bytes: 12 },
       stack: expect.stringContaining('logs.test'),
       cause: { message: 'batch', cause: { code: 'ENOSPC', message: 'no space' } },
     });

@@ -67,7 +67,10 @@ describe('the operations port', () => {
 
   test('closing ends open connections and may be repeated', async () => {
     metrics = () => new Promise(() => undefined);
-    const pending = fetch(`${base}/metrics`).then(() => 'answered', () => 'cut');
+    const pending = fetch(`${base}/metrics`).then(
+      () => 'answered',
+      () => 'cut',
+    );
     await get('/livez');
     await server.close();
     await server.close();

@@ -38,7 +38,10 @@ class Script {
   }
 
   messages(): string[] {
-    return this.output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line).msg as string);
+    return this.output
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line).msg as string);
   }
 }
 

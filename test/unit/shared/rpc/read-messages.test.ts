@@ -48,7 +48,13 @@ const WRITTEN = [
     { hits, vectorCount: 12 },
     'CkkIBxAAGAxSQQIAAAAAAAAAAAAAAAAA4D8BAAAABwAAAP////8AAAAAAADwvwEAAAACAAAABQAAAMOpeyJhIjoxfWJ7fXdvcmRz',
   ),
-  written('search', { vector, k: 1, filter: null, effort: { type: 'exact' }, texts: false }, 'CiQIBxIFCgF1EAMYBSCEB1IUCggAAIA/AAAAvxABGgAgACgBMAA=', { hits: [], vectorCount: 0 }, 'ChAIBxAAGABSCAAAAAAAAAAA'),
+  written(
+    'search',
+    { vector, k: 1, filter: null, effort: { type: 'exact' }, texts: false },
+    'CiQIBxIFCgF1EAMYBSCEB1IUCggAAIA/AAAAvxABGgAgACgBMAA=',
+    { hits: [], vectorCount: 0 },
+    'ChAIBxAAGABSCAAAAAAAAAAA',
+  ),
   written('score', { vector, externalIds: ['a', 'b'] }, 'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi', hits, HITS_FRAME),
   written(
     'keywordSearch',

@@ -37,7 +37,11 @@ test('who does not know the secret makes no seal; a second secret that is told c
 });
 
 test('keys of different purposes and secrets differ', () => {
-  const keys = [['one', 'a'], ['one', 'b'], ['two', 'a']].map(([secret, purpose]) => derivedKey(secret, purpose).export().toString('hex'));
+  const keys = [
+    ['one', 'a'],
+    ['one', 'b'],
+    ['two', 'a'],
+  ].map(([secret, purpose]) => derivedKey(secret, purpose).export().toString('hex'));
   expect(new Set(keys).size).toBe(3);
 });
 

@@ -57,7 +57,19 @@ describe('the proof of a stream', () => {
   test('numbers count once, also when streams overtake each other', () => {
     const numbers = new StreamNumbers();
     expect([2, 1, 3, 1, 2, 0, -1, 1.5, NaN, 1_000, 900, 999, 999].map((number) => numbers.take(number))).toEqual([
-      true, true, true, false, false, false, false, false, false, true, false, true, false,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false,
+      false,
+      true,
+      false,
+      true,
+      false,
     ]);
   });
 });

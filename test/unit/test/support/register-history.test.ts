@@ -31,11 +31,7 @@ test.each<[string, RegisterOperation[], RegExp]>([
   ['a value from nowhere', [op('read', 7, 0, 1)], /nobody wrote/],
   ['a refused write that took effect', [op('write', 1, 0, 1, 'failed'), op('read', 1, 2, 3)], /refused/],
   ['a read of the future', [op('read', 1, 0, 1), op('write', 1, 2, 3)], /before .* began/],
-  [
-    'a read that goes back before a write that was never answered',
-    [op('write', 1, 0, 1), op('write', 2, 2, Infinity, 'unknown'), op('read', 2, 3, 4), op('read', 1, 5, 6)],
-    /went back/,
-  ],
+  ['a read that goes back before a write that was never answered', [op('write', 1, 0, 1), op('write', 2, 2, Infinity, 'unknown'), op('read', 2, 3, 4), op('read', 1, 5, 6)], /went back/],
 ])('%s is told', (_what, history, message) => {
   expect(contradictionsOf(history).join('\n')).toMatch(message);
 });

@@ -11,7 +11,10 @@ class ScriptedRunner implements EmbeddingRunner {
   readonly ended = new Promise<void>((resolve) => (this.end = resolve));
   isClosed = false;
 
-  constructor(readonly isInvariant = true, private readonly answersAtOnce = false) {}
+  constructor(
+    readonly isInvariant = true,
+    private readonly answersAtOnce = false,
+  ) {}
 
   embed(texts: string[]): Promise<Float32Array> {
     if (texts.some((text) => text.includes('poison'))) return Promise.reject(new QuiverError('embedding_unavailable', 'poisoned'));

@@ -17,9 +17,7 @@ describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
   const vectorOf = (numbers: string): Float32Array => parse(`{"vector":[${numbers}]}`).vector;
 
   test('takes vectors at their two places, wherever they stand among other members', () => {
-    const body = parse(
-      '{"a":{"vector":[1]},"vector":[1,-2.5],"items":[{"vector":[3]},5,{"x":[{"vector":[9]}],"vector":[]},[{"vector":[8]}]], "queries" : [ { "vector" : [ 4 , 5 ] } ],"k":3}',
-    );
+    const body = parse('{"a":{"vector":[1]},"vector":[1,-2.5],"items":[{"vector":[3]},5,{"x":[{"vector":[9]}],"vector":[]},[{"vector":[8]}]], "queries" : [ { "vector" : [ 4 , 5 ] } ],"k":3}');
     expect(body).toEqual({
       a: { vector: [1] },
       vector: Float32Array.of(1, -2.5),
@@ -80,15 +78,73 @@ describe.each(codecs)('the %s body scanner', (_name, { scanner, kind }) => {
   });
 
   test.each([
-    '', ' ', '{', '}', '[', '{"vector"', '{"vector":', '{"vector":[', '{"vector":[1', '{"vector":[1,', '{"vector":[1,]', '{"vector":[1,]}', '{"vector":[,1]}',
-    '{"vector":[1 2]}', '{"vector":[01]}', '{"vector":[+1]}', '{"vector":[.5]}', '{"vector":[1.]}', '{"vector":[1e]}', '{"vector":[-]}', '{"vector":[0x10]}',
-    '{"vector":[NaN]}', '{"vector":[Infinity]}', '{"vector":[-inf]}', '{"vector":[1]]}', '{"vector":[1]}}', '{"vector":[1]} x', '{"vector":[1],}', '{[1]:2}',
-    '{"a":"vector":[1]}', '{"a":[}, "vector":[1]]}', '{"vector":[1]"b":2}', "{'vector':[1]}", '{"a":"\n","vector":[1]}', '{"a":"\\x","vector":[1]}', '{"vector":[1],"a":"',
-    '{"vector":[1],"a":"\\', '{"items":[{"vector":[1]},]}', '{"items":[{"vector":[1]}', '{"items":[{"vector":[1]]}', '{vector:[1]}', '\ufeff{"vector":[1]}', '{"vector":[1]/**/}',
-    '{"a":tru}', '{"a":nulll}', '{"a":"\\u12g4"}', '{"a":"\\u12', '{"a":-}', '{"a":1e+}', '{"a":1..2}', '[1,]', '[,]', '{,}', '{"a" 1}', '{"a":1 "b":2}', '[1 2]', '{"a":[1}', '[{]}', '"a', '1 1', 'tru', '-',
+    '',
+    ' ',
+    '{',
+    '}',
+    '[',
+    '{"vector"',
+    '{"vector":',
+    '{"vector":[',
+    '{"vector":[1',
+    '{"vector":[1,',
+    '{"vector":[1,]',
+    '{"vector":[1,]}',
+    '{"vector":[,1]}',
+    '{"vector":[1 2]}',
+    '{"vector":[01]}',
+    '{"vector":[+1]}',
+    '{"vector":[.5]}',
+    '{"vector":[1.]}',
+    '{"vector":[1e]}',
+    '{"vector":[-]}',
+    '{"vector":[0x10]}',
+    '{"vector":[NaN]}',
+    '{"vector":[Infinity]}',
+    '{"vector":[-inf]}',
+    '{"vector":[1]]}',
+    '{"vector":[1]}}',
+    '{"vector":[1]} x',
+    '{"vector":[1],}',
+    '{[1]:2}',
+    '{"a":"vector":[1]}',
+    '{"a":[}, "vector":[1]]}',
+    '{"vector":[1]"b":2}',
+    "{'vector':[1]}",
+    '{"a":"\n","vector":[1]}',
+    '{"a":"\\x","vector":[1]}',
+    '{"vector":[1],"a":"',
+    '{"vector":[1],"a":"\\',
+    '{"items":[{"vector":[1]},]}',
+    '{"items":[{"vector":[1]}',
+    '{"items":[{"vector":[1]]}',
+    '{vector:[1]}',
+    '\ufeff{"vector":[1]}',
+    '{"vector":[1]/**/}',
+    '{"a":tru}',
+    '{"a":nulll}',
+    '{"a":"\\u12g4"}',
+    '{"a":"\\u12',
+    '{"a":-}',
+    '{"a":1e+}',
+    '{"a":1..2}',
+    '[1,]',
+    '[,]',
+    '{,}',
+    '{"a" 1}',
+    '{"a":1 "b":2}',
+    '[1 2]',
+    '{"a":[1}',
+    '[{]}',
+    '"a',
+    '1 1',
+    'tru',
+    '-',
   ])('what JSON.parse refuses is refused, with its place: %j', (text) => {
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
-    expect(() => parse(text)).toThrow(expect.objectContaining({ kind: 'schema_violation', message: expect.stringMatching(/^body is not valid JSON: unexpected ("(.|\\[^u]|\\u[0-9a-f]{4})" at byte \d+|end)$/u) }));
+    expect(() => parse(text)).toThrow(
+      expect.objectContaining({ kind: 'schema_violation', message: expect.stringMatching(/^body is not valid JSON: unexpected ("(.|\\[^u]|\\u[0-9a-f]{4})" at byte \d+|end)$/u) }),
+    );
   });
 
   test('the message names the character and the byte', () => {
