@@ -121,7 +121,11 @@ export class FileTarget implements FuzzTarget<FileCase> {
       const crowd = await call('POST', '/v1/collections/crowd/search', { vector: Array.from({ length: DIM }, () => 1), k: 1, exact: true });
       if (crowd.status === 'success' && (crowd.data.total_count !== ITEMS + 1 || crowd.data.results[0].external_id !== 'late'))
         faults.push(`loss: crowd answered ${JSON.stringify(crowd.data).slice(0, 300)}`);
-      const pages = await call('GET', `/v1/collections/crowd/export?limit=${ITEMS + 10}`);
+      // An export that meets a damaged record after its first pages is broken off: it never seems whole.
+      const pages = await call('GET', `/v1/collections/crowd/export?limit=${ITEMS + 10}`).catch((error: Error) => {
+        if (error.message !== 'terminated') throw error;
+        return { status: 'error' };
+      });
       if (pages.status === 'success' && pages.data.count !== ITEMS + 1) faults.push(`loss: crowd exported ${pages.data.count} items of ${ITEMS + 1}`);
       const worded = await call('POST', '/v1/collections/worded/search', { text: 'the cat and the dog', k: 1 });
       if (worded.status === 'success' && worded.data.results[0]?.external_id !== 'cat') faults.push(`loss: worded answered ${JSON.stringify(worded.data).slice(0, 300)}`);
