@@ -53,8 +53,6 @@ export function docsPage(): (request: IncomingMessage, response: ServerResponse,
   const app = express();
   app.disable('etag');
   app.disable('x-powered-by');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
   // Creates the script that starts the explorer; `serve` delivers it. The page around it is our own.
   swaggerUi.generateHTML(undefined, OPTIONS);
   const secure: RequestHandler = (_request, response, next) => {

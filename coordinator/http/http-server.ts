@@ -102,9 +102,9 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const queue = new ConnectionQueue((request, response) => {
     const target = parseTarget(request.url ?? '/');
     const match = matcher.match(request.method ?? '', target.segments);
-    const serve = (): void => void pipeline.serve({ request, response, target, match, awaitsContinue: waiting.has(request) });
-    if (explorer !== null && target.segments[0] === 'docs') explorer(request, response, serve);
-    else serve();
+    const arrival = { request, response, target, match, awaitsContinue: waiting.has(request) };
+    if (explorer !== null && target.segments[0] === 'docs') explorer(request, response, () => void pipeline.serve(arrival));
+    else void pipeline.serve(arrival);
   });
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
     if (connections.isTurnedAway(request.socket)) connections.refuse(request, response, { clock, observer, turns });

@@ -57,8 +57,13 @@ export class ReplicaOpening {
   private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
     const opened = await open(spec, assignment, stores.idOf(spec));
-    // Left open beside its place it would lock its data against every later attempt.
-    await stores.opened(spec).catch((error: unknown) => opened.close('closed').then(() => Promise.reject(error)));
+    try {
+      await stores.opened(spec);
+    } catch (error) {
+      // Left open beside its place it would lock its data against every later attempt.
+      await opened.close('closed');
+      throw error;
+    }
     return opened;
   }
 

@@ -134,8 +134,7 @@ export class ShardSearch {
         const allowed = this.allowed(request.filter);
         if (allowed !== null && allowed.size === 0) return [];
         const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed, nameOf });
-        const made = this.made(pairsOf(found), request.k, round);
-        const hits = made instanceof Promise ? await made : made;
+        const hits = await this.made(pairsOf(found), request.k, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }
       throw overtaken();
@@ -162,8 +161,7 @@ export class ShardSearch {
     for (let round = 1; ; round++) {
       const gone = scored.filter(({ slot }) => !isLive(slot));
       if (gone.length === 0 && moved.length === 0) {
-        const made = this.made(scored, request.k, round);
-        const hits = made instanceof Promise ? await made : made;
+        const hits = await this.made(scored, request.k, round);
         if (hits !== null) return { hits, goneCount };
         continue;
       }

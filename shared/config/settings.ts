@@ -234,7 +234,7 @@ export const SETTINGS = {
     meaning: 'Least level of the log',
   },
   logRequests: {
-    // A line for each request is a fifth of what a busy process can answer.
+    // A line for each request costs a busy process a sixth of its searches.
     name: 'LOG_REQUESTS', kind: 'choice', fallback: 'notable', choices: ['notable', 'all'],
     meaning: 'Requests that get a line in the log: those that failed, were slow or are administrative; or all',
   },

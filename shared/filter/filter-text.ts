@@ -24,7 +24,7 @@ export function filterToText(filter: Filter): string {
 /** The last filter read: the shards of a node get the same one after another. */
 let last: { text: string; filter: Filter } | null = null;
 
-/** The filter that {@link filterToText} wrote; undefined when the text is not a filter. 2 MB take some 15 ms. */
+/** The filter that {@link filterToText} wrote; undefined when the text is not a filter. 2 MB take 2 ms as one list of texts, and 15 as small conditions. */
 export function filterFromText(text: string): Filter | undefined {
   if (last?.text === text) return last.filter;
   let json: unknown;

@@ -3,6 +3,7 @@ import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import type { AnswerOf, Hit, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
 import type { Answer, Answer__Output, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
+import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
@@ -175,9 +176,7 @@ function vectorToProto(vector: Float32Array): Buffer {
 
 function vectorFromProto(bytes: Buffer): Float32Array {
   if (bytes.length % 4 !== 0) throw malformed('vector');
-  const vector = new Float32Array(bytes.length / 4);
-  new Uint8Array(vector.buffer).set(bytes);
-  return vector;
+  return float32FromBytes(bytes);
 }
 
 function malformed(what: string): QuiverError {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter } from '../../../shared/filter/filter';
 import { type FilterBounds, parseFilter } from '../../../shared/filter/parse-filter';
+import { float32FromBytes } from '../../../shared/vector/float32-bytes';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
 import { type MetadataLimits, metadataText } from './metadata-text';
@@ -102,15 +103,14 @@ export function vector(vectorDimMax: number) {
       description: 'Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values.',
     })
     .transform((value, context): Float32Array => {
-      const isText = typeof value === 'string';
       // A text that is far too long is not even decoded.
-      const isTooLong = isText && value.length > base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT);
-      const given = value instanceof Float32Array || isTooLong ? value : isText ? float32FromBase64(value, context) : float32FromArray(value, context);
-      if (given === null) return z.NEVER;
-      if (typeof given === 'string' || given.length > vectorDimMax) {
+      const isTooLong = typeof value === 'string' && value.length > base64Length(vectorDimMax * Float32Array.BYTES_PER_ELEMENT);
+      const given = isTooLong ? null : float32From(value, context);
+      if (isTooLong || (given !== null && given.length > vectorDimMax)) {
         report(context, value, `has more than the maximum of ${vectorDimMax} elements (MAX_VECTOR_DIM)`, { kind: 'limit_exceeded' });
         return z.NEVER;
       }
+      if (given === null) return z.NEVER;
       const wrong = firstNonFinite(given);
       if (wrong < 0) return given;
       report(context, value, 'is not a finite float32 number', { path: [wrong] });
@@ -132,6 +132,12 @@ const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
+/** The values in any of the forms a vector comes in; null after a violation was reported. */
+function float32From(value: unknown, context: z.core.$RefinementCtx): Float32Array | null {
+  if (value instanceof Float32Array) return value;
+  return typeof value === 'string' ? float32FromBase64(value, context) : float32FromArray(value, context);
+}
+
 function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float32Array | null {
   // Buffer.from ignores characters that are not base64.
   const bytes = text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, 'base64') : null;
@@ -139,10 +145,7 @@ function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float3
     report(context, text, 'must be an array of numbers, or base64 of little-endian float32 values');
     return null;
   }
-  const vector = new Float32Array(bytes.length / Float32Array.BYTES_PER_ELEMENT);
-  // Plain arrays in memory are little-endian on every platform that Node runs on with this project's addons.
-  new Uint8Array(vector.buffer).set(bytes);
-  return vector;
+  return float32FromBytes(bytes);
 }
 
 /** Arrays that the body scanner left as they are: with other values than numbers in them, or behind an escaped key. */

@@ -85,11 +85,11 @@ export class Membership {
   }
 
   /**
-   * Whether a change of this kind may be requested now: not while another is under way, and not directly after a refused
-   * one. The node entry that was missing may stay away, and the cluster store answers at once.
+   * Whether a change of this kind was refused a moment ago and should wait. The node entry that was missing may stay away,
+   * and the cluster store answers at once.
    */
-  mayPropose(kind: ChangeKind, nowMs: number): boolean {
-    return this.pending === null && (this.refused?.kind !== kind || nowMs - this.refused.atMs >= TIMINGS.changeRetryMs);
+  wasJustRefused(kind: ChangeKind, nowMs: number): boolean {
+    return this.refused?.kind === kind && nowMs - this.refused.atMs < TIMINGS.changeRetryMs;
   }
 
   propose(proposal: Proposal, nowMs: number): void {

@@ -179,7 +179,7 @@ export class Primary {
     this.membership.tick(nowMs);
     if (this.membership.pending !== null || (this.phase !== 'active' && this.phase !== 'serving')) return;
     const proposal = decideMembership(this.view(nowMs)) ?? this.resumption(nowMs);
-    if (proposal === null || !this.membership.mayPropose(proposal.kind, nowMs)) return;
+    if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
     this.membership.propose(proposal, nowMs);
     if (proposal.kind !== 'handover') return;
     // Reads end here, so the successor need not wait for leases that nobody uses.
