@@ -47,7 +47,7 @@ export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Most bytes that may wait to be sent to one node, for reads and writes each: room for some of the largest writes, but
+ * Most bytes that may wait to be sent to one node, for reads, long reads and writes each: room for some of the largest writes, but
  * not all of memory.
  */
 const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
@@ -56,13 +56,23 @@ const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 const WRITE_HEAD_BYTES = 1_024;
 
 /**
- * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. It connects
- * when it is made and lives until either stream ends. Then `ended` is called, once. `isSilent` means that the node has
- * not answered at all, so that the channel is useless, too.
+ * A read of more bytes goes over a stream for such reads, so that no short one waits behind it. Plain searches stay far
+ * below; a megabyte of filter is far above.
+ */
+const LONG_READ_BYTES = 64 * 1024;
+
+type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
+
+/**
+ * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns, and one for
+ * long reads when there is the first. It connects when it is made and lives until one of its streams ends. Then `ended`
+ * is called, once. `isSilent` means that the node has not answered at all, so that the channel is useless, too.
  */
 export class NodeLink {
-  private readonly reads: RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
+  private readonly reads: ReadStream;
+  private longReads: ReadStream | null = null;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
+  private readonly channel: RpcChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
@@ -73,16 +83,12 @@ export class NodeLink {
     this.clock = parts.clock;
     this.callbacks = parts;
     this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
-    const life = { channel: parts.channel, ready: () => this.noteReady(), ended: (end: StreamEnd) => this.close(end) };
-    this.reads = new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
-      ...life,
-      method: readsDefinition.Exchange,
-      emptyFrame: () => ({ requests: [], cancelledIds: [] }),
-      answersOf: (frame) => frame.answers,
-      addCancelled: (frame, id) => frame.cancelledIds?.push(id),
-    });
+    this.channel = parts.channel;
+    this.reads = this.openReads(() => this.noteReady());
     this.writes = new RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>({
-      ...life,
+      channel: parts.channel,
+      ready: () => this.noteReady(),
+      ended: (end) => this.close(end),
       method: writesDefinition.Exchange,
       emptyFrame: () => ({ requests: [], parts: [], cancelledIds: [] }),
       answersOf: (frame) => frame.answers,
@@ -93,10 +99,11 @@ export class NodeLink {
   read<Kind extends ReadKind>(to: Addressed, kind: Kind, request: RequestOf<Kind>): Attempt<AnswerOf<Kind>> {
     const bytes = readRequestBytes(kind, request);
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
-    refuseWhenFull(this.reads.queuedBytes, bytes);
+    const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openReads(() => undefined)) : this.reads;
+    refuseWhenFull(stream.queuedBytes, bytes);
     const answer = new ReadAnswer(kind);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
-    return attempt(this.reads, entriesOf, (part) => answer.add(part));
+    return attempt(stream, entriesOf, (part) => answer.add(part));
   }
 
   write(to: Addressed, write: NamedWrite): Attempt<WriteOutcome[]> {
@@ -114,7 +121,7 @@ export class NodeLink {
 
   /** Bytes of requests that wait to be sent. */
   get queuedBytes(): number {
-    return this.reads.queuedBytes + this.writes.queuedBytes;
+    return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + this.writes.queuedBytes;
   }
 
   /** Ends the link. Requests that wait for an answer fail with ConnectionLost. */
@@ -122,11 +129,24 @@ export class NodeLink {
     this.end(end, false);
   }
 
+  private openReads(ready: () => void): ReadStream {
+    return new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
+      channel: this.channel,
+      ready,
+      ended: (end) => this.close(end),
+      method: readsDefinition.Exchange,
+      emptyFrame: () => ({ requests: [], cancelledIds: [] }),
+      answersOf: (frame) => frame.answers,
+      addCancelled: (frame, id) => frame.cancelledIds?.push(id),
+    });
+  }
+
   private end(end: StreamEnd, isSilent: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.connectTimer);
     this.reads.close(end);
+    this.longReads?.close(end);
     this.writes.close(end);
     this.callbacks.ended(end, isSilent);
   }

@@ -2,6 +2,7 @@ import { Client, type ClientDuplexStream, ChannelCredentials } from '@grpc/grpc-
 import type { GrpcShardClient } from '../../coordinator/cluster/grpc-shard-client';
 import type { AnswerFrame__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import { readsDefinition } from '../../shared/rpc/protocol';
+import type { Filter } from '../../shared/filter/filter';
 import type { WriteOperation } from '../../shared/shard/shard-client';
 import type { Hit } from '../../shared/shard/shard-read';
 import { eventually } from '../support/eventually';
@@ -40,6 +41,23 @@ test('requests of one turn share a message, and so do their answers', async () =
   expect(shards.reads).toBe(201);
   expect(node.frames.received - before.received).toBeLessThanOrEqual(2);
   expect(node.frames.sent - before.sent).toBeLessThanOrEqual(4);
+});
+
+test('a short search does not wait behind long filters that were sent before it', async () => {
+  await start();
+  const kindsInOrder: string[] = [];
+  shards.hits = ({ filter }) => {
+    kindsInOrder.push(filter === null ? 'short' : 'long');
+    return [];
+  };
+  await search();
+  const filter: Filter = { type: 'in', path: 'words', values: Array.from({ length: 30_000 }, (_, i) => `word-${i}`) };
+  const long = Array.from({ length: 60 }, () => client.read(SHARD, 'search', { vector: Float32Array.of(1, 2), k: 3, filter, effort: { type: 'calibrated' }, texts: false }, within(60_000)));
+  await search(client, 60_000);
+  const before = kindsInOrder.length;
+  await Promise.all(long);
+  expect(kindsInOrder).toHaveLength(62);
+  expect(before).toBeLessThan(40);
 });
 
 test('writes of one turn share a message', async () => {
