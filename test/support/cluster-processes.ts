@@ -6,23 +6,46 @@ import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store'
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
-import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
-import { freePorts, type Envelope } from './embedded-process';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
+import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
+import { freePorts } from './free-ports';
 import { differencesOf, replicaDigests } from './replica-digests';
 import { TcpProxy } from './tcp-proxy';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 60_000;
+/** Longer than a coordinator takes to give an answer up: a call that hangs is told as such, and not as a slow test. */
+const CALL_DEADLINE_MS = 90_000;
+/** The end of a session, a promotion and the opening of a shard take seconds; the rest is room for a busy machine. */
+const LEAD_DEADLINE_MS = 90_000;
+/** For what is only told: whoever is asked may be the one that hangs. */
+const VIEW_DEADLINE_MS = 5_000;
+/** Of the output of each process in the story of a failure. */
+const OUTPUT_SHOWN = 3_000;
 /** What members show each other. */
 export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
+/** The state of a cluster as `GET /v1/cluster` answers it, as far as tests look at it. */
+export interface ClusterView {
+  controller: string | null;
+  coordinators: { id: string; pid: number }[];
+  nodes: { id: string; pid: number; state: 'up' | 'draining' | 'drained' | 'down'; primaries: number; replicas: number }[];
+  shards: { collection: string; shard: number; epoch: number; primary: string | null; in_sync: string[]; state: 'ok' | 'degraded' | 'unavailable' }[];
+  moves: object[];
+}
+
 /** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
 export class MemberProcess {
+  /** What this life of it said. */
   output = '';
+  /** What its earlier lives said. */
+  private past = '';
   private child: ChildProcess | null = null;
+  /** Resolves when its last life is over and all that it said was read. */
+  private over: Promise<number | null> = Promise.resolve(null);
 
   constructor(
     readonly role: 'node' | 'coordinator',
@@ -48,6 +71,11 @@ export class MemberProcess {
     return this.child !== null;
   }
 
+  /** What it said of late, in all its lives. */
+  get lastWords(): string {
+    return (this.past + this.output).slice(-OUTPUT_SHOWN);
+  }
+
   /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
   spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);
@@ -56,8 +84,10 @@ export class MemberProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
+    this.past += this.output;
     this.output = '';
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
+    this.over = new Promise((done) => child.once('close', done));
     const killWithUs = (): void => void child.kill('SIGKILL');
     process.once('exit', killWithUs);
     child.once('exit', () => {
@@ -86,21 +116,17 @@ export class MemberProcess {
     await this.ready();
   }
 
-  /** Resolves with the exit code of a process that ends by itself, null when it is gone. */
-  async ended(): Promise<number | null> {
-    const { child } = this;
-    if (child === null || child.exitCode !== null) return child?.exitCode ?? null;
-    return new Promise((gone) => child.once('exit', (code) => gone(code)));
+  /** Resolves when it has ended, by itself or not, with the exit code; null when a signal ended it. */
+  ended(): Promise<number | null> {
+    return this.over;
   }
 
   async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
     const { child } = this;
     if (child === null) return null;
-    const ended = new Promise<void>((gone) => child.once('exit', () => gone()));
     if (signal === 'SIGKILL') child.kill('SIGCONT');
     child.kill(signal);
-    await ended;
-    return child.exitCode;
+    return this.over;
   }
 
   stop(): Promise<number | null> {
@@ -172,7 +198,7 @@ export class ClusterProcesses {
     return this.etcdMembers[0];
   }
 
-  /** Resolves when every process is ready and a member. */
+  /** Resolves when every process is ready and a member, there is a controller, and coordinators that limit nothing say so. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
     const { etcdMembers = 1, etcd } = options;
     const cluster = new ClusterProcesses(etcd !== undefined ? [etcd] : etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
@@ -182,6 +208,7 @@ export class ClusterProcesses {
       if (options.parted) await cluster.part();
       for (const member of [...cluster.nodes, ...cluster.coordinators]) member.spawn();
       await cluster.allUp();
+      if (options.environment?.RATE_LIMIT_PER_MINUTE === undefined) await cluster.settled();
     } catch (error) {
       await cluster.destroy();
       throw error;
@@ -219,18 +246,19 @@ export class ClusterProcesses {
   }
 
   /** One call through a coordinator with the admin key; answers the envelope, throws when the connection breaks. */
-  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Envelope<Data>> {
+  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Envelope<Data>> {
     const answer = await fetch(this.baseUrl(coordinator) + path, {
       method,
       headers: { 'x-api-key': API_KEY, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(deadlineMs),
     });
     return (await answer.json()) as Envelope<Data>;
   }
 
   /** As `call`, but an error envelope throws. */
-  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Data> {
-    const envelope = await this.call<Data>(method, path, body, coordinator);
+  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Data> {
+    const envelope = await this.call<Data>(method, path, body, coordinator, deadlineMs);
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
@@ -247,18 +275,18 @@ export class ClusterProcesses {
     );
   }
 
-  /** Resolves when every running process is ready and a member; asks nothing of the API. */
+  /** Resolves when every running process is ready and a member, and one is the controller; asks nothing of the API. */
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
     await Promise.all(running.map((member) => member.ready()));
     const store = this.openStore();
     try {
       await eventually(
-        'every process is a member',
+        'every process is a member, and one the controller',
         async () => {
           const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
           const pids = listed.flatMap(({ entries }) => entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid));
-          return running.every((member) => pids.includes(member.pid));
+          return running.every((member) => pids.includes(member.pid)) && (await store.get(CONTROLLER_PATH)) !== null;
         },
         READY_DEADLINE_MS,
       );
@@ -277,24 +305,64 @@ export class ClusterProcesses {
     return new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
   }
 
-  /** Resolves when every shard has its replicas in sync and is served, by the word of every running coordinator. */
+  /** What a coordinator says of the cluster. Throws when it gives no answer. */
+  view(coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<ClusterView> {
+    return this.data<ClusterView>('GET', '/v1/cluster', undefined, coordinator, deadlineMs);
+  }
+
+  /**
+   * Resolves when every shard has its replicas in sync and is served, and every running node is a member as the process
+   * that it now is, by the word of every running coordinator: a shard whose replica was just killed may look in order for
+   * a second.
+   */
   async settled(deadlineMs = 60_000): Promise<void> {
-    let last: unknown;
     for (const [i, coordinator] of this.coordinators.entries()) {
       if (!coordinator.isRunning) continue;
+      let last: unknown;
       await eventually(
-        `every shard is ok`,
+        `${coordinator.id} says that every node is there and every shard is ok`,
         async () => {
           if (!coordinator.isRunning) return true;
-          const view = await this.data('GET', '/v1/cluster', undefined, i).catch(() => null);
-          last = view?.shards;
-          return view !== null && view.shards.every((shard: { state: string }) => shard.state === 'ok') && view.moves.length === 0;
+          const view = await this.view(i).catch((error: Error) => {
+            last = error.message;
+            return null;
+          });
+          if (view === null) return false;
+          last = view;
+          return view.controller !== null && this.holdsRunningNodes(view) && view.shards.every(({ state }) => state === 'ok') && view.moves.length === 0;
         },
         deadlineMs,
       ).catch((error: Error) => {
         throw new Error(`${error.message}: ${JSON.stringify(last)}`);
       });
     }
+  }
+
+  /** The cluster as every running coordinator sees it now, and what every process said of late: the end of the story of a failure. */
+  async evidence(): Promise<string> {
+    const views = await Promise.all(
+      this.coordinators.map(async ({ id, isRunning }, i) => {
+        if (!isRunning) return `== ${id} does not run`;
+        return `== ${id} sees ${await this.view(i, VIEW_DEADLINE_MS).then(
+          (view) => JSON.stringify(view),
+          (error: Error) => `nothing: ${error.message}`,
+        )}`;
+      }),
+    );
+    return [...views, ...[...this.nodes, ...this.coordinators].map(({ id, isRunning, lastWords }) => `== ${id}${isRunning ? '' : ' (ended)'} said\n${lastWords}`)].join('\n');
+  }
+
+  /** Makes a node lead a shard that it holds in sync with others: those restart, one after the other, and hand it over. */
+  async leadBy(node: MemberProcess, collection: string, shard = 0): Promise<void> {
+    const { in_sync: inSync } = await this.shardOf(collection, shard);
+    if (!inSync.includes(node.id)) throw new Error(`${node.id} is not in sync with the others: ${inSync.join(', ')}`);
+    for (const other of this.nodes.filter(({ id }) => id !== node.id && inSync.includes(id))) {
+      const exitCode = await other.stop();
+      if (exitCode !== 0) throw new Error(`${other.id} ended with ${exitCode}: ${other.output}`);
+      await other.start();
+      await this.settled();
+    }
+    await this.led(collection, shard, (id) => id === node.id);
   }
 
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
@@ -310,11 +378,37 @@ export class ClusterProcesses {
 
   /** The process of the node that leads a shard. */
   async primaryOf(collection: string, shard = 0): Promise<MemberProcess> {
-    const { shards } = await this.data('GET', '/v1/cluster');
-    const found = shards.find((one: { collection: string; shard: number }) => one.collection === collection && one.shard === shard);
-    const node = this.nodes.find(({ id }) => id === found?.primary);
-    if (node === undefined) throw new Error(`shard ${shard} of ${collection} has no primary: ${JSON.stringify(shards)}`);
+    const { primary } = await this.shardOf(collection, shard);
+    const node = this.nodes.find(({ id }) => id === primary);
+    if (node === undefined) throw new Error(`shard ${shard} of ${collection} has no primary`);
     return node;
+  }
+
+  /** A way of a node in a cluster that is `proxied`. */
+  wayOf(nodeId: string, way: keyof NodeWays): TcpProxy {
+    const ways = this.ways.get(nodeId);
+    if (ways === undefined) throw new Error(`there is no proxy before ${nodeId}`);
+    return ways[way];
+  }
+
+  async shardOf(collection: string, shard = 0): Promise<ClusterView['shards'][number]> {
+    const { shards } = await this.view();
+    const found = shards.find((one) => one.collection === collection && one.shard === shard);
+    if (found === undefined) throw new Error(`shard ${shard} of ${collection} is not there: ${JSON.stringify(shards)}`);
+    return found;
+  }
+
+  /** Resolves when a shard is led by a node of which that is true, and served by it. */
+  async led(collection: string, shard: number, isAwaited: (primary: string) => boolean): Promise<void> {
+    await eventually(
+      `another leads shard ${shard} of ${collection}`,
+      () =>
+        this.shardOf(collection, shard).then(
+          ({ primary, state }) => primary !== null && isAwaited(primary) && state !== 'unavailable',
+          () => false,
+        ),
+      LEAD_DEADLINE_MS,
+    );
   }
 
   /** Ends everything in order; answers the exit codes of what was running. */
@@ -334,6 +428,10 @@ export class ClusterProcesses {
     for (const proxy of this.between.values()) await proxy.close();
     await Promise.all(this.etcdMembers.map((member) => member.destroy()));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private holdsRunningNodes(view: ClusterView): boolean {
+    return this.nodes.every((node) => !node.isRunning || view.nodes.some(({ id, pid, state }) => id === node.id && pid === node.pid && state !== 'down'));
   }
 
   /** A proxy for the calls of each node to each other one. */

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { freePorts } from './free-ports';
 
 const root = resolve(__dirname, '../..');
 const READY_DEADLINE_MS = 30_000;
@@ -129,36 +129,4 @@ export class EmbeddedProcess {
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
-}
-
-/** Below the range from which systems give ports to outgoing connections, which would take them in the meantime. */
-const PORT_MIN = 10_000;
-const PORT_MAX = 32_000;
-
-/** Test files run beside each other in this many workers at most, each with a range of ports of its own. */
-const WORKERS = 4;
-const RANGE = Math.floor((PORT_MAX - PORT_MIN) / WORKERS);
-
-/** Given away by this process: one may not be listened on yet. */
-const given = new Set<number>();
-
-/** Ports that were free a moment ago, all different, and given to nobody else. */
-export async function freePorts(count: number): Promise<number[]> {
-  const from = PORT_MIN + (Number(process.env.JEST_WORKER_ID ?? 0) % WORKERS) * RANGE;
-  const ports: number[] = [];
-  while (ports.length < count) {
-    const port = from + Math.floor(Math.random() * RANGE);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    ports.push(port);
-  }
-  return ports;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((answer) => {
-    const server = createServer();
-    server.once('error', () => answer(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
-  });
 }

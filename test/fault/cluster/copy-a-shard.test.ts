@@ -17,18 +17,16 @@ test('a replica that the log can not bring back gets a copy of the records, unde
     };
     await Promise.all(Array.from({ length: WRITERS }, write));
     await cluster.settled();
-    const { shards } = await cluster.data('GET', '/v1/cluster');
-    const follower = cluster.nodes.find(({ id }) => id === shards[0].in_sync.find((node: string) => node !== shards[0].primary));
-    await follower?.kill();
-    follower?.wipe();
-    await follower?.start();
+    const { primary: leader, in_sync: inSync } = await cluster.shardOf(COLLECTION);
+    const follower = cluster.nodes.find(({ id }) => id !== leader && inSync.includes(id))!;
+    await follower.kill();
+    follower.wipe();
+    await follower.start();
     await eventually('a copy was made', () => cluster.nodes.some(({ output }) => output.includes('copied a shard')), 60_000);
     await cluster.settled();
     // The copy leads: everything is there.
-    const primary = await cluster.primaryOf(COLLECTION);
-    await primary.stop();
+    await cluster.leadBy(follower, COLLECTION);
     const { vector_count: count } = await cluster.data('GET', `/v1/collections/${COLLECTION}`);
     expect(count).toBeGreaterThanOrEqual(WRITES);
-    await primary.start();
   });
 });
