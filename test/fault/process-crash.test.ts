@@ -11,6 +11,8 @@ const CYCLES = Number(process.env.CYCLES ?? 8);
 const DIM = 8;
 const IDS = 400;
 const WRITERS = 4;
+/** Most ids of one fetch. */
+const FETCHED_MAX = 100;
 
 /** What is known of one id: the last acknowledged state, and the states that unanswered writes may have left. */
 interface Knowledge {
@@ -68,8 +70,12 @@ test(
         await server.start();
 
         let live = 0;
-        const { vectors } = await server.data('POST', '/v1/collections/crash/vectors/fetch', { ids: [...known.keys()] });
-        const held = new Map<string, { vector: number[]; metadata: { version: number } }>(vectors.map((item: { external_id: string }) => [item.external_id, item]));
+        const held = new Map<string, { vector: number[]; metadata: { version: number } }>();
+        const all = [...known.keys()];
+        for (let from = 0; from < IDS; from += FETCHED_MAX) {
+          const { vectors } = await server.data('POST', '/v1/collections/crash/vectors/fetch', { ids: all.slice(from, from + FETCHED_MAX) });
+          for (const item of vectors) held.set(item.external_id, item);
+        }
         for (const [id, knowledge] of known) {
           const item = held.get(id);
           const found = item?.metadata.version ?? null;
