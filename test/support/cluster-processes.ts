@@ -7,6 +7,7 @@ import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-st
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
+import { assignmentFromEntry, ASSIGNMENTS_PREFIX } from '../../shared/cluster/shard-assignment';
 import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
@@ -20,6 +21,8 @@ const READY_DEADLINE_MS = 60_000;
 const CALL_DEADLINE_MS = 90_000;
 /** The end of a session, a promotion and the opening of a shard take seconds; the rest is room for a busy machine. */
 const LEAD_DEADLINE_MS = 90_000;
+/** For a fault that may have to be begun some times. */
+const SPARED_DEADLINE_MS = 240_000;
 /** For what is only told: whoever is asked may be the one that hangs. */
 const VIEW_DEADLINE_MS = 5_000;
 /** Of the output of each process in the story of a failure. */
@@ -352,17 +355,18 @@ export class ClusterProcesses {
     return [...views, ...[...this.nodes, ...this.coordinators].map(({ id, isRunning, lastWords }) => `== ${id}${isRunning ? '' : ' (ended)'} said\n${lastWords}`)].join('\n');
   }
 
-  /** Makes a node lead a shard that it holds in sync with others: those restart, one after the other, and hand it over. */
+  /** Makes a node lead a shard of two replicas, of which it has one: the other restarts and hands it over. */
   async leadBy(node: MemberProcess, collection: string, shard = 0): Promise<void> {
-    const { in_sync: inSync } = await this.shardOf(collection, shard);
-    if (!inSync.includes(node.id)) throw new Error(`${node.id} is not in sync with the others: ${inSync.join(', ')}`);
-    for (const other of this.nodes.filter(({ id }) => id !== node.id && inSync.includes(id))) {
-      const exitCode = await other.stop();
-      if (exitCode !== 0) throw new Error(`${other.id} ended with ${exitCode}: ${other.output}`);
-      await other.start();
+    const leads = async (): Promise<boolean> => {
       await this.settled();
-    }
-    await this.led(collection, shard, (id) => id === node.id);
+      const primary = await this.primaryOf(collection, shard);
+      if (primary === node) return true;
+      const exitCode = await primary.stop();
+      if (exitCode !== 0) throw new Error(`${primary.id} ended with ${exitCode}`);
+      await primary.start();
+      return false;
+    };
+    await eventually(`${node.id} leads shard ${shard} of ${collection}`, leads, SPARED_DEADLINE_MS);
   }
 
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
@@ -398,17 +402,50 @@ export class ClusterProcesses {
     return found;
   }
 
-  /** Resolves when a shard is led by a node of which that is true, and served by it. */
-  async led(collection: string, shard: number, isAwaited: (primary: string) => boolean): Promise<void> {
-    await eventually(
-      `another leads shard ${shard} of ${collection}`,
-      () =>
-        this.shardOf(collection, shard).then(
-          ({ primary, state }) => primary !== null && isAwaited(primary) && state !== 'unavailable',
-          () => false,
-        ),
-      LEAD_DEADLINE_MS,
-    );
+  /**
+   * Begins a fault of a node that leads a shard, and resolves when another leads it. A follower that a busy machine held up
+   * for a second is not in sync for the moment, and then no other may lead: the fault ends, and begins again when all is
+   * in order.
+   */
+  async replaced(node: MemberProcess, collection: string, shard: number, fault: { begin: () => unknown; end: () => unknown }): Promise<void> {
+    const isSettledAnew = async (): Promise<boolean> => {
+      await this.settled();
+      await fault.begin();
+      let isSpared = true;
+      const isDecided = async (): Promise<boolean> => {
+        const found = await this.shardOf(collection, shard).catch(() => null);
+        if (found !== null && found.primary !== null && found.primary !== node.id && found.state !== 'unavailable') return true;
+        isSpared = await this.isSpared(node);
+        return !isSpared;
+      };
+      await eventually(`another than ${node.id} leads shard ${shard} of ${collection}`, isDecided, LEAD_DEADLINE_MS);
+      if (!isSpared) await fault.end();
+      return isSpared;
+    };
+    await eventually('a fault that the cluster can bear', isSettledAnew, SPARED_DEADLINE_MS);
+  }
+
+  /** Kills a node at a time when others hold all that it holds, so that its data may go too. */
+  async killSpared(node: MemberProcess): Promise<void> {
+    const isKilled = async (): Promise<boolean> => {
+      await this.settled();
+      await node.kill();
+      if (await this.isSpared(node)) return true;
+      await node.start();
+      return false;
+    };
+    await eventually(`${node.id} is killed while others are in sync with it`, isKilled, SPARED_DEADLINE_MS);
+  }
+
+  /** Whether every shard that a node holds, of those with several replicas, is in sync on another: by etcd, whose word alone counts. */
+  async isSpared(node: MemberProcess): Promise<boolean> {
+    const store = this.openStore();
+    try {
+      const assignments = (await store.list(ASSIGNMENTS_PREFIX)).entries.map(assignmentFromEntry);
+      return assignments.every(({ replicas, inSync }) => replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id));
+    } finally {
+      await store.close();
+    }
   }
 
   /** Ends everything in order; answers the exit codes of what was running. */

@@ -2,8 +2,6 @@ import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from './cluste
 import { API_KEY, ClusterProcesses, type ClusterOptions, type MemberProcess } from './cluster-processes';
 import { TcpProxy } from './tcp-proxy';
 
-const OUTPUT_SHOWN = 3000;
-
 /**
  * A whole cluster of real processes, each member reached and reaching etcd by proxies of its own: its advertised address
  * is one, so that a cut link separates it from every peer that calls it while its own calls still leave.
@@ -67,7 +65,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       await cluster.settled();
     },
     differences: () => cluster.differences(),
-    outputs: () => [...cluster.nodes, ...cluster.coordinators].map(({ id, output }) => `== ${id}\n${output.slice(-OUTPUT_SHOWN)}`).join('\n'),
+    evidence: () => cluster.evidence(),
     destroy: async () => {
       await cluster.destroy();
       await Promise.all(proxies.map((proxy) => proxy.close()));

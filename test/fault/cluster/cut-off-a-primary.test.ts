@@ -11,8 +11,7 @@ test('a primary that nobody reaches any more, or that no longer reaches etcd, is
     ] as const) {
       const primary = await cluster.primaryOf(COLLECTION);
       const proxy = cluster.wayOf(primary.id, way);
-      await proxy[how]();
-      await cluster.led(COLLECTION, 0, (id) => id !== primary.id);
+      await cluster.replaced(primary, COLLECTION, 0, { begin: () => proxy[how](), end: () => proxy.restore() });
       await writes(50);
       await proxy.restore();
       await writes(100);

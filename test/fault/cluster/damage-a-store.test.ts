@@ -40,7 +40,7 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
     await cluster.data('POST', '/v1/collections/alone/bulk_upsert', { items });
     for (const [name, harm] of Object.entries(HARMS)) {
       const node = await cluster.primaryOf(COLLECTION);
-      await node.kill();
+      await cluster.killSpared(node);
       const shard = join(node.dataDir, 'node', 'shards', ledger, '0');
       rmSync(`${shard}.retired`, { recursive: true, force: true });
       harm(logOf(shard));

@@ -4,8 +4,7 @@ test('kill -9 of a primary: another replica takes over with everything, and the 
   await underLoad('kill-a-primary', { replicas: 2, mayFail: isRetriable }, async ({ cluster, writes }) => {
     for (let times = 0; times < 2; times += 1) {
       const primary = await cluster.primaryOf(COLLECTION, times);
-      await primary.kill();
-      await cluster.led(COLLECTION, times, (id) => id !== primary.id);
+      await cluster.replaced(primary, COLLECTION, times, { begin: () => primary.kill(), end: () => primary.start() });
       await writes(100);
       await primary.start();
       await writes(50);
