@@ -1,5 +1,6 @@
 import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from './cluster-under-test';
-import { API_KEY, ClusterProcesses, type ClusterOptions, type MemberProcess } from './cluster-processes';
+import { API_KEY, ClusterProcesses, type ClusterOptions } from './cluster-processes';
+import type { MemberProcess } from './member-process';
 import { TcpProxy } from './tcp-proxy';
 
 /**

@@ -1,4 +1,5 @@
-import { ClusterProcesses, type ClusterOptions, type MemberProcess } from '../../support/cluster-processes';
+import { ClusterProcesses, type ClusterOptions } from '../../support/cluster-processes';
+import type { MemberProcess } from '../../support/member-process';
 import { eventually } from '../../support/eventually';
 import { runSeed } from '../../support/random';
 import { contradictionsOf } from '../../support/register-history';
