@@ -89,7 +89,7 @@ export async function runSchedule({ target, seed, seconds, least }: { target: Ta
       acknowledgedWrites: acknowledgedWritesOf(history),
       unknown: history.operations.filter(({ outcome }) => outcome === 'unknown').length,
       violations,
-      evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, outputs: cluster.outputs() }),
+      evidence: violations.length === 0 ? null : keep(seed, { history, nemesis, violations, evidence: await cluster.evidence() }),
     };
   } finally {
     await cluster.destroy();
@@ -101,11 +101,11 @@ function acknowledgedWritesOf(history: History): number {
 }
 
 /** Writes what a failure left to look at; answers the files' common name. */
-function keep(seed: number, found: { history: History; nemesis: Nemesis; violations: string[]; outputs: string }): string {
+function keep(seed: number, found: { history: History; nemesis: Nemesis; violations: string[]; evidence: string }): string {
   const base = join(tmpdir(), `quiver-fault-${seed}-${process.pid}`);
   found.history.save(`${base}.jsonl`);
   const faults = found.nemesis.faults.map(({ name, fromMs, toMs }) => `${fromMs.toFixed(0)} to ${toMs.toFixed(0)} ms: ${name}`);
-  writeFileSync(`${base}.txt`, [...found.violations, '', ...faults, '', found.outputs].join('\n'));
+  writeFileSync(`${base}.txt`, [...found.violations, '', ...faults, '', found.evidence].join('\n'));
   return base;
 }
 

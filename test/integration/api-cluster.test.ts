@@ -1,4 +1,6 @@
-import { startCluster } from '../support/cluster-target';
+import { startCluster, startSmallCluster } from '../support/cluster-target';
 import { describeApi } from './api-suite';
+import { describeLimits } from './api-suite/limits';
 
 describeApi('a cluster of three nodes and two coordinators', startCluster);
+describeLimits('a cluster', startSmallCluster);

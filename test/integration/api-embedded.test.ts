@@ -1,6 +1,7 @@
 import { startEmbedded } from '../support/embedded-target';
 import { describeApi } from './api-suite';
+import { describeLimits } from './api-suite/limits';
 
 describeApi('an embedded process', startEmbedded);
-
-describeApi('an embedded process whose collections have three shards', (environment) => startEmbedded({ DEFAULT_SHARDS: '3', ...environment }));
+describeApi('an embedded process whose collections have three shards', () => startEmbedded({ DEFAULT_SHARDS: '3' }));
+describeLimits('an embedded process', startEmbedded);

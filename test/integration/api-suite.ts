@@ -5,7 +5,6 @@ import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
-import { limitsSuite } from './api-suite/limits';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { searchSuite } from './api-suite/search';
@@ -15,7 +14,7 @@ import { vectorsSuite } from './api-suite/vectors';
 export interface SuiteContext {
   readonly api: ApiClient;
   readonly target: ApiTarget;
-  /** A fresh collection's name, already created with these fields (dim 3 unless given). */
+  /** A fresh collection's name, already created with these fields (dim 3 unless given). One that a test makes is gone after it. */
   collection(fields?: Record<string, unknown>): Promise<string>;
 }
 
@@ -24,6 +23,9 @@ export function describeApi(name: string, startTarget: StartTarget): void {
   describe(`API of ${name}`, () => {
     let target: ApiTarget;
     let count = 0;
+    /** Of the test that runs: many shards that nobody uses any more would take the processors of a cluster. */
+    const made: string[] = [];
+    let isInTest = false;
     const context: SuiteContext = {
       get api() {
         return new ApiClient(target);
@@ -35,6 +37,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
         const collectionName = `suite-${++count}`;
         const answer = await context.api.post('/v1/collections', { name: collectionName, dim: 3, ...fields });
         expect(answer.json?.error).toBeNull();
+        if (isInTest) made.push(collectionName);
         return collectionName;
       },
     };
@@ -42,6 +45,13 @@ export function describeApi(name: string, startTarget: StartTarget): void {
       target = await startTarget();
     });
     afterAll(() => target?.stop());
+    beforeEach(() => {
+      isInTest = true;
+    });
+    afterEach(async () => {
+      isInTest = false;
+      await Promise.all(made.splice(0).map((collectionName) => context.api.delete(`/v1/collections/${collectionName}`)));
+    });
 
     protocolSuite(context);
     accessSuite(context);
@@ -52,6 +62,5 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     documentsSuite(context);
     keysSuite(context);
     operationsSuite(context);
-    limitsSuite(startTarget);
   });
 }

@@ -1,4 +1,6 @@
 import { startPlainServer } from '../support/plain-server';
 import { describeApi } from './api-suite';
+import { describeLimits } from './api-suite/limits';
 
 describeApi('the HTTP layer over a plain service', startPlainServer);
+describeLimits('the HTTP layer over a plain service', startPlainServer);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { ensureEtcdUsers } from '../../shared/cluster-store/etcd-users';
-import { freePorts } from '../support/embedded-process';
+import { freePorts } from '../support/free-ports';
 import { EtcdProcess } from '../support/etcd-process';
 import { ClusterProcesses } from '../support/cluster-processes';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Containers, missingForContainers } from '../support/containers';
-import { freePorts } from '../support/embedded-process';
+import { freePorts } from '../support/free-ports';
 import { EtcdProcess } from '../support/etcd-process';
 import { eventually } from '../support/eventually';
 import { buildImage, dockerfileArgument, IMAGE } from '../support/image-under-test';

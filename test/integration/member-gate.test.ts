@@ -1,5 +1,5 @@
 import http2 from 'node:http2';
-import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from 'node:net';
+import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
 import { ChannelCredentials, Client, connectivityState, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/rpc/handshake-metadata';
@@ -8,6 +8,7 @@ import { MemberGate } from '../../shared/rpc/member-gate';
 import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import { MemberProof } from '../../shared/secret/member-proof';
 import { eventually } from '../support/eventually';
+import { freePorts } from '../support/free-ports';
 import { PLAIN, provenMetadata, SECRET } from '../support/rpc-node';
 
 /** What a server answers to those who knock, as they see it. */
@@ -42,8 +43,10 @@ beforeEach(async () => {
     for (const each of [socket, onward]) each.on('error', () => undefined);
     socket.pipe(onward).pipe(socket);
   });
-  await new Promise<void>((done) => listener.listen(0, '127.0.0.1', done));
-  address = `127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  // Somebody else is to listen there after it.
+  const [way] = await freePorts(1);
+  await new Promise<void>((done) => listener.listen(way, '127.0.0.1', done));
+  address = `127.0.0.1:${way}`;
   client = new Client(address, ChannelCredentials.createInsecure());
 });
 afterEach(() => {

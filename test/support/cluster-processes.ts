@@ -1,129 +1,39 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store';
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
-import { COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
-import { freePorts, type Envelope } from './embedded-process';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
+import { assignmentFromEntry, ASSIGNMENTS_PREFIX } from '../../shared/cluster/shard-assignment';
+import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
+import { freePorts } from './free-ports';
+import { MemberProcess, READY_DEADLINE_MS } from './member-process';
 import { differencesOf, replicaDigests } from './replica-digests';
 import { TcpProxy } from './tcp-proxy';
 
-const root = resolve(__dirname, '../..');
-const READY_DEADLINE_MS = 60_000;
+/** Longer than a coordinator takes to give an answer up: a call that hangs is told as such, and not as a slow test. */
+const CALL_DEADLINE_MS = 90_000;
+/** The end of a session, a promotion and the opening of a shard take seconds; the rest is room for a busy machine. */
+const LEAD_DEADLINE_MS = 90_000;
+/** For a fault that may have to be begun some times. */
+const SPARED_DEADLINE_MS = 240_000;
+/** For what is only told: whoever is asked may be the one that hangs. */
+const VIEW_DEADLINE_MS = 5_000;
 /** What members show each other. */
 export const SECRET = 'secret-of-a-test-cluster';
 export const API_KEY = 'test-admin-key';
 
-/** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
-export class MemberProcess {
-  output = '';
-  private child: ChildProcess | null = null;
-
-  constructor(
-    readonly role: 'node' | 'coordinator',
-    readonly id: string,
-    /** The API's port of a coordinator, the RPC port of a node. */
-    readonly port: number,
-    readonly opsPort: number,
-    readonly dataDir: string,
-    private readonly environment: Record<string, string>,
-  ) {}
-
-  get pid(): number {
-    if (this.child?.pid === undefined) throw new Error(`${this.id} is not running`);
-    return this.child.pid;
-  }
-
-  /** The port for other members, which a coordinator has beside that of its API. */
-  get rpcPort(): number {
-    return Number(this.environment.RPC_PORT);
-  }
-
-  get isRunning(): boolean {
-    return this.child !== null;
-  }
-
-  /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
-  spawn(environment: Record<string, string> = {}): void {
-    if (this.child !== null) throw new Error(`${this.id} is running`);
-    const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
-      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.child = child;
-    this.output = '';
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
-    const killWithUs = (): void => void child.kill('SIGKILL');
-    process.once('exit', killWithUs);
-    child.once('exit', () => {
-      process.removeListener('exit', killWithUs);
-      if (this.child === child) this.child = null;
-    });
-  }
-
-  /** Resolves when the process says that it is ready. */
-  ready(): Promise<void> {
-    return eventually(
-      `${this.id} is ready`,
-      async () => {
-        if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
-        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
-          (answer) => answer.status === 200,
-          () => false,
-        );
-      },
-      READY_DEADLINE_MS,
-    );
-  }
-
-  async start(environment: Record<string, string> = {}): Promise<void> {
-    this.spawn(environment);
-    await this.ready();
-  }
-
-  /** Resolves with the exit code of a process that ends by itself, null when it is gone. */
-  async ended(): Promise<number | null> {
-    const { child } = this;
-    if (child === null || child.exitCode !== null) return child?.exitCode ?? null;
-    return new Promise((gone) => child.once('exit', (code) => gone(code)));
-  }
-
-  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
-    const { child } = this;
-    if (child === null) return null;
-    const ended = new Promise<void>((gone) => child.once('exit', () => gone()));
-    if (signal === 'SIGKILL') child.kill('SIGCONT');
-    child.kill(signal);
-    await ended;
-    return child.exitCode;
-  }
-
-  stop(): Promise<number | null> {
-    return this.end('SIGTERM');
-  }
-
-  async kill(): Promise<void> {
-    await this.end('SIGKILL');
-  }
-
-  pause(): void {
-    process.kill(this.pid, 'SIGSTOP');
-  }
-
-  resume(): void {
-    process.kill(this.pid, 'SIGCONT');
-  }
-
-  /** Throws its data away, as a disk that is replaced; only while it does not run. */
-  wipe(): void {
-    if (this.child !== null) throw new Error(`${this.id} is running`);
-    rmSync(this.dataDir, { recursive: true, force: true });
-  }
+/** The state of a cluster as `GET /v1/cluster` answers it, as far as tests look at it. */
+export interface ClusterView {
+  controller: string | null;
+  coordinators: { id: string; pid: number }[];
+  nodes: { id: string; pid: number; state: 'up' | 'draining' | 'drained' | 'down'; primaries: number; replicas: number }[];
+  shards: { collection: string; shard: number; epoch: number; primary: string | null; in_sync: string[]; state: 'ok' | 'degraded' | 'unavailable' }[];
+  moves: object[];
 }
 
 export interface ClusterOptions {
@@ -172,7 +82,7 @@ export class ClusterProcesses {
     return this.etcdMembers[0];
   }
 
-  /** Resolves when every process is ready and a member. */
+  /** Resolves when every process is ready and a member, there is a controller, and coordinators that limit nothing say so. */
   static async start(options: ClusterOptions = {}): Promise<ClusterProcesses> {
     const { etcdMembers = 1, etcd } = options;
     const cluster = new ClusterProcesses(etcd !== undefined ? [etcd] : etcdMembers === 1 ? [await EtcdProcess.start()] : (await EtcdCluster.start({ size: etcdMembers })).members, options);
@@ -182,6 +92,7 @@ export class ClusterProcesses {
       if (options.parted) await cluster.part();
       for (const member of [...cluster.nodes, ...cluster.coordinators]) member.spawn();
       await cluster.allUp();
+      if (options.environment?.RATE_LIMIT_PER_MINUTE === undefined) await cluster.settled();
     } catch (error) {
       await cluster.destroy();
       throw error;
@@ -219,18 +130,19 @@ export class ClusterProcesses {
   }
 
   /** One call through a coordinator with the admin key; answers the envelope, throws when the connection breaks. */
-  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Envelope<Data>> {
+  async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Envelope<Data>> {
     const answer = await fetch(this.baseUrl(coordinator) + path, {
       method,
       headers: { 'x-api-key': API_KEY, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body: body === undefined ? undefined : JSON.stringify(body),
+      signal: AbortSignal.timeout(deadlineMs),
     });
     return (await answer.json()) as Envelope<Data>;
   }
 
   /** As `call`, but an error envelope throws. */
-  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0): Promise<Data> {
-    const envelope = await this.call<Data>(method, path, body, coordinator);
+  async data<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Data> {
+    const envelope = await this.call<Data>(method, path, body, coordinator, deadlineMs);
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
@@ -247,18 +159,18 @@ export class ClusterProcesses {
     );
   }
 
-  /** Resolves when every running process is ready and a member; asks nothing of the API. */
+  /** Resolves when every running process is ready and a member, and one is the controller; asks nothing of the API. */
   async allUp(): Promise<void> {
     const running = [...this.nodes, ...this.coordinators].filter((member) => member.isRunning);
     await Promise.all(running.map((member) => member.ready()));
     const store = this.openStore();
     try {
       await eventually(
-        'every process is a member',
+        'every process is a member, and one the controller',
         async () => {
           const listed = await Promise.all([NODES_PREFIX, COORDINATORS_PREFIX].map((prefix) => store.list(prefix)));
           const pids = listed.flatMap(({ entries }) => entries.map(({ value }) => (JSON.parse(value) as { pid: number }).pid));
-          return running.every((member) => pids.includes(member.pid));
+          return running.every((member) => pids.includes(member.pid)) && (await store.get(CONTROLLER_PATH)) !== null;
         },
         READY_DEADLINE_MS,
       );
@@ -277,24 +189,65 @@ export class ClusterProcesses {
     return new EtcdClusterStore({ endpoints: this.etcdMembers.map(({ endpoint }) => endpoint) });
   }
 
-  /** Resolves when every shard has its replicas in sync and is served, by the word of every running coordinator. */
+  /** What a coordinator says of the cluster. Throws when it gives no answer. */
+  view(coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<ClusterView> {
+    return this.data<ClusterView>('GET', '/v1/cluster', undefined, coordinator, deadlineMs);
+  }
+
+  /**
+   * Resolves when every shard has its replicas in sync and is served, and every running node is a member as the process
+   * that it now is, by the word of every running coordinator: a shard whose replica was just killed may look in order for
+   * a second.
+   */
   async settled(deadlineMs = 60_000): Promise<void> {
-    let last: unknown;
     for (const [i, coordinator] of this.coordinators.entries()) {
       if (!coordinator.isRunning) continue;
+      let last: unknown;
       await eventually(
-        `every shard is ok`,
+        `${coordinator.id} says that every node is there and every shard is ok`,
         async () => {
           if (!coordinator.isRunning) return true;
-          const view = await this.data('GET', '/v1/cluster', undefined, i).catch(() => null);
-          last = view?.shards;
-          return view !== null && view.shards.every((shard: { state: string }) => shard.state === 'ok') && view.moves.length === 0;
+          const view = await this.view(i).catch((error: Error) => {
+            last = error.message;
+            return null;
+          });
+          if (view === null) return false;
+          last = view;
+          return view.controller !== null && this.holdsRunningNodes(view) && view.shards.every(({ state }) => state === 'ok') && view.moves.length === 0;
         },
         deadlineMs,
       ).catch((error: Error) => {
         throw new Error(`${error.message}: ${JSON.stringify(last)}`);
       });
     }
+  }
+
+  /** The cluster as every running coordinator sees it now, and what every process said of late: the end of the story of a failure. */
+  async evidence(): Promise<string> {
+    const views = await Promise.all(
+      this.coordinators.map(async ({ id, isRunning }, i) => {
+        if (!isRunning) return `== ${id} does not run`;
+        return `== ${id} sees ${await this.view(i, VIEW_DEADLINE_MS).then(
+          (view) => JSON.stringify(view),
+          (error: Error) => `nothing: ${error.message}`,
+        )}`;
+      }),
+    );
+    return [...views, ...[...this.nodes, ...this.coordinators].map(({ id, isRunning, lastWords }) => `== ${id}${isRunning ? '' : ' (ended)'} said\n${lastWords}`)].join('\n');
+  }
+
+  /** Makes a node lead a shard of two replicas, of which it has one: the other restarts and hands it over. */
+  async leadBy(node: MemberProcess, collection: string, shard = 0): Promise<void> {
+    const leads = async (): Promise<boolean> => {
+      await this.settled();
+      const primary = await this.primaryOf(collection, shard);
+      if (primary === node) return true;
+      const exitCode = await primary.stop();
+      if (exitCode !== 0) throw new Error(`${primary.id} ended with ${exitCode}`);
+      await primary.start();
+      return false;
+    };
+    await eventually(`${node.id} leads shard ${shard} of ${collection}`, leads, SPARED_DEADLINE_MS);
   }
 
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
@@ -310,11 +263,70 @@ export class ClusterProcesses {
 
   /** The process of the node that leads a shard. */
   async primaryOf(collection: string, shard = 0): Promise<MemberProcess> {
-    const { shards } = await this.data('GET', '/v1/cluster');
-    const found = shards.find((one: { collection: string; shard: number }) => one.collection === collection && one.shard === shard);
-    const node = this.nodes.find(({ id }) => id === found?.primary);
-    if (node === undefined) throw new Error(`shard ${shard} of ${collection} has no primary: ${JSON.stringify(shards)}`);
+    const { primary } = await this.shardOf(collection, shard);
+    const node = this.nodes.find(({ id }) => id === primary);
+    if (node === undefined) throw new Error(`shard ${shard} of ${collection} has no primary`);
     return node;
+  }
+
+  /** A way of a node in a cluster that is `proxied`. */
+  wayOf(nodeId: string, way: keyof NodeWays): TcpProxy {
+    const ways = this.ways.get(nodeId);
+    if (ways === undefined) throw new Error(`there is no proxy before ${nodeId}`);
+    return ways[way];
+  }
+
+  async shardOf(collection: string, shard = 0): Promise<ClusterView['shards'][number]> {
+    const { shards } = await this.view();
+    const found = shards.find((one) => one.collection === collection && one.shard === shard);
+    if (found === undefined) throw new Error(`shard ${shard} of ${collection} is not there: ${JSON.stringify(shards)}`);
+    return found;
+  }
+
+  /**
+   * Begins a fault of a node that leads a shard, and resolves when another leads it. A follower that a busy machine held up
+   * for a second is not in sync for the moment, and then no other may lead: the fault ends, and begins again when all is
+   * in order.
+   */
+  async replaced(node: MemberProcess, collection: string, shard: number, fault: { begin: () => unknown; end: () => unknown }): Promise<void> {
+    const isSettledAnew = async (): Promise<boolean> => {
+      await this.settled();
+      await fault.begin();
+      let isSpared = true;
+      const isDecided = async (): Promise<boolean> => {
+        const found = await this.shardOf(collection, shard).catch(() => null);
+        if (found !== null && found.primary !== null && found.primary !== node.id && found.state !== 'unavailable') return true;
+        isSpared = await this.isSpared(node);
+        return !isSpared;
+      };
+      await eventually(`another than ${node.id} leads shard ${shard} of ${collection}`, isDecided, LEAD_DEADLINE_MS);
+      if (!isSpared) await fault.end();
+      return isSpared;
+    };
+    await eventually('a fault that the cluster can bear', isSettledAnew, SPARED_DEADLINE_MS);
+  }
+
+  /** Kills a node at a time when others hold all that it holds, so that its data may go too. */
+  async killSpared(node: MemberProcess): Promise<void> {
+    const isKilled = async (): Promise<boolean> => {
+      await this.settled();
+      await node.kill();
+      if (await this.isSpared(node)) return true;
+      await node.start();
+      return false;
+    };
+    await eventually(`${node.id} is killed while others are in sync with it`, isKilled, SPARED_DEADLINE_MS);
+  }
+
+  /** Whether every shard that a node holds, of those with several replicas, is in sync on another: by etcd, whose word alone counts. */
+  async isSpared(node: MemberProcess): Promise<boolean> {
+    const store = this.openStore();
+    try {
+      const assignments = (await store.list(ASSIGNMENTS_PREFIX)).entries.map(assignmentFromEntry);
+      return assignments.every(({ replicas, inSync }) => replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id));
+    } finally {
+      await store.close();
+    }
   }
 
   /** Ends everything in order; answers the exit codes of what was running. */
@@ -334,6 +346,10 @@ export class ClusterProcesses {
     for (const proxy of this.between.values()) await proxy.close();
     await Promise.all(this.etcdMembers.map((member) => member.destroy()));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private holdsRunningNodes(view: ClusterView): boolean {
+    return this.nodes.every((node) => !node.isRunning || view.nodes.some(({ id, pid, state }) => id === node.id && pid === node.pid && state !== 'down'));
   }
 
   /** A proxy for the calls of each node to each other one. */

@@ -1,14 +1,20 @@
-import type { StartTarget } from './api-target';
-import { API_KEY, ClusterProcesses } from './cluster-processes';
+import type { ApiTarget, StartTarget } from './api-target';
+import { API_KEY, ClusterProcesses, type ClusterOptions } from './cluster-processes';
 
 /**
  * A cluster of real processes as a target of the API suites: everything goes through the second coordinator, so that
- * none of it is next to the controller. Ended the polite way, and its data removed.
+ * none of it is next to the controller.
  */
-export const startCluster: StartTarget = async (environment = {}) => {
-  const cluster = await ClusterProcesses.start({ environment });
+export const startCluster: StartTarget = (environment = {}) => start({ environment, shards: 2 });
+
+/** One of each, for what a coordinator judges by itself. */
+export const startSmallCluster: StartTarget = (environment = {}) => start({ environment, nodes: 1, coordinators: 1, replicas: 1, shards: 2 });
+
+/** Ended the polite way, and its data removed. */
+async function start(options: ClusterOptions): Promise<ApiTarget> {
+  const cluster = await ClusterProcesses.start(options);
   return {
-    baseUrl: cluster.baseUrl(1),
+    baseUrl: cluster.baseUrl(cluster.coordinators.length - 1),
     adminKey: API_KEY,
     stop: async () => {
       const members = [...cluster.coordinators, ...cluster.nodes];
@@ -18,4 +24,4 @@ export const startCluster: StartTarget = async (environment = {}) => {
       if (codes.some((code) => code !== 0)) throw new Error(`processes ended with ${codes.join(', ')}: ${outputs.join('\n')}`);
     },
   };
-};
+}

@@ -41,8 +41,8 @@ export interface ClusterUnderTest {
   settled(): Promise<void>;
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   differences(): Promise<string[]>;
-  /** The last words of every process. */
-  outputs(): string;
+  /** What the cluster says of itself now, and the last words of every process. */
+  evidence(): Promise<string>;
   /** Ends everything and removes the data. */
   destroy(): Promise<void>;
 }

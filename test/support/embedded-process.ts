@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { eventually } from './eventually';
+import { freePorts } from './free-ports';
 
 const root = resolve(__dirname, '../..');
-const READY_DEADLINE_MS = 30_000;
+const READY_DEADLINE_MS = 60_000;
 
 export interface Envelope<Data = any> {
   status: 'success' | 'error';
@@ -74,17 +75,19 @@ export class EmbeddedProcess {
     child.once('exit', () => process.removeListener('exit', killWithUs));
     child.stdout?.on('data', (chunk) => (this.output += chunk));
     child.stderr?.on('data', (chunk) => (this.output += chunk));
-    const deadline = Date.now() + READY_DEADLINE_MS;
-    for (;;) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the process ended at start: ${this.output}`);
-      const ready = await fetch(`http://127.0.0.1:${this.opsPort}/readyz`).then(
+    // When it has ended and all that it said was read.
+    let isOver = false;
+    child.once('close', () => (isOver = true));
+    const isReady = async (): Promise<boolean> => {
+      if (isOver) throw new Error(`the process ended at start: ${this.output}`);
+      return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
         (answer) => answer.status === 200,
         () => false,
       );
-      if (ready) return;
-      if (Date.now() > deadline) throw new Error(`the process was not ready in time: ${this.output}`);
-      await new Promise((wake) => setTimeout(wake, 20));
-    }
+    };
+    await eventually('the process is ready', isReady, READY_DEADLINE_MS).catch((error: Error) => {
+      throw isOver ? error : new Error(`${error.message}: ${this.output}`);
+    });
   }
 
   /** Ends the process with `signal`; resolves with its exit code, null when the signal ended it. */
@@ -129,36 +132,4 @@ export class EmbeddedProcess {
     if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.error)}`);
     return envelope.data;
   }
-}
-
-/** Below the range from which systems give ports to outgoing connections, which would take them in the meantime. */
-const PORT_MIN = 10_000;
-const PORT_MAX = 32_000;
-
-/** Test files run beside each other in this many workers at most, each with a range of ports of its own. */
-const WORKERS = 4;
-const RANGE = Math.floor((PORT_MAX - PORT_MIN) / WORKERS);
-
-/** Given away by this process: one may not be listened on yet. */
-const given = new Set<number>();
-
-/** Ports that were free a moment ago, all different, and given to nobody else. */
-export async function freePorts(count: number): Promise<number[]> {
-  const from = PORT_MIN + (Number(process.env.JEST_WORKER_ID ?? 0) % WORKERS) * RANGE;
-  const ports: number[] = [];
-  while (ports.length < count) {
-    const port = from + Math.floor(Math.random() * RANGE);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    ports.push(port);
-  }
-  return ports;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((answer) => {
-    const server = createServer();
-    server.once('error', () => answer(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => answer(true)));
-  });
 }

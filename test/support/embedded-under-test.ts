@@ -28,7 +28,7 @@ export async function startEmbeddedUnderTest(): Promise<ClusterUnderTest> {
     // It serves nothing before it has recovered.
     settled: () => (isAlive(server) ? Promise.resolve() : Promise.reject(new Error(`the process does not run: ${server.output}`))),
     differences: async () => [],
-    outputs: () => server.output.slice(-OUTPUT_SHOWN),
+    evidence: async () => server.output.slice(-OUTPUT_SHOWN),
     destroy: () => server.destroy(),
   };
 }

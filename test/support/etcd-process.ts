@@ -2,11 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from './embedded-process';
+import { freePorts } from './free-ports';
 import { eventually } from './eventually';
 
 const BINARY = '/usr/bin/etcd';
-const READY_DEADLINE_MS = 20_000;
+const READY_DEADLINE_MS = 60_000;
+/** One member has nobody to wait for: by etcd's own second it would elect itself that much later after each restart. */
+const ALONE = ['--heartbeat-interval', '50', '--election-timeout', '500'];
 /** Memory instead of a disk, where there is some: etcd syncs each write. */
 const DATA_PARENT = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
@@ -99,6 +101,7 @@ export class EtcdProcess {
         'zap',
         '--log-level',
         'warn',
+        ...(this.initialCluster === null ? ALONE : []),
         ...this.flags,
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },

@@ -1,8 +1,12 @@
-/** Waits until `holds` is true, looking every few milliseconds; throws after `deadlineMs` with what was awaited. */
+/** Between two looks, in milliseconds: short at first, and then no load on a machine whose processes are what is awaited. */
+const PAUSE_FIRST_MS = 5;
+const PAUSE_MAX_MS = 50;
+
+/** Waits until `holds` is true, looking again after growing pauses; throws after `deadlineMs` with what was awaited. */
 export async function eventually(what: string, holds: () => boolean | Promise<boolean>, deadlineMs = 30_000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
-  while (!(await holds())) {
+  for (let pauseMs = PAUSE_FIRST_MS; !(await holds()); pauseMs = Math.min(1.5 * pauseMs, PAUSE_MAX_MS)) {
     if (performance.now() > deadline) throw new Error(`not in time: ${what}`);
-    await new Promise((wake) => setTimeout(wake, 5));
+    await new Promise((wake) => setTimeout(wake, pauseMs));
   }
 }

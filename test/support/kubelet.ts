@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HttpProbe, PodLife } from './chart/pod-life';
-import type { MemberProcess } from './cluster-processes';
+import type { MemberProcess } from './member-process';
 
 /** What Services and proxies may take until none sends a pod any more that was told to end. */
 const SERVICES_FORGET_MS = 2_000;

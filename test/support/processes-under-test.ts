@@ -1,8 +1,7 @@
 import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from './cluster-under-test';
-import { API_KEY, ClusterProcesses, type ClusterOptions, type MemberProcess } from './cluster-processes';
+import { API_KEY, ClusterProcesses, type ClusterOptions } from './cluster-processes';
+import type { MemberProcess } from './member-process';
 import { TcpProxy } from './tcp-proxy';
-
-const OUTPUT_SHOWN = 3000;
 
 /**
  * A whole cluster of real processes, each member reached and reaching etcd by proxies of its own: its advertised address
@@ -67,7 +66,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
       await cluster.settled();
     },
     differences: () => cluster.differences(),
-    outputs: () => [...cluster.nodes, ...cluster.coordinators].map(({ id, output }) => `== ${id}\n${output.slice(-OUTPUT_SHOWN)}`).join('\n'),
+    evidence: () => cluster.evidence(),
     destroy: async () => {
       await cluster.destroy();
       await Promise.all(proxies.map((proxy) => proxy.close()));

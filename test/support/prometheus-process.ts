@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from './embedded-process';
+import { freePorts } from './free-ports';
 import { eventually } from './eventually';
 
 export interface QueryResult {

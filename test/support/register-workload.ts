@@ -7,6 +7,8 @@ const DIM = 4;
 const CALL_TIMEOUT_MS = 20_000;
 /** Between two operations of a client: histories stay small enough to be checked pair by pair. */
 const PAUSE_MS = 4;
+/** Of each kind, in the story of a failure. */
+const ERRORS_SHOWN = 5;
 
 /**
  * Clients that write, delete and read a few ids through the given coordinators at random, and write down what they saw.
@@ -14,8 +16,8 @@ const PAUSE_MS = 4;
  */
 export class RegisterWorkload {
   readonly history: RegisterOperation[] = [];
-  /** Answers that were errors, by message. */
-  readonly errors = new Map<string, number>();
+  /** Calls that were not answered with success, by message: when each was sent, and for how many milliseconds, by whom. */
+  readonly errors = new Map<string, { atMs: number; tookMs: number; by: string }[]>();
   private readonly running: Promise<void>[];
   private stopped = false;
   private version = 0;
@@ -37,6 +39,23 @@ export class RegisterWorkload {
   /** Reads every id once more through one coordinator; part of the history. */
   async readAll(url: string): Promise<void> {
     for (let i = 0; i < (this.options.ids ?? 24); i += 1) await this.perform(-1, 'read', `id-${i}`, url);
+  }
+
+  /** The errors in lines: how often each, and some of them with seconds since `beganMs`. */
+  errorsSince(beganMs: number): string {
+    const seconds = (ms: number): string => (ms / 1000).toFixed(1);
+    const shown = [...this.errors].map(([message, calls]) => {
+      const first = calls.slice(0, ERRORS_SHOWN).map(({ atMs, tookMs, by }) => `at ${seconds(atMs - beganMs)} s for ${seconds(tookMs)} s through ${by}`);
+      return `${calls.length} times "${message}": ${first.join(', ')}`;
+    });
+    return shown.length === 0 ? 'none' : shown.join('\n');
+  }
+
+  private note(message: string, { invokedMs }: RegisterOperation, by: string): void {
+    const call = { atMs: invokedMs, tookMs: performance.now() - invokedMs, by };
+    const known = this.errors.get(message);
+    if (known === undefined) this.errors.set(message, [call]);
+    else known.push(call);
   }
 
   private async run(client: number, random: () => number): Promise<void> {
@@ -69,11 +88,9 @@ export class RegisterWorkload {
         if (kind === 'read') operation.value = isAbsent ? null : (answer.data.metadata.value as number);
         return;
       }
-      const message = answer.error?.message ?? 'no message';
-      this.errors.set(message, (this.errors.get(message) ?? 0) + 1);
+      this.note(answer.error?.message ?? 'no message', operation, url);
     } catch (error) {
-      const message = `broken connection: ${(error as Error).message}`;
-      this.errors.set(message, (this.errors.get(message) ?? 0) + 1);
+      this.note(`broken connection: ${(error as Error).message}`, operation, url);
       // The coordinator is gone: its clients do not ask again at once.
       await new Promise((wake) => setTimeout(wake, 50));
     }

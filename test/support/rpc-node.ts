@@ -8,6 +8,7 @@ import type { ClusterCredentials } from '../../shared/rpc/rpc-channel';
 import { type RpcService, RpcServer } from '../../shared/rpc/rpc-server';
 import { MemberProof } from '../../shared/secret/member-proof';
 import { systemClock } from '../../shared/time/clock';
+import { freePorts } from './free-ports';
 import { SettableRoutes } from './settable-routes';
 
 export const SECRET = 'a secret of the cluster';
@@ -32,7 +33,8 @@ export class RpcNode {
 
   static async start(shards: NodeShards, options: { credentials?: ClusterCredentials; port?: number; stallMs?: number; runningReadsMax?: number } = {}): Promise<RpcNode> {
     const node = new RpcNode({ shards, credentials: options.credentials ?? PLAIN, stallMs: options.stallMs, runningReadsMax: options.runningReadsMax });
-    await node.listen(options.port ?? 0);
+    // One that nobody takes while it does not listen.
+    await node.listen(options.port ?? (await freePorts(1))[0]);
     return node;
   }
 

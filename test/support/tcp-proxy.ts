@@ -1,21 +1,26 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePorts } from './free-ports';
 
 /** A TCP connection to somewhere that a test can cut: on a port of its own, which stays the same. */
 export class TcpProxy {
   private server: Server | null = null;
-  private port = 0;
   private readonly sockets = new Set<Socket>();
   private silent = false;
   private swallowing = false;
   private deaf = false;
   private delayMs = 0;
 
-  /** `targetPort` may change; connections made after that go there. */
-  private constructor(public targetPort: number) {}
+  private constructor(
+    /** Not one that the system may give to an outgoing connection while the way is cut. */
+    private readonly port: number,
+    /** May change; connections made after that go there. */
+    public targetPort: number,
+  ) {}
 
   /** Forwards to `targetPort` of 127.0.0.1. */
   static async start(targetPort: number): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort);
+    const [port] = await freePorts(1);
+    const proxy = new TcpProxy(port, targetPort);
     await proxy.restore();
     return proxy;
   }
@@ -64,7 +69,6 @@ export class TcpProxy {
     if (this.server !== null) return;
     const server = createServer((client) => this.join(client));
     await new Promise<void>((listening, failed) => server.once('error', failed).listen(this.port, '127.0.0.1', listening));
-    this.port = (server.address() as { port: number }).port;
     this.server = server;
   }
 

@@ -1,14 +1,16 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
-/** The write-ahead logs of the shards below a node's data folder that hold something. */
-function logsOf(dataDir: string): string[] {
-  return readdirSync(dataDir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.parentPath.endsWith('/records') && entry.name.endsWith('.log'))
-    .map((entry) => join(entry.parentPath, entry.name))
+/** The write-ahead log of a shard's records. */
+function logOf(shardFolder: string): string {
+  const records = join(shardFolder, 'records');
+  const logs = readdirSync(records)
+    .filter((name) => name.endsWith('.log'))
+    .map((name) => join(records, name))
     .filter((path) => statSync(path).size > 0);
+  expect(logs).not.toEqual([]);
+  return logs[0];
 }
 
 const HARMS: Record<string, (log: string) => void> = {
@@ -38,33 +40,17 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
     await cluster.data('POST', '/v1/collections/alone/bulk_upsert', { items });
     for (const [name, harm] of Object.entries(HARMS)) {
       const node = await cluster.primaryOf(COLLECTION);
-      await node.kill();
-      const [log] = logsOf(node.dataDir).filter((path) => path.includes(ledger));
-      expect(log).toBeDefined();
-      const shard = join(log, '../..');
+      await cluster.killSpared(node);
+      const shard = join(node.dataDir, 'node', 'shards', ledger, '0');
       rmSync(`${shard}.retired`, { recursive: true, force: true });
-      harm(log);
+      harm(logOf(shard));
       await node.start();
       await cluster.settled();
       expect([name, existsSync(`${shard}.retired`)]).toEqual([name, name !== 'its folder is gone']);
       expect((await cluster.data('GET', '/v1/collections/alone/export')).vectors).toHaveLength(items.length);
       // What it came back with is served, too.
-      const { in_sync: inSync } = (await cluster.data('GET', '/v1/cluster')).shards.find((one: { collection: string; shard: number }) => one.collection === COLLECTION && one.shard === 0);
-      const other = cluster.nodes.find(({ id }) => id !== node.id && inSync.includes(id));
-      expect(other).toBeDefined();
-      await other?.kill();
-      await eventually(
-        'it leads',
-        () =>
-          cluster.primaryOf(COLLECTION).then(
-            ({ id }) => id === node.id,
-            () => false,
-          ),
-        60_000,
-      );
+      await cluster.leadBy(node, COLLECTION);
       await writes(50);
-      await other?.start();
-      await cluster.settled();
     }
   });
 }, 400_000);

@@ -13,7 +13,7 @@ onSmallDisk('a node whose disk is full gives its shards to others, and takes par
   const { folder } = disk as SmallDisk;
   const environmentOf = async (id: string): Promise<Record<string, string>> => (id === 'node-0' ? { DATA_DIR: join(folder, 'data') } : {});
   await underLoad('fill-a-disk', { replicas: 2, environmentOf }, async ({ cluster, writes }) => {
-    const shards = async () => (await cluster.data('GET', '/v1/cluster')).shards as { primary: string | null; in_sync: string[] }[];
+    const shards = async () => (await cluster.view()).shards;
     (disk as SmallDisk).fill();
     await eventually('others lead every shard', async () => (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'), 60_000);
     await writes(50);

@@ -1,7 +1,7 @@
 import { underLoad } from './under-load';
 
 test('with one of three etcd members dead or frozen everything goes on, new collections too', async () => {
-  const workload = await underLoad('lose-an-etcd-member', { etcdMembers: 3 }, async ({ cluster, writes, lasts }) => {
+  await underLoad('lose-an-etcd-member', { etcdMembers: 3, mayFail: () => false }, async ({ cluster, writes, lasts }) => {
     for (const [i, member] of cluster.etcdMembers.entries()) {
       if (i === 0) member.pause();
       else await member.kill();
@@ -13,5 +13,4 @@ test('with one of three etcd members dead or frozen everything goes on, new coll
       await writes(50);
     }
   });
-  expect([...workload.errors]).toEqual([]);
 });

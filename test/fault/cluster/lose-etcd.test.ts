@@ -1,7 +1,7 @@
 import { underLoad } from './under-load';
 
 test('while etcd is away reads and writes go on, and nothing is left over when it is back', async () => {
-  const workload = await underLoad('lose-etcd', { replicas: 2 }, async ({ cluster, writes, lasts }) => {
+  await underLoad('lose-etcd', { replicas: 2, mayFail: () => false }, async ({ cluster, writes, lasts }) => {
     await cluster.etcd.kill();
     // Longer than every session lasts.
     await lasts(8_000);
@@ -14,5 +14,4 @@ test('while etcd is away reads and writes go on, and nothing is left over when i
     cluster.etcd.resume();
     await writes(200);
   });
-  expect([...workload.errors]).toEqual([]);
 });

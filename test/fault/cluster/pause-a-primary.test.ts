@@ -9,6 +9,7 @@ test('a primary that is frozen past its lease and wakes up acknowledges nothing 
       await lasts(pauseMs);
       primary.resume();
       await writes(100);
+      await cluster.settled();
     }
   });
 });

@@ -25,9 +25,10 @@ test("the chart's rolling update under load loses nothing, fails no request and 
   const options = {
     nodes: nodes.spec.replicas,
     coordinators: coordinators.spec.replicas,
+    mayFail: () => false,
     environmentOf: async (id: string) => lives[id.startsWith('node') ? 'node' : 'coordinator'].environment,
   };
-  const { errors, acknowledged } = await underLoad('roll-out-the-chart', options, async ({ cluster, sendTo }) => {
+  const { acknowledged } = await underLoad('roll-out-the-chart', options, async ({ cluster, sendTo }) => {
     const nodePods = cluster.nodes.map((member) => new Pod(member, lives.node));
     const coordinatorPods = cluster.coordinators.map((member) => new Pod(member, lives.coordinator));
     await Promise.all([...nodePods, ...coordinatorPods].map((pod) => pod.start()));
@@ -46,6 +47,5 @@ test("the chart's rolling update under load loses nothing, fails no request and 
     }
     expect([...nodePods, ...coordinatorPods].flatMap(({ complaints }) => complaints)).toEqual([]);
   });
-  expect([...errors]).toEqual([]);
   expect(acknowledged).toBeGreaterThan(0);
 });

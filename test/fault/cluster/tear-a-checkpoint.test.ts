@@ -1,6 +1,5 @@
 import { readdirSync, statSync, truncateSync, writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventually } from '../../support/eventually';
 import { COLLECTION, underLoad } from './under-load';
 
 /** The files of every checkpoint below a node's data folder: what can be made again from the records. */
@@ -29,22 +28,8 @@ test('a node whose checkpoints were cut short or changed comes back with every r
       await node.start();
       await cluster.settled();
       // What it came back with is served, too.
-      const { in_sync: inSync } = (await cluster.data('GET', '/v1/cluster')).shards.find((one: { collection: string; shard: number }) => one.collection === COLLECTION && one.shard === 0);
-      const other = cluster.nodes.find(({ id }) => id !== node.id && inSync.includes(id));
-      expect(other).toBeDefined();
-      await other?.kill();
-      await eventually(
-        'it leads',
-        () =>
-          cluster.primaryOf(COLLECTION).then(
-            ({ id }) => id === node.id,
-            () => false,
-          ),
-        60_000,
-      );
+      await cluster.leadBy(node, COLLECTION);
       await writes(50);
-      await other?.start();
-      await cluster.settled();
     }
   });
 });

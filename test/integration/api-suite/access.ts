@@ -86,6 +86,12 @@ export function accessSuite(context: SuiteContext): void {
       else dataOf(answer);
     });
 
+    test('without a limit no answer speaks of one', async () => {
+      const answer = await context.api.get('/v1/collections');
+      dataOf(answer);
+      expect(Object.keys(answer.headers).filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+    });
+
     test('creating a collection or a key and uploading need their roles', async () => {
       errorOf(await context.api.post('/v1/collections', { name: 'refused', dim: 3 }, { key: readonly }), 403);
       errorOf(await context.api.post('/v1/admin/keys', { name: 'a', role: 'admin' }, { key: readwrite }), 403);

@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { eventually } from './eventually';
+
+const root = resolve(__dirname, '../..');
+/** Far more than a start takes, for a machine that is slow and has other work. */
+export const READY_DEADLINE_MS = 60_000;
+/** Of the output of each process in the story of a failure. */
+const OUTPUT_SHOWN = 3_000;
+
+/** One storage node or coordinator as a real process, from the compiled sources, with a data folder of its own. */
+export class MemberProcess {
+  /** What this life of it said. */
+  output = '';
+  /** What its earlier lives said. */
+  private past = '';
+  private child: ChildProcess | null = null;
+  /** Resolves when its last life is over and all that it said was read. */
+  private over: Promise<number | null> = Promise.resolve(null);
+
+  constructor(
+    readonly role: 'node' | 'coordinator',
+    readonly id: string,
+    /** The API's port of a coordinator, the RPC port of a node. */
+    readonly port: number,
+    readonly opsPort: number,
+    readonly dataDir: string,
+    private readonly environment: Record<string, string>,
+  ) {}
+
+  get pid(): number {
+    if (this.child?.pid === undefined) throw new Error(`${this.id} is not running`);
+    return this.child.pid;
+  }
+
+  /** The port for other members, which a coordinator has beside that of its API. */
+  get rpcPort(): number {
+    return Number(this.environment.RPC_PORT);
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null;
+  }
+
+  /** What it said of late, in all its lives. */
+  get lastWords(): string {
+    return (this.past + this.output).slice(-OUTPUT_SHOWN);
+  }
+
+  /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
+  spawn(environment: Record<string, string> = {}): void {
+    if (this.child !== null) throw new Error(`${this.id} is running`);
+    const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.child = child;
+    this.past += this.output;
+    this.output = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (this.output += chunk));
+    this.over = new Promise((done) => child.once('close', done));
+    const killWithUs = (): void => void child.kill('SIGKILL');
+    process.once('exit', killWithUs);
+    child.once('exit', () => {
+      process.removeListener('exit', killWithUs);
+      if (this.child === child) this.child = null;
+    });
+  }
+
+  /** Resolves when the process says that it is ready. */
+  ready(): Promise<void> {
+    return eventually(
+      `${this.id} is ready`,
+      async () => {
+        if (this.child === null) throw new Error(`${this.id} ended: ${this.output}`);
+        return fetch(`http://127.0.0.1:${this.opsPort}/readyz`, { signal: AbortSignal.timeout(1000) }).then(
+          (answer) => answer.status === 200,
+          () => false,
+        );
+      },
+      READY_DEADLINE_MS,
+    );
+  }
+
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    this.spawn(environment);
+    await this.ready();
+  }
+
+  /** Resolves when it has ended, by itself or not, with the exit code; null when a signal ended it. */
+  ended(): Promise<number | null> {
+    return this.over;
+  }
+
+  async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
+    const { child } = this;
+    if (child === null) return null;
+    if (signal === 'SIGKILL') child.kill('SIGCONT');
+    child.kill(signal);
+    return this.over;
+  }
+
+  stop(): Promise<number | null> {
+    return this.end('SIGTERM');
+  }
+
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  pause(): void {
+    process.kill(this.pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    process.kill(this.pid, 'SIGCONT');
+  }
+
+  /** Throws its data away, as a disk that is replaced; only while it does not run. */
+  wipe(): void {
+    if (this.child !== null) throw new Error(`${this.id} is running`);
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
