@@ -20,6 +20,8 @@ module.exports = {
   sandboxInjectedGlobals: SANDBOX_INJECTED_GLOBALS,
   setupFiles: ['<rootDir>/test/support/fixed-seeds.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
+  // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile.
+  maxWorkers: 3,
   reporters: ['default', '<rootDir>/scripts/hanging-test-reporter.cjs', '<rootDir>/scripts/closing-line-reporter.cjs'],
 };
