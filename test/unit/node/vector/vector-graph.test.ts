@@ -172,15 +172,16 @@ test('many hundreds of equal vectors and zero vectors do not trap the search', a
 });
 
 test('puts and removals during a build and during a compaction are kept', async () => {
+  const rows = 14_200;
   const { vectors, queries } = dataset(13, 16_000);
   index = await open('l2');
-  index.put(range(0, 12_000), vectors.subarray(0, 12_000 * DIM));
+  index.put(range(0, rows), vectors.subarray(0, rows * DIM));
   const states = new Map<number, number>();
-  for (let slot = 0; slot < 12_000; slot++) states.set(slot, slot);
+  for (let slot = 0; slot < rows; slot++) states.set(slot, slot);
   const random = seededRandom(runSeed('vector-graph changes'));
   const change = (): void => {
-    for (let i = 0; i < 200; i++) {
-      const slot = Math.floor(random() * 13_000);
+    for (let i = 0; i < 100; i++) {
+      const slot = Math.floor(random() * 15_000);
       if (random() < 0.5) {
         const row = Math.floor(random() * 16_000);
         index.put(Uint32Array.of(slot), vectors.subarray(row * DIM, (row + 1) * DIM));
@@ -191,21 +192,31 @@ test('puts and removals during a build and during a compaction are kept', async 
       }
     }
   };
-  let settled = false;
-  const settling = index.settled().then(() => (settled = true));
-  let rounds = 0;
-  await eventually(
-    'the build',
-    async () => {
-      if (rounds++ < 60) change();
-      await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
-      return settled;
-    },
-    60_000,
-  );
-  await settling;
-  await index.settled();
-  expect(index.liveCount).toBe(states.size);
+  const changeUntilSettled = async (what: string): Promise<void> => {
+    let isSettled = false;
+    const settling = index.settled().then(() => (isSettled = true));
+    let rounds = 0;
+    await eventually(
+      what,
+      async () => {
+        if (rounds++ < 20) change();
+        await index.search(queries.subarray(0, DIM), { k: 5, effort: CALIBRATED, allowed: null });
+        return isSettled;
+      },
+      120_000,
+    );
+    await settling;
+    expect(rounds).toBeGreaterThan(1);
+    expect(sealed().rows).toBeGreaterThanOrEqual(GRAPH_ROWS_MIN);
+    expect(index.liveCount).toBe(states.size);
+  };
+  await changeUntilSettled('the build');
+  // Too many dead rows, and enough live ones that the compaction builds a graph, during which more changes come.
+  const before = sealed().rows;
+  index.remove(range(0, 2900));
+  for (let slot = 0; slot < 2900; slot++) states.delete(slot);
+  await changeUntilSettled('the compaction');
+  expect(sealed().rows).toBeLessThan(before);
   const slots = Uint32Array.from(states.keys());
   const stored = index.vectors(slots);
   slots.forEach((slot, i) => {
