@@ -3,10 +3,11 @@ import { MemoryFilterIndex } from '../../node/filter/memory-filter-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { Filter, JsonObject, JsonValue } from '../../shared/filter/filter';
 import { parseFilter } from '../../shared/filter/parse-filter';
+import { runSeed } from '../support/random';
 
 /** The filter index at sizes where its sorted runs, columns and bitmaps come into play, against the plain predicate. */
 
-const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED);
+const seed = runSeed('filter-index');
 
 class Shard {
   readonly metadata = new Map<number, JsonObject>();
@@ -83,7 +84,7 @@ const FILTERS = [
   { stock: { count: 7, sold: true } },
 ];
 
-describe(`filter index at size (SEED=${seed})`, () => {
+describe('filter index at size', () => {
   test('is exact for many distinct numbers and strings, while items change', () => {
     const shard = new Shard();
     for (let slot = 0; slot < ITEMS; slot++) shard.put(slot, item(shard, slot));

@@ -7,8 +7,6 @@ import { parseFilter } from '../../shared/filter/parse-filter';
 
 /** Whatever a client sends as a filter: a tree that can be evaluated, or a refusal; never another error, never a side effect. */
 
-const seed = process.env.SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.SEED);
-
 const OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$and', '$or', '$not', '$', '$foo', '$__proto__'];
 const NAMES = ['a', 'a.b', '', '.', '__proto__', 'constructor', 'prototype', 'toString', '__proto__.polluted', 'constructor.prototype.polluted'];
 const text = fc.letrec<{ value: string; object: string }>((tie) => ({
@@ -24,7 +22,7 @@ const text = fc.letrec<{ value: string; object: string }>((tie) => ({
 }));
 const metadata = fc.constantFrom('{}', '{"a":1}', '{"a":{"b":"x"},"":null}', '{"__proto__":{"polluted":1},"constructor":[1]}');
 
-test(`a filter parses or is refused, and changes no prototype (SEED=${seed})`, () => {
+test('a filter parses or is refused, and changes no prototype', () => {
   const before = prototypes();
   let parsedCount = 0;
   fc.assert(
@@ -43,14 +41,14 @@ test(`a filter parses or is refused, and changes no prototype (SEED=${seed})`, (
         expect(error.message).toMatch(/^filters/);
       }
     }),
-    { seed, numRuns: 3_000 },
+    { numRuns: 3_000 },
   );
   expect(parsedCount).toBeGreaterThan(100);
   expect(prototypes()).toEqual(before);
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 });
 
-test(`values that are no JSON are refused too (SEED=${seed})`, () => {
+test('values that are no JSON are refused too', () => {
   const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true });
   fc.assert(
     fc.property(anything, (json) => {
@@ -60,7 +58,7 @@ test(`values that are no JSON are refused too (SEED=${seed})`, () => {
         if (!isQuiverError(error)) throw error;
       }
     }),
-    { seed, numRuns: 1_000 },
+    { numRuns: 1_000 },
   );
 });
 

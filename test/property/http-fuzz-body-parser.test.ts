@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import { runSeed } from '../support/random';
@@ -85,13 +86,14 @@ function withNearestNumbers(plainValue: unknown, nativeValue: unknown): unknown 
   return Object.fromEntries(Object.entries(plainValue).map(([key, value]) => [key, withNearestNumbers(value, Object.getOwnPropertyDescriptor(nativeValue, key)?.value)]));
 }
 
+/** Without `expect`, as below what is done ten thousand times: it would take most of the time. */
 function expectAgreement(body: Buffer): void {
   for (const list of [ITEMS, null]) {
     const nativeOutcome = outcome(native, body, list) as { value?: unknown; refused?: string };
-    expect(nativeOutcome).toEqual(withNearestNumbers(outcome(plain, body, list), nativeOutcome));
+    assert.deepEqual(nativeOutcome, withNearestNumbers(outcome(plain, body, list), nativeOutcome));
     // It is refused as no JSON exactly where JSON.parse would; a bound may be met before that.
     const isNoJson = nativeOutcome.refused !== undefined && /not valid (JSON|UTF-8)/.test(nativeOutcome.refused);
-    if (isNoJson || nativeOutcome.refused === undefined) expect(isWellFormed(body)).toBe(!isNoJson);
+    if (isNoJson || nativeOutcome.refused === undefined) assert.equal(isWellFormed(body), !isNoJson);
   }
 }
 
@@ -137,7 +139,7 @@ describe(`native and plain body parser, SEED=${seed}`, () => {
     fc.assert(
       fc.property(decimal, (text) => {
         const { vector } = parseScanned(native.scanner, Buffer.from(`{"vector":[${text}]}`)) as { vector: Float32Array };
-        expect(isNearestFloat32(text, vector[0])).toBe(true);
+        assert.ok(isNearestFloat32(text, vector[0]), `${vector[0]}`);
       }),
       { ...options, numRuns: 10_000 },
     );
@@ -149,15 +151,15 @@ describe(`native and plain body parser, SEED=${seed}`, () => {
         const value = new Float32Array(Uint32Array.of(bits).buffer);
         fc.pre(Number.isFinite(value[0]));
         const text = native.format(value);
-        expect(Object.is((parseScanned(native.scanner, Buffer.from(`{"vector":${text}}`)) as { vector: Float32Array }).vector[0], value[0])).toBe(true);
+        assert.equal((parseScanned(native.scanner, Buffer.from(`{"vector":${text}}`)) as { vector: Float32Array }).vector[0], value[0]);
         const digitsOf = (json: string): number =>
           json
             .slice(1, -1)
             .replace(/e.*$/, '')
             .replace(/[-.]/g, '')
             .replace(/^0+|0+$/g, '').length;
-        expect(digitsOf(text)).toBeLessThanOrEqual(digitsOf(plain.format(value)));
-        expect(Math.fround(JSON.parse(plain.format(value))[0])).toBe(value[0]);
+        assert.ok(digitsOf(text) <= digitsOf(plain.format(value)), text);
+        assert.equal(Math.fround(JSON.parse(plain.format(value))[0]), value[0]);
       }),
       { ...options, numRuns: 10_000 },
     );

@@ -1,5 +1,5 @@
-/** Lengths compared: quadratic work shows at once at the second, and at the last takes minutes. */
-const LENGTHS = [16_384, 131_072, 1_048_576];
+/** Lengths compared: quadratic work shows at once at the second. The last is the longest text of an item by default. */
+const LENGTHS = [16_384, 65_536, 262_144];
 /** How much more than in proportion it may be: caches and garbage. */
 const SLACK = 3;
 /** Milliseconds that say nothing: collecting garbage, compiling. */
@@ -17,8 +17,8 @@ export function processorMs(work: () => void): number {
 }
 
 /**
- * Fails when work costs more than in proportion to the length of its text: at eight times the length more than
- * {@link SLACK} × eight times as much. `prepare` makes the work for a length. Answers the cost at the greatest one, which
+ * Fails when work costs more than in proportion to the length of its text: at four times the length more than
+ * {@link SLACK} × four times as much. `prepare` makes the work for a length. Answers the cost at the greatest one, which
  * is not run when a shorter one failed.
  */
 export function expectLinear(name: string, prepare: (units: number) => () => void, lengths: readonly number[] = LENGTHS): number {

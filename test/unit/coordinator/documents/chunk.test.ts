@@ -92,7 +92,7 @@ describe('chunkText', () => {
     ['line ends', 'a\n'],
     ['marks without a base', '\u0301'],
     ['astral letters', '𝒳'],
-  ])('takes 10 MB of %s in linear time', (_title, unit) => {
+  ])('takes megabytes of %s in linear time', (_title, unit) => {
     let count = 0;
     const prepare = (units: number) => {
       const text = unit.repeat(Math.floor(units / unit.length));
@@ -100,7 +100,7 @@ describe('chunkText', () => {
         for (const chunk of chunkText(text, { size: 500, overlap: 50 })) count += chunk.text.length > 0 ? 1 : 0;
       };
     };
-    expectLinear(unit.slice(0, 10), prepare, [156_250, 1_250_000, 10_000_000]);
+    expectLinear(unit.slice(0, 10), prepare, [39_062, 312_500, 2_500_000]);
     expect(count).toBeGreaterThan(0);
   });
 });
