@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import { MessageChannel, Worker } from 'node:worker_threads';
 import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { DIM, type InlineStory, PHASES, vectorOf } from '../support/inline-story';
+import { DIM, type InlineStory, PHASES, STEPS, vectorOf } from '../support/inline-story';
 import { runSeed, seededRandom } from '../support/random';
 import { nativeFactories, NO_HURRY, openMemoryStore, ShardNode } from '../support/shard-node';
 
@@ -41,7 +41,7 @@ class Story {
     const workerData: InlineStory = { spec: this.spec, seed, items: ITEMS, answered, begun, phase, counts: counts.buffer as SharedArrayBuffer, port: port2 };
     const worker = new Worker(join(__dirname, '../support/inline-reader-worker.js'), { workerData, transferList: [port2] });
     const end = this.node.host.follow((message) => port1.postMessage(message));
-    this.readers.push({ counts, report: reportOf(worker, port1).finally(end) });
+    this.readers.push({ counts, report: reportOf(worker).finally(end) });
   }
 
   open(): Promise<void> {
@@ -87,7 +87,7 @@ class Story {
     const operations = items.map((item): WriteOperation => {
       const now = this.answered[item];
       const deletes = now % 2 === 1 && isDeleted();
-      const change = now + (deletes || now % 2 === 0 ? 1 : 2);
+      const change = now + (deletes ? STEPS.deleted : now % 2 === 1 ? STEPS.replaced : STEPS.inserted);
       Atomics.store(this.begun, item, change);
       if (deletes) return { type: 'delete', externalId: String(item) };
       // Of many lengths, so that the directory's chunks come, are emptied and go.
@@ -99,9 +99,9 @@ class Story {
   }
 }
 
-function reportOf(worker: Worker, port: MessagePort): Reader['report'] {
+function reportOf(worker: Worker): Reader['report'] {
   return new Promise((resolve, reject) => {
-    port.once('message', resolve);
+    worker.once('message', resolve);
     worker.once('error', reject);
     worker.once('exit', () => reject(new Error('a reader ended without a report')));
   });
