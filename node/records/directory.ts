@@ -2,20 +2,7 @@ import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
 import { ChangeCounter } from './change-counter';
-import {
-  type DirectoryPage,
-  directoryPage,
-  externalIdAt,
-  HAS_TEXT,
-  ID_IS_UTF16,
-  LIVE,
-  metadataAt,
-  PAGE_SLOTS,
-  pageNumberOf,
-  pagesFromColumns,
-  placeInPage,
-  SLOT_BYTES,
-} from './directory-pages';
+import { type DirectoryPage, directoryPage, externalIdAt, HAS_TEXT, ID_IS_UTF16, LIVE, metadataAt, PAGE_SLOTS, pageNumberOf, pagesFromColumns, placeInPage, SLOT_BYTES } from './directory-pages';
 import { directoryChunks, readDirectory } from './directory-save';
 import type { DirectoryPart } from './directory-view';
 

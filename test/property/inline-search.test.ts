@@ -65,7 +65,10 @@ class Story {
   }
 
   insert(from: number, to: number): Promise<void> {
-    return this.write(Array.from({ length: to - from }, (_, i) => from + i), () => false);
+    return this.write(
+      Array.from({ length: to - from }, (_, i) => from + i),
+      () => false,
+    );
   }
 
   /** Changes items at random, each once, in two writes at the same time. */

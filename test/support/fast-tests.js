@@ -15,6 +15,7 @@ const SLOW = {
   'test/property/filter-index': 'thousands of random filters beside a plain second version',
   'test/property/history-checker': 'thousands of simulated histories',
   'test/property/http-fuzz': 'thousands of random requests, to a real process too',
+  'test/property/inline-search': 'threads that search a shard while thousands of its items change',
   'test/property/keyword-index': 'random corpora beside a plain second version',
   'test/property/operation-codec': 'thousands of random writes there and back, and damaged ones',
   'test/property/rate-limiter': 'a minute of admissions beside a plain list, thousands of times',

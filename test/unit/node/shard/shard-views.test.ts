@@ -71,7 +71,9 @@ describe('answers', () => {
     for (let round = 0; round < 20; round++) {
       // Few values, so that scores tie; ids of both encodings.
       const vector = () => Float32Array.from({ length: DIM }, () => Math.floor(random() * 3));
-      const operations = Array.from({ length: 40 }, () => item(Math.floor(random() * 400), { externalId: ['a', '日本', '\ud83d'][Math.floor(random() * 3)] + Math.floor(random() * 99), vector: vector() }));
+      const operations = Array.from({ length: 40 }, () =>
+        item(Math.floor(random() * 400), { externalId: ['a', '日本', '\ud83d'][Math.floor(random() * 3)] + Math.floor(random() * 99), vector: vector() }),
+      );
       await write(operations, spec);
       await write([{ type: 'delete', externalId: (operations[0] as UpsertOperation).externalId }], spec);
       for (const k of [1, 10, 256]) {
