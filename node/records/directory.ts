@@ -102,7 +102,9 @@ export class Directory {
 
   /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
-    for (let slot = 0; slot < this.slotCapacity; slot++) if (this.isLive(slot)) yield slot;
+    for (const [number, page] of this.pages.entries()) {
+      for (let place = 0; place < PAGE_SLOTS; place++) if (page.flags[place] & LIVE) yield number * PAGE_SLOTS + place;
+    }
   }
 
   /** One more than the highest live slot, and the empty slots below it. */
@@ -137,18 +139,19 @@ export class Directory {
     directory.pages = pagesFromColumns(columns);
     directory.useArena(arena);
     directory.highestStamp = highestStamp;
-    for (const slot of directory.liveSlots()) {
-      const page = directory.pageOf(slot);
-      const place = placeInPage(slot);
-      if (emptied.has(slot)) page.flags[place] = 0;
-      else if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
-        throw new Error('saved directory: a place outside its chunk');
-      } else directory.live += 1;
+    for (const [number, page] of directory.pages.entries()) {
+      for (let place = 0; place < PAGE_SLOTS; place++) {
+        if ((page.flags[place] & LIVE) === 0) continue;
+        if (emptied.has(number * PAGE_SLOTS + place)) page.flags[place] = 0;
+        else if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
+          throw new Error('saved directory: a place outside its chunk');
+        } else directory.live += 1;
+      }
     }
     directory.changes.liveCount = directory.live;
     arena.dropDead();
     directory.ids.reserve(directory.live, directory.slotCapacity);
-    for (const slot of directory.liveSlots()) directory.ids.add(directory.hashOf(slot), slot);
+    for (let slot = 0; slot < directory.slotCapacity; slot++) if (directory.isLive(slot)) directory.ids.add(directory.hashOf(slot), slot);
     directory.tidy();
     return directory;
   }
