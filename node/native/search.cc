@@ -18,12 +18,12 @@ constexpr double kScarcity = 0.4;
 // Rows scanned between two checks of the stop flag and of the row count.
 constexpr size_t kBatch = 64;
 
-// Longest expected time of an inline search. Waking another thread and being woken by it costs some 30 µs each, and the
-// request around a search 200 µs, so what takes several times that loses nothing elsewhere. Whoever waits behind a search
-// on the serving thread waits this long at most.
+// Longest expected time of an inline search. Handing a search to another thread and back costs about a tenth of this
+// (100,000 × 128), so beyond it there is little to gain. Whoever waits behind a search on the serving thread waits this
+// long at most.
 constexpr double kInlineNs = 1e6;
-// What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row.
-// Measured with AVX-512 on 100,000 × 128 and on text embeddings of 384 dimensions, rounded up.
+// What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row. A rough
+// fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
 constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
 
