@@ -1,6 +1,6 @@
 // What JavaScript sees of the vector index: one class, mirrored by node/vector/native-binding.ts with the same names,
-// argument order and meaning. All state of an index belongs to the environment (thread) that made it; nothing is
-// global.
+// argument order and meaning. All state of an index belongs to the environment (thread) that made it; other threads may
+// search it by its number (index_registry.h), and nothing else is global.
 
 #include <node_api.h>
 
@@ -13,6 +13,7 @@
 #include "arguments.h"
 #include "guarded.h"
 #include "index_object.h"
+#include "index_registry.h"
 #include "index_tasks.h"
 #include "search.h"
 #include "task.h"
@@ -22,6 +23,8 @@ namespace quiver {
 namespace {
 
 constexpr size_t kDimMax = 65536;
+// Numbers of shared indexes are exact in JavaScript.
+constexpr uint64_t kSharedMax = (uint64_t(1) << 53) - 1;
 
 using TaskMaker = std::unique_ptr<Task> (*)(napi_env env, const Arguments& arguments);
 
@@ -151,14 +154,27 @@ napi_value close(napi_env env, const Arguments& arguments) {
     return promise;
   }
   index->closed = true;
+  unshare(*index);
   index->stop = true;
   if (index->running > 0) {
     index->closing = deferred;
   } else {
-    index->snapshot = {};
+    index->clear();
     napi_resolve_deferred(env, deferred, undefined(env));
   }
   return promise;
+}
+
+napi_value share_call(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  napi_value value = nullptr;
+  napi_create_double(env, double(share(index)), &value);
+  return value;
+}
+
+napi_value search_inline_call(napi_env env, const Arguments& arguments) {
+  return search_here(env, shared_index(arguments.whole(0, 1, kSharedMax)), arguments);
 }
 
 napi_value kernel_names(napi_env env, const Arguments&) {
@@ -197,15 +213,19 @@ NAPI_MODULE_INIT() {
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),
+      method("share", guarded<share_call>),
       method("close", guarded<close>),
   };
-  napi_value index_class, kernels;
+  napi_value index_class, kernels, inline_search;
   if (napi_define_class(env, "VectorIndex", NAPI_AUTO_LENGTH, guarded<construct>, nullptr,
                         sizeof methods / sizeof methods[0], methods, &index_class) != napi_ok ||
-      napi_create_function(env, "kernelNames", NAPI_AUTO_LENGTH, guarded<kernel_names>, nullptr, &kernels) != napi_ok) {
+      napi_create_function(env, "kernelNames", NAPI_AUTO_LENGTH, guarded<kernel_names>, nullptr, &kernels) != napi_ok ||
+      napi_create_function(env, "searchInline", NAPI_AUTO_LENGTH, guarded<search_inline_call>, nullptr,
+                           &inline_search) != napi_ok) {
     return nullptr;
   }
   napi_set_named_property(env, exports, "VectorIndex", index_class);
   napi_set_named_property(env, exports, "kernelNames", kernels);
+  napi_set_named_property(env, exports, "searchInline", inline_search);
   return exports;
 }

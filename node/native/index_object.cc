@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "index_registry.h"
+
 namespace quiver {
 
 namespace {
@@ -19,6 +21,7 @@ void free_holder(napi_env env, void* data, void*) {
   Holder* holder = static_cast<Holder*>(data);
   napi_remove_env_cleanup_hook(env, stop_index_at_env_end, holder->index.get());
   holder->index->stop = true;
+  unshare(*holder->index);
   delete holder;
 }
 

@@ -3,7 +3,9 @@
 #include <node_api.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "errors.h"
@@ -12,8 +14,13 @@
 
 namespace quiver {
 
-// An index behind its JavaScript object. Tasks share it, so it outlives both the object and `close`.
+/**
+ * An index behind its JavaScript object. Tasks share it, so it outlives both the object and `close`. It belongs to the
+ * thread that made it; other threads may only raise `stop` and call `shared_snapshot` (index_registry.h is how they find
+ * it).
+ */
 struct Index {
+  // Changed by the owning thread alone, through the functions below; that thread reads it without the lock.
   Snapshot snapshot;
   StopFlag stop{false};
   // Set while a task changes the graph or the row store; only one may at a time.
@@ -23,15 +30,45 @@ struct Index {
   napi_deferred closing = nullptr;
   bool closed = false;
 
+  // By which other threads find it (index_registry.h); 0: they can't.
+  uint64_t shared_number = 0;
+
+  Index() = default;
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
   // Replaces the present state with another.
   void replace(Snapshot next) {
-    snapshot = std::move(next);
-    snapshot.rows->watch(snapshot.graph == nullptr ? 0 : snapshot.graph->rows());
+    next.rows->watch(next.graph == nullptr ? 0 : next.graph->rows());
+    exchange(std::move(next));
+  }
+  void set_effort(const Effort& effort) {
+    std::lock_guard<std::mutex> guard(lock_);
+    snapshot.effort = effort;
+  }
+  // Frees the memory, once the last reader of the present state is done with it.
+  void clear() { exchange({}); }
+
+  // The present state, for a thread that does not own the index; without rows when it was cleared.
+  Snapshot shared_snapshot() const {
+    std::lock_guard<std::mutex> guard(lock_);
+    return snapshot;
   }
 
   void require_open() const {
     if (closed) throw ClosedError();
   }
+
+ private:
+  void exchange(Snapshot next) {
+    {
+      std::lock_guard<std::mutex> guard(lock_);
+      std::swap(snapshot, next);
+    }
+    // What was there is freed here, outside the lock.
+  }
+
+  mutable std::mutex lock_;
 };
 
 // Ties the index to the JavaScript object made for it. Throws std::invalid_argument if the object is not a fresh one.

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "calibration.h"
 #include "compaction.h"
+#include "errors.h"
 #include "graph_builder.h"
 #include "index_object.h"
 #include "index_save.h"
@@ -41,7 +44,7 @@ class IndexTask : public Task {
     ended_ = true;
     if (self_ != nullptr) napi_delete_reference(env_, self_);
     if (--index_->running > 0 || index_->closing == nullptr) return;
-    index_->snapshot = {};
+    index_->clear();
     napi_resolve_deferred(env_, index_->closing, undefined(env_));
     index_->closing = nullptr;
   }
@@ -78,17 +81,40 @@ class ChangingTask : public IndexTask {
   bool holds_ = false;
 };
 
+// { slots, scores }.
+napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>& hits) {
+  void *slots, *scores;
+  napi_value result, slots_value = new_array(env, napi_uint32_array, hits.size(), sizeof(uint32_t), &slots);
+  napi_value scores_value = new_array(env, napi_float64_array, hits.size(), sizeof(double), &scores);
+  for (size_t i = 0; i < hits.size(); i++) {
+    static_cast<uint32_t*>(slots)[i] = rows.slot(hits[i].row);
+    static_cast<double*>(scores)[i] = hits[i].score;
+  }
+  if (napi_create_object(env, &result) != napi_ok) return nullptr;
+  napi_set_named_property(env, result, "slots", slots_value);
+  napi_set_named_property(env, result, "scores", scores_value);
+  return result;
+}
+
+// Query, k, effort and ef, from argument `first` on, with all slots allowed. False: the query has another dimension.
+bool read_request(const Arguments& arguments, size_t first, const RowStore& rows, SearchRequest& request) {
+  const auto query = arguments.floats(first);
+  if (query.size != rows.dim) return false;
+  request.query.assign(query.data, query.data + query.size);
+  request.k = arguments.whole(first + 1, 1, kItemLimit);
+  request.effort_kind = EffortKind(arguments.whole(first + 2, 0, 2));
+  request.ef = arguments.whole(first + 3, 0, kItemLimit);
+  request.allowed.count = rows.live();
+  return true;
+}
+
 class SearchTask final : public IndexTask {
  public:
   SearchTask(napi_env env, const Arguments& arguments) : IndexTask(env, arguments), snapshot_(index_->snapshot) {
-    const auto query = arguments.floats(0);
-    if (query.size != snapshot_.rows->dim) throw std::invalid_argument("the query has another dimension");
-    request_.query.assign(query.data, query.data + query.size);
-    request_.k = arguments.whole(1, 1, kItemLimit);
-    request_.effort_kind = EffortKind(arguments.whole(2, 0, 2));
-    request_.ef = arguments.whole(3, 0, kItemLimit);
+    if (!read_request(arguments, 0, *snapshot_.rows, request_)) {
+      throw std::invalid_argument("the query has another dimension");
+    }
     request_.allowed.kind = Allowed::Kind(arguments.whole(4, 0, 2));
-    request_.allowed.count = snapshot_.rows->live();
     if (request_.allowed.kind != Allowed::Kind::kAll) {
       const auto words = arguments.words(5);
       request_.allowed.words.assign(words.data, words.data + words.size);
@@ -101,19 +127,7 @@ class SearchTask final : public IndexTask {
     snapshot_.rows->require_sound();
   }
 
-  napi_value finish(napi_env env) override {
-    void *slots, *scores;
-    napi_value result, slots_value = new_array(env, napi_uint32_array, hits_.size(), sizeof(uint32_t), &slots);
-    napi_value scores_value = new_array(env, napi_float64_array, hits_.size(), sizeof(double), &scores);
-    for (size_t i = 0; i < hits_.size(); i++) {
-      static_cast<uint32_t*>(slots)[i] = snapshot_.rows->slot(hits_[i].row);
-      static_cast<double*>(scores)[i] = hits_[i].score;
-    }
-    if (napi_create_object(env, &result) != napi_ok) return nullptr;
-    napi_set_named_property(env, result, "slots", slots_value);
-    napi_set_named_property(env, result, "scores", scores_value);
-    return result;
-  }
+  napi_value finish(napi_env env) override { return hits_value(env, *snapshot_.rows, hits_); }
 
  private:
   Snapshot snapshot_;
@@ -191,7 +205,7 @@ class CalibrateTask final : public ChangingTask {
     snapshot_.rows->require_sound();
   }
   napi_value finish(napi_env env) override {
-    index_->snapshot.effort = effort_;
+    index_->set_effort(effort_);
     return undefined(env);
   }
 
@@ -271,6 +285,26 @@ class LoadTask final : public IndexTask {
 
 std::unique_ptr<Task> search_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<SearchTask>(env, arguments);
+}
+
+napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments) {
+  napi_value null = nullptr;
+  napi_get_null(env, &null);
+  if (index == nullptr) return null;
+  const Snapshot snapshot = index->shared_snapshot();
+  SearchRequest request;
+  if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
+  std::optional<std::vector<Hit>> hits;
+  try {
+    hits = search_inline(snapshot, request, index->stop);
+    snapshot.rows->require_sound();
+  } catch (const CodedError&) {
+    // The owner meets the same, and reports it.
+    return null;
+  } catch (const std::bad_alloc&) {
+    return null;
+  }
+  return hits.has_value() ? hits_value(env, *snapshot.rows, *hits) : null;
 }
 
 std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "arguments.h"
+#include "index_object.h"
 #include "task.h"
 
 namespace quiver {
@@ -22,5 +23,12 @@ std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> compact_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> save_task(napi_env env, const Arguments& arguments);
 std::unique_ptr<Task> load_task(napi_env env, const Arguments& arguments);
+
+/**
+ * Searches on the calling thread, which need not own the index: arguments 1 to 4 are query, k, effort and ef. The same
+ * answer as `search`, or null: `index` is null, closed, of another dimension, its disk or the memory fails, or the
+ * search would take long (search_inline).
+ */
+napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const Arguments& arguments);
 
 }  // namespace quiver

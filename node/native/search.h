@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "candidates.h"
@@ -55,6 +56,13 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
 
 // The answer as documented at VectorIndex.search; any thread. Throws ClosedError when `stop` is raised.
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop);
+
+/**
+ * As `search`, for a thread that has to serve others at once. Nothing, soon, if the search is expected to take longer
+ * than kInlineNs, or turns out to.
+ */
+std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const SearchRequest& request,
+                                              const StopFlag& stop);
 
 // The best k of a walk that leaves out `excluded`, rescored; for calibration. Adds to `scored`.
 std::vector<Hit> walk_around(const Snapshot& snapshot, const Query& query, size_t k, double ef, uint32_t excluded,

@@ -9,7 +9,7 @@ const SHARED_BYTES_MAX = CHUNK_BYTES / 8;
 const SPARSE_SHARE = 0.25;
 
 /**
- * Byte strings packed into large buffers outside the JavaScript heap. The arena itself never changes or moves bytes
+ * Byte strings packed into large buffers of shared memory, outside the JavaScript heap. The arena itself never changes or moves bytes
  * once they are written, so a list of its chunks is a consistent copy. A place is (chunk, offset); its holder remembers
  * the length. Freed bytes become available when a whole chunk is dead, or when the holder moves the rest out of a
  * sparse one.
@@ -21,6 +21,8 @@ export class ByteArena {
   private current = -1;
   private used = 0;
   private held = 0;
+  /** Called with the number of each chunk that comes or goes, before anything is written to it. */
+  onChunk: (number: number) => void = () => {};
 
   get memoryBytes(): number {
     return this.held;
@@ -30,7 +32,7 @@ export class ByteArena {
   static of(chunks: (Buffer | null)[]): ByteArena {
     const arena = new ByteArena();
     for (const chunk of chunks) {
-      arena.chunks.push(chunk === null ? null : Buffer.allocUnsafeSlow(chunk.length));
+      arena.chunks.push(chunk === null ? null : newChunk(chunk.length));
       if (chunk !== null) chunk.copy(arena.chunks.at(-1) as Buffer);
       arena.livingBytes.push(0);
       arena.held += chunk?.length ?? 0;
@@ -69,8 +71,18 @@ export class ByteArena {
     return place;
   }
 
+  /** Number of chunks ever made. */
+  get chunkCount(): number {
+    return this.chunks.length;
+  }
+
   chunk(number: number): Buffer {
     return this.chunks[number] as Buffer;
+  }
+
+  /** The memory of a chunk, which is all its own; null if it was dropped. */
+  memoryOf(number: number): SharedArrayBuffer | null {
+    return (this.chunks[number]?.buffer as SharedArrayBuffer | undefined) ?? null;
   }
 
   /** Frees the bytes of a place; they must not be read again. */
@@ -103,11 +115,18 @@ export class ByteArena {
     this.held -= buffer.length;
     this.chunks[chunk] = null;
     this.sparse.delete(chunk);
+    this.onChunk(chunk);
   }
 
   private addChunk(size: number): number {
     this.held += size;
     this.livingBytes.push(0);
-    return this.chunks.push(Buffer.allocUnsafeSlow(size)) - 1;
+    const chunk = this.chunks.push(newChunk(size)) - 1;
+    this.onChunk(chunk);
+    return chunk;
   }
+}
+
+function newChunk(size: number): Buffer {
+  return Buffer.from(new SharedArrayBuffer(size));
 }

@@ -1,4 +1,4 @@
-import { COLUMN_NAMES, type DirectoryColumns, SLOT_BYTES, columnsOf, copiedColumns, slotCapacity } from './directory-columns';
+import { COLUMN_NAMES, type DirectoryColumns, type DirectoryPage, SLOT_BYTES, columnsFromPages, columnsOf } from './directory-pages';
 
 const MAGIC = 0x31524944;
 const HEADER_BYTES = 24;
@@ -8,11 +8,11 @@ const HEADER_BYTES = 24;
  * then for each chunk u32 length (0 for a dropped one) and its bytes. The columns are copied now. Chunks of the arena
  * only get new bytes at their end, so they are read later without copying.
  */
-export function directoryChunks(columns: DirectoryColumns, chunks: (Buffer | null)[], facts: { highestStamp: number }): Iterable<Buffer> {
-  const copy = copiedColumns(columns);
+export function directoryChunks(pages: readonly DirectoryPage[], chunks: (Buffer | null)[], facts: { highestStamp: number }): Iterable<Buffer> {
+  const copy = columnsFromPages(pages);
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32LE(MAGIC, 0);
-  header.writeUInt32LE(slotCapacity(copy), 4);
+  header.writeUInt32LE(copy.flags.length, 4);
   header.writeDoubleLE(facts.highestStamp, 8);
   header.writeUInt32LE(chunks.length, 16);
   return (function* () {

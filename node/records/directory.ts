@@ -1,13 +1,10 @@
 import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
-import { type DirectoryColumns, SLOT_BYTES, emptyColumns, grownColumns, slotCapacity } from './directory-columns';
+import { ChangeCounter } from './change-counter';
+import { type DirectoryPage, directoryPage, externalIdAt, HAS_TEXT, ID_IS_UTF16, LIVE, metadataAt, PAGE_SLOTS, pageNumberOf, pagesFromColumns, placeInPage, SLOT_BYTES } from './directory-pages';
 import { directoryChunks, readDirectory } from './directory-save';
-
-/** Flags of a slot. */
-const LIVE = 1;
-const ID_IS_UTF16 = 2;
-const HAS_TEXT = 4;
+import type { DirectoryPart } from './directory-view';
 
 /** What the directory knows about an item without reading its record. */
 export interface DirectoryEntry {
@@ -23,13 +20,24 @@ export interface DirectoryEntry {
  * Where each item is: external id ↔ slot, and by slot the facts that every answer contains. In memory, in columns and
  * an arena outside the JavaScript heap: about 50 bytes per item beside its id and metadata. Synchronous; only the
  * shard's apply step changes it.
+ *
+ * Columns and arena are in shared memory, where other threads read them (DirectoryView): they are given the `parts`, and
+ * `changes` tells them what they must not answer.
  */
 export class Directory {
-  private columns: DirectoryColumns = emptyColumns();
+  /** Whoever changes more than the directory in one step begins before the first and ends after the last of it. */
+  readonly changes = new ChangeCounter();
+  /** Called with each part that comes or goes, before anything is written to it. */
+  onPart: (part: DirectoryPart) => void = () => {};
+  private pages: DirectoryPage[] = [];
   private arena = new ByteArena();
   private readonly ids = new IdTable();
   private live = 0;
   private highestStamp = 0;
+
+  constructor() {
+    this.useArena(this.arena);
+  }
 
   get liveCount(): number {
     return this.live;
@@ -41,7 +49,7 @@ export class Directory {
   }
 
   get memoryBytes(): number {
-    return this.arena.memoryBytes + this.ids.memoryBytes + slotCapacity(this.columns) * SLOT_BYTES;
+    return this.arena.memoryBytes + this.ids.memoryBytes + this.slotCapacity * SLOT_BYTES;
   }
 
   /** The slot of an external id, or -1. */
@@ -50,32 +58,32 @@ export class Directory {
   }
 
   isLive(slot: number): boolean {
-    return slot < slotCapacity(this.columns) && (this.columns.flags[slot] & LIVE) !== 0;
+    const page = this.pages[pageNumberOf(slot)];
+    return page !== undefined && (page.flags[placeInPage(slot)] & LIVE) !== 0;
   }
 
   externalIdOf(slot: number): string {
-    const { columns } = this;
-    const from = columns.offsets[slot];
-    const encoding = columns.flags[slot] & ID_IS_UTF16 ? 'utf16le' : 'utf8';
-    return this.arena.chunk(columns.chunks[slot]).toString(encoding, from, from + columns.idBytes[slot]);
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    return externalIdAt(page, place, this.arena.chunk(page.chunks[place]));
   }
 
   metadataOf(slot: number): string {
-    const { columns } = this;
-    const from = columns.offsets[slot] + columns.idBytes[slot];
-    return this.arena.chunk(columns.chunks[slot]).toString('utf8', from, from + columns.metadataBytes[slot]);
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    return metadataAt(page, place, this.arena.chunk(page.chunks[place]));
   }
 
   stampOf(slot: number): number {
-    return this.columns.stamps[slot];
+    return this.pageOf(slot).stamps[placeInPage(slot)];
   }
 
   recnoOf(slot: number): number {
-    return this.columns.recnos[slot];
+    return this.pageOf(slot).recnos[placeInPage(slot)];
   }
 
   hasText(slot: number): boolean {
-    return (this.columns.flags[slot] & HAS_TEXT) !== 0;
+    return (this.pageOf(slot).flags[placeInPage(slot)] & HAS_TEXT) !== 0;
   }
 
   /** Puts an item into an empty slot; its id must not be in another slot. */
@@ -86,27 +94,38 @@ export class Directory {
 
   /** Empties a live slot. */
   remove(slot: number): void {
+    this.changes.begin();
     this.ids.remove(slot);
     this.clear(slot);
+    this.changes.end();
   }
 
   /** The live slots, ascending. */
   *liveSlots(): Iterable<number> {
-    for (let slot = 0; slot < slotCapacity(this.columns); slot++) if (this.columns.flags[slot] & LIVE) yield slot;
+    for (const [number, page] of this.pages.entries()) {
+      for (let place = 0; place < PAGE_SLOTS; place++) if (page.flags[place] & LIVE) yield number * PAGE_SLOTS + place;
+    }
   }
 
   /** One more than the highest live slot, and the empty slots below it. */
   freeSlots(): { limit: number; free: number[] } {
-    let limit = slotCapacity(this.columns);
-    while (limit > 0 && (this.columns.flags[limit - 1] & LIVE) === 0) limit -= 1;
+    let limit = this.slotCapacity;
+    while (limit > 0 && !this.isLive(limit - 1)) limit -= 1;
     const free: number[] = [];
-    for (let slot = limit - 1; slot >= 0; slot--) if ((this.columns.flags[slot] & LIVE) === 0) free.push(slot);
+    for (let slot = limit - 1; slot >= 0; slot--) if (!this.isLive(slot)) free.push(slot);
     return { limit, free };
+  }
+
+  /** The parts there are now. */
+  parts(): DirectoryPart[] {
+    const pages = this.pages.map(({ memory }, number): DirectoryPart => ({ type: 'page', number, memory }));
+    const chunks = Array.from({ length: this.arena.chunkCount }, (_, number) => this.chunkPart(number));
+    return [...pages, ...chunks.filter(({ memory }) => memory !== null)];
   }
 
   /** A consistent copy of the present state as chunks of bytes, made at the call (some milliseconds per million items). */
   save(): Iterable<Buffer> {
-    return directoryChunks(this.columns, this.arena.snapshot(), { highestStamp: this.highestStamp });
+    return directoryChunks(this.pages, this.arena.snapshot(), { highestStamp: this.highestStamp });
   }
 
   /**
@@ -117,31 +136,50 @@ export class Directory {
     const directory = new Directory();
     const { columns, chunks, highestStamp } = readDirectory(bytes);
     const arena = ByteArena.of(chunks);
-    directory.columns = columns;
-    directory.arena = arena;
+    directory.pages = pagesFromColumns(columns);
+    directory.useArena(arena);
     directory.highestStamp = highestStamp;
-    for (let slot = 0; slot < slotCapacity(columns); slot++) {
-      if ((columns.flags[slot] & LIVE) === 0) continue;
-      if (emptied.has(slot)) columns.flags[slot] = 0;
-      else if (!arena.revive(columns.chunks[slot], columns.offsets[slot], columns.idBytes[slot] + columns.metadataBytes[slot])) {
-        throw new Error('saved directory: a place outside its chunk');
-      } else directory.live += 1;
+    for (const [number, page] of directory.pages.entries()) {
+      for (let place = 0; place < PAGE_SLOTS; place++) {
+        if ((page.flags[place] & LIVE) === 0) continue;
+        if (emptied.has(number * PAGE_SLOTS + place)) page.flags[place] = 0;
+        else if (!arena.revive(page.chunks[place], page.offsets[place], page.idBytes[place] + page.metadataBytes[place])) {
+          throw new Error('saved directory: a place outside its chunk');
+        } else directory.live += 1;
+      }
     }
+    directory.changes.liveCount = directory.live;
     arena.dropDead();
-    directory.ids.reserve(directory.live, slotCapacity(columns));
-    for (let slot = 0; slot < slotCapacity(columns); slot++) {
-      if (columns.flags[slot] & LIVE) directory.ids.add(directory.hashOf(slot), slot);
-    }
+    directory.ids.reserve(directory.live, directory.slotCapacity);
+    for (let slot = 0; slot < directory.slotCapacity; slot++) if (directory.isLive(slot)) directory.ids.add(directory.hashOf(slot), slot);
     directory.tidy();
     return directory;
   }
 
+  private get slotCapacity(): number {
+    return this.pages.length * PAGE_SLOTS;
+  }
+
+  private pageOf(slot: number): DirectoryPage {
+    return this.pages[pageNumberOf(slot)];
+  }
+
+  private useArena(arena: ByteArena): void {
+    this.arena = arena;
+    arena.onChunk = (number) => this.onPart(this.chunkPart(number));
+  }
+
+  private chunkPart(number: number): DirectoryPart {
+    return { type: 'chunk', number, memory: this.arena.memoryOf(number) };
+  }
+
   /** hashOfId of the slot's id, without making a string of an ASCII id. */
   private hashOf(slot: number): number {
-    const { columns } = this;
-    const from = columns.offsets[slot];
-    const isUtf16 = (columns.flags[slot] & ID_IS_UTF16) !== 0;
-    const hash = isUtf16 ? -1 : hashOfAscii(this.arena.chunk(columns.chunks[slot]), from, from + columns.idBytes[slot]);
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    const from = page.offsets[place];
+    const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
+    const hash = isUtf16 ? -1 : hashOfAscii(this.arena.chunk(page.chunks[place]), from, from + page.idBytes[place]);
     return hash >= 0 ? hash : hashOfId(this.externalIdOf(slot));
   }
 
@@ -154,24 +192,28 @@ export class Directory {
     const { chunk, offset, buffer } = this.arena.allocate(idBytes + metadataBytes);
     buffer.write(externalId, offset, encoding);
     buffer.write(metadata, offset + idBytes);
-    const { columns } = this;
-    columns.recnos[slot] = entry.recno;
-    columns.stamps[slot] = entry.stamp;
-    columns.chunks[slot] = chunk;
-    columns.offsets[slot] = offset;
-    columns.idBytes[slot] = idBytes;
-    columns.metadataBytes[slot] = metadataBytes;
-    columns.flags[slot] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    page.recnos[place] = entry.recno;
+    page.stamps[place] = entry.stamp;
+    page.chunks[place] = chunk;
+    page.offsets[place] = offset;
+    page.idBytes[place] = idBytes;
+    page.metadataBytes[place] = metadataBytes;
+    page.flags[place] = LIVE | (encoding === 'utf16le' ? ID_IS_UTF16 : 0) | (entry.hasText ? HAS_TEXT : 0);
     this.live += 1;
+    this.changes.liveCount = this.live;
     if (entry.stamp > this.highestStamp) this.highestStamp = entry.stamp;
     this.tidy();
   }
 
   private clear(slot: number): void {
-    const { columns } = this;
-    columns.flags[slot] = 0;
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    page.flags[place] = 0;
     this.live -= 1;
-    this.arena.free(columns.chunks[slot], columns.idBytes[slot] + columns.metadataBytes[slot]);
+    this.changes.liveCount = this.live;
+    this.arena.free(page.chunks[place], page.idBytes[place] + page.metadataBytes[place]);
     this.tidy();
   }
 
@@ -181,21 +223,28 @@ export class Directory {
 
   /** Moves what is living in a sparse chunk elsewhere, which frees the chunk. */
   private empty(chunk: number): void {
-    const { columns } = this;
+    this.changes.begin();
     const source = this.arena.chunk(chunk);
-    for (let slot = 0; slot < slotCapacity(columns); slot++) {
-      if (columns.chunks[slot] !== chunk || (columns.flags[slot] & LIVE) === 0) continue;
-      const length = columns.idBytes[slot] + columns.metadataBytes[slot];
-      const from = columns.offsets[slot];
-      const place = this.arena.allocate(length);
-      source.copy(place.buffer, place.offset, from, from + length);
-      columns.chunks[slot] = place.chunk;
-      columns.offsets[slot] = place.offset;
-      this.arena.free(chunk, length);
+    for (const page of this.pages) {
+      for (let place = 0; place < PAGE_SLOTS; place++) {
+        if (page.chunks[place] !== chunk || (page.flags[place] & LIVE) === 0) continue;
+        const length = page.idBytes[place] + page.metadataBytes[place];
+        const from = page.offsets[place];
+        const target = this.arena.allocate(length);
+        source.copy(target.buffer, target.offset, from, from + length);
+        page.chunks[place] = target.chunk;
+        page.offsets[place] = target.offset;
+        this.arena.free(chunk, length);
+      }
     }
+    this.changes.end();
   }
 
   private reserve(slot: number): void {
-    if (slot >= slotCapacity(this.columns)) this.columns = grownColumns(this.columns, slot + 1);
+    for (let number = this.pages.length; number <= pageNumberOf(slot); number++) {
+      const page = directoryPage();
+      this.pages.push(page);
+      this.onPart({ type: 'page', number, memory: page.memory });
+    }
   }
 }

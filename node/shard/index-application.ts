@@ -91,8 +91,12 @@ export class IndexApplication {
       this.pending.delete(prior.slot);
       if (item !== null) successors.set(prior.slot, item.slot);
     }
+    // Items that are only new make no answer wrong that another thread is about to give. After an error, every answer is.
+    const { changes } = indexes.directory;
+    if (freed.length > 0) changes.begin();
     removeFromIndexes(indexes, freed);
     addToIndexes(indexes, items, dim);
+    if (freed.length > 0) changes.end();
     slots.release(freed, successors);
   }
 }

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
 import { Shard, specText } from './shard';
+import { ShardPublisher } from './shard-publisher';
 import type { ReplicaObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { lookAt, openAt, REOPEN_PAUSES, ShardPlace, shuttingDown } from './shard-place';
@@ -21,13 +23,14 @@ const UID = /^[A-Za-z0-9-]{1,64}$/;
  * damaged one harms no other; the price is some open files and a small memtable each.
  * A place is made by who opens its shard and hears when that fails: only what was open once is tried again.
  */
-export class ShardHost {
+export class ShardHost implements ShardPublications {
   private readonly places = new Map<string, ShardPlace<Shard>>();
   /** Shards whose data are being removed. */
   private readonly leaving = new Map<string, Promise<void>>();
   /** Shards that were to be opened when as many were open as may be. */
   private readonly left = new Map<string, ShardSpec>();
   private readonly budget = new WriteBudget();
+  private readonly publisher = new ShardPublisher();
   private closing: Promise<void> | null = null;
 
   private constructor(
@@ -92,6 +95,11 @@ export class ShardHost {
       this.leaving.set(name, left);
     }
     return left;
+  }
+
+  /** Shards that open, change and close, for a thread with ShardViews. */
+  follow(publish: (message: unknown) => void): () => void {
+    return this.publisher.follow(publish);
   }
 
   /** The shards that are open; each counts as the leader of itself, as `GET /v1/cluster` has it. */
@@ -166,6 +174,7 @@ export class ShardHost {
       open: () =>
         Shard.open(join(this.folder, 'shards', name), spec, this.options, {
           budget: this.budget,
+          publisher: this.publisher,
           onDiverged: (error) => {
             logger.error({ error, shard: name }, 'a shard could not follow its own records and is opened anew');
             place.reopen();

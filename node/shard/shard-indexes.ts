@@ -70,12 +70,21 @@ export function removeFromIndexes(indexes: ShardIndexes, slots: number[]): void 
   }
 }
 
-/** Puts items into empty slots of every index. The vectors come first: they are the only step that fails on a full disk. */
+/**
+ * Puts items into empty slots of every index. The directory comes before the vectors, so that another thread that finds a
+ * vector finds its item, too (SharedShard).
+ */
 export function addToIndexes(indexes: ShardIndexes, items: IndexedItem[], dim: number): void {
   if (items.length === 0) return;
-  addVectors(indexes.vectors, items, dim);
+  for (const item of items) indexes.directory.put(item.slot, { ...item, hasText: item.text !== null });
+  try {
+    addVectors(indexes.vectors, items, dim);
+  } catch (error) {
+    // The only step that fails, on a full disk: then nothing of it is left.
+    for (const item of items) indexes.directory.remove(item.slot);
+    throw error;
+  }
   for (const item of items) {
-    indexes.directory.put(item.slot, { ...item, hasText: item.text !== null });
     indexes.filters.put(item.slot, item.parsed);
     indexes.keywords.putAnalysed(item.slot, item.analysed);
   }

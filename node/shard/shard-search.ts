@@ -1,11 +1,12 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import { compareHits, type Hit, type KeywordSearch, type VectorSearch, type VectorSearchResult } from '../../shared/shard/shard-read';
+import type { Hit, KeywordSearch, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
+import { type FoundHit, orderedHits, type ScoredSlot } from './ordered-hits';
 import type { ShardIndexes } from './shard-indexes';
 
 /** How often a search whose candidates are deleted meanwhile is repeated, each time for as many candidates more. */
@@ -21,17 +22,6 @@ const SCORED_AT_ONCE = 1_000;
 
 /** From this many hits on, they are built in slices: ten thousand take the thread about 20 ms. */
 const SLICED_HITS = 1_000;
-const HITS_PER_STEP = 256;
-
-interface ScoredSlot {
-  slot: number;
-  score: number;
-}
-
-interface FoundHit {
-  slot: number;
-  hit: Hit;
-}
 
 /**
  * Searches one shard. A search sees every write that was answered before it began. An item deleted while it runs is
@@ -179,37 +169,10 @@ export class ShardSearch {
     }
   }
 
-  /** See `hits`: in slices if there are many. Later rounds run at once, so that nothing can be removed between two steps. */
+  /** See orderedHits: in slices if there are many. Later rounds run at once, so that nothing can be removed between two steps. */
   private made(scored: ScoredSlot[], k: number, round: number): FoundHit[] | null | Promise<FoundHit[] | null> {
-    const steps = this.hits(scored, k);
+    const steps = orderedHits(this.parts.indexes.directory, scored, k);
     return scored.length < SLICED_HITS || round >= ATTEMPTS_MAX ? resultOf(steps) : inLaterSlices(steps);
-  }
-
-  /**
-   * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
-   * them was removed between two steps.
-   */
-  private *hits(scored: ScoredSlot[], k: number): Generator<undefined, FoundHit[] | null> {
-    const { directory } = this.parts.indexes;
-    const hits: FoundHit[] = [];
-    let isTied = false;
-    for (const { slot, score } of scored) {
-      const last = hits[hits.length - 1]?.hit.score;
-      if (hits.length >= k && score < last) break;
-      if (!directory.isLive(slot)) return null;
-      isTied ||= score === last;
-      hits.push({ slot, hit: { externalId: directory.externalIdOf(slot), score, metadata: '' } });
-      if (hits.length % HITS_PER_STEP === 0) yield;
-    }
-    if (isTied) hits.sort((a, b) => compareHits(a.hit, b.hit));
-    if (hits.length > k) hits.length = k;
-    for (let i = 0; i < hits.length; i++) {
-      const { slot, hit } = hits[i];
-      if (!directory.isLive(slot)) return null;
-      hit.metadata = directory.metadataOf(slot);
-      if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
-    }
-    return hits.every(({ slot }) => directory.isLive(slot)) ? hits : null;
   }
 
   /** False if a record was deleted before it was read: its item was replaced or deleted. */

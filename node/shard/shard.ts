@@ -15,6 +15,7 @@ import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
 import { ShardItems } from './shard-items';
+import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
@@ -34,6 +35,8 @@ export interface ShardSurroundings {
   onWriteFailed: (error: Error) => void;
   /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
   onDamaged: (error: Error) => void;
+  /** Whom other threads follow to search the shard; default: none do. */
+  publisher?: ShardPublisher;
 }
 
 /**
@@ -53,6 +56,7 @@ export class Shard {
   private readonly admitted = new WeakMap<Buffer, ShardOperation[]>();
   private diverged = false;
   private damaged = false;
+  private readonly endPublication: () => void;
   private readonly verifying = new AbortController();
   private closing: { reason: ClosingReason; done: Promise<void> } | null = null;
 
@@ -87,6 +91,7 @@ export class Shard {
       onWriteFailed: surroundings.onWriteFailed,
     });
     this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
+    this.endPublication = surroundings.publisher?.publish(spec, indexes) ?? (() => undefined);
   }
 
   /**
@@ -223,6 +228,7 @@ export class Shard {
 
   /** Finishes what is queued, writes a checkpoint if the data stay and anything changed, and closes; idempotent. */
   close(reason: ClosingReason = 'closed'): Promise<void> {
+    this.endPublication();
     this.closing ??= { reason, done: this.finish(reason) };
     return this.closing.done;
   }
@@ -249,6 +255,7 @@ export class Shard {
   private diverge(error: Error): void {
     if (this.diverged || this.closing !== null) return;
     this.diverged = true;
+    this.endPublication();
     this.surroundings.onDiverged(error);
   }
 

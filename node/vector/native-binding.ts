@@ -38,6 +38,8 @@ export interface AddonVectorIndex {
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;
+  /** The index's number for `searchInline`, of any thread; the same at each call. */
+  share(): number;
   /** Makes running calls fail; resolves when they have ended and the memory is free. */
   close(): Promise<void>;
 }
@@ -70,9 +72,17 @@ export interface NativeBinding {
     /** One of `kernelNames()`; default: the fastest. */
     kernels?: string | undefined;
   }) => AddonVectorIndex;
+  /**
+   * Searches the index with this number (`share`) on the calling thread, over all its slots: the answer of `search`. null:
+   * it is closed, of another dimension, its files or the memory fail, or the search would take long.
+   */
+  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number): { slots: Uint32Array; scores: Float64Array } | null;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }
+
+/** How the addon numbers the kinds of effort. */
+export const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
 
 let binding: NativeBinding | undefined;
 

@@ -8,11 +8,10 @@ import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { type AddonVectorIndex, nativeBinding, nativeError } from './native-binding';
+import { type AddonVectorIndex, EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
-const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 
 /**
@@ -123,6 +122,11 @@ export class NativeVectorIndex implements VectorIndex {
     } catch (error) {
       throw this.failureOf(error);
     }
+  }
+
+  share(): number {
+    this.checkOpen();
+    return this.addon.share();
   }
 
   vectors(slots: Uint32Array): Float32Array {

@@ -65,6 +65,10 @@ export class PlainVectorIndex implements VectorIndex {
     };
   }
 
+  share(): null {
+    return null;
+  }
+
   async score(query: Float32Array, slots: Uint32Array): Promise<Float64Array> {
     this.checkOpen();
     checkQuery(query, 1, this.options.dim);

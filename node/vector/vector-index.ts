@@ -35,6 +35,11 @@ export interface VectorIndex {
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
   /** The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not live. */
   vectors(slots: Uint32Array): Float32Array;
+  /**
+   * A number by which other threads of this process search the index (searchSharedVectors) until it closes; the same at
+   * each call. null: they can't.
+   */
+  share(): number | null;
   /** Number of live slots. */
   readonly liveCount: number;
   status(): VectorIndexStatus;

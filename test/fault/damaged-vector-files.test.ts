@@ -121,6 +121,25 @@ describe('originals that are cut short under a loaded index', () => {
     );
   });
 
+  test('an inline search answers null, and the next search of the owner says what is wrong', async () => {
+    await tellNativeStory(
+      `${SOUND}
+      const index = open();
+      index.put(slotsOf(ROWS), rows);
+      const number = index.share();
+      assert.equal(searchInline(number, vectorOf(15000), 1, 0, 0).slots[0], 15000);
+      fs.truncateSync(path, ROW_BYTES * 100);
+      assert.equal(searchInline(number, vectorOf(15000), 1, 0, 0), null);
+      assert.equal(index.status().damaged, 1);
+      await assert.rejects(search(index), (error) => error.code === 'STORAGE_FAILED');
+      assert.equal(searchInline(number, vectorOf(5), 1, 0, 0), null);
+      await index.close();
+      clearInterval(alive);
+      `,
+      { folder },
+    );
+  });
+
   test('a signal about other memory goes to the handler that was there before, or ends the process', () => {
     const program = join(folder, 'bus-error-chain');
     const sources = [join(root, 'test/support/native/bus-error-chain.cc'), join(root, 'node/native/mapped_files.cc'), join(root, 'node/native/common/errors.cc')];

@@ -62,7 +62,7 @@ test('use after close throws, whatever is called', async () => {
     const calls = [
       () => index.put(slotsOf(1), vectorsOf(1)), () => index.remove(slotsOf(1)), () => search(index),
       () => index.prefersScan(10, 0, 0, 5), () => index.score(vectorsOf(1), slotsOf(1)), () => index.vectors(slotsOf(1)),
-      () => index.liveCount(), () => index.status(), () => index.extend(1, 1), () => index.calibrate(0.9, 1),
+      () => index.liveCount(), () => index.status(), () => index.share(), () => index.extend(1, 1), () => index.calibrate(0.9, 1),
       () => index.compact('x', 1, 1), () => index.save('x'), () => index.load('x', 'y', 1),
     ];
     for (const call of calls) assert.throws(call, (error) => error.code === 'CLOSED', String(call));
@@ -214,6 +214,111 @@ test('many indexes in worker threads that are terminated at any moment', async (
     }
     const index = make(100);
     assert.equal((await search(index)).slots.length, 10);
+  `);
+});
+
+test('an inline search answers what a search answers, or null for what is closed, unknown, unfit or long', async () => {
+  await tell(`
+    const index = make(3000);
+    const number = index.share();
+    assert.equal(index.share(), number);
+    const other = make(10);
+    assert.notEqual(other.share(), number);
+    const compare = async (k, effort, ef) => {
+      const query = vectorsOf(1);
+      assert.deepEqual(searchInline(number, query, k, effort, ef), await index.search(query, k, effort, ef, 0, null, 0));
+    };
+    const alive = setInterval(() => {}, 1000);
+    for (let step = 0; step < 5; step++) {
+      for (const k of [1, 10, 200]) for (const ef of [0, 10, 60]) await compare(k, ef === 0 ? 0 : 1, ef);
+      if (step === 0) index.remove(slotsOf(500));
+      if (step === 1) await index.extend(2000, 1);
+      if (step === 2) await index.calibrate(0.9, 1);
+      if (step === 3) await index.compact(join(folder, 'compacted'), 1000, 1);
+    }
+    clearInterval(alive);
+    const query = vectorsOf(1);
+    for (const unfit of [new Float32Array(0), new Float32Array(D + 1)]) assert.equal(searchInline(number, unfit, 10, 0, 0), null);
+    assert.equal(searchInline(number, query, 10, 2, 0), null);
+    assert.equal(searchInline(2 ** 40, query, 10, 0, 0), null);
+    // A magnitude that codes cannot rank: every row would be scored in double precision.
+    assert.equal(searchInline(number, query.map((x) => x * 1e30), 10, 0, 0), null);
+    const large = make(150000);
+    assert.equal(searchInline(large.share(), query, 10, 0, 0), null);
+    for (const wrong of [undefined, null, -1, 0, 1.5, NaN, {}, '1', 2 ** 60]) assert.throws(() => searchInline(wrong, query, 10, 0, 0), (error) => error.code === 'INVALID_ARGUMENT');
+    for (const wrong of [undefined, null, [], new Float64Array(D)]) assert.throws(() => searchInline(number, wrong, 10, 0, 0), (error) => error.code === 'INVALID_ARGUMENT');
+    await index.close();
+    assert.equal(searchInline(number, query, 10, 0, 0), null);
+    assert.throws(() => index.share(), (error) => error.code === 'CLOSED');
+    assert.equal(searchInline(other.share(), query, 10, 0, 0).slots.length, 10);
+  `);
+});
+
+test('an index that was collected is not found by its number', async () => {
+  await tell(
+    `
+    let index = make(100);
+    const number = index.share();
+    const isFound = () => searchInline(number, vectorsOf(1), 10, 0, 0) !== null;
+    assert(isFound());
+    global.gc();
+    assert(isFound());
+    index = null;
+    while (isFound()) {
+      global.gc();
+      await new Promise((wake) => setImmediate(wake));
+    }
+  `,
+    ['--expose-gc'],
+  );
+});
+
+test('threads that search an index of another thread inline, and are terminated at any moment, leave it as it is', async () => {
+  await tell(`
+    const { Worker } = require('node:worker_threads');
+    const source = ${JSON.stringify(NATIVE_PROLOGUE)} + \`
+      const { workerData, parentPort } = require('node:worker_threads');
+      const found = new Int32Array(workerData.found);
+      parentPort.postMessage('up');
+      const pause = new Int32Array(new SharedArrayBuffer(4));
+      for (;;) {
+        for (let i = 0; i < 10; i++) if (searchInline(workerData.number, vectorsOf(1), 10, 0, 0) !== null) Atomics.add(found, 0, 1);
+        // Graphs are built at the lowest priority, which gets nothing beside threads that never rest.
+        Atomics.wait(pause, 0, 0, 2);
+      }
+    \`;
+    const started = (number, found) => new Promise((resolve, reject) => {
+      const worker = new Worker(source, { eval: true, workerData: { number, found: found.buffer } });
+      worker.once('message', () => resolve(worker));
+      worker.once('error', reject);
+    });
+    const more = async (found, count = 100) => {
+      for (const from = Atomics.load(found, 0); Atomics.load(found, 0) < from + count;) await new Promise((wake) => setImmediate(wake));
+    };
+    const alive = setInterval(() => {}, 1000);
+    for (let round = 0; round < 2; round++) {
+      const index = make(1500);
+      const found = new Int32Array(new SharedArrayBuffer(4));
+      const number = index.share();
+      const workers = await Promise.all([0, 1].map(() => started(number, found)));
+      await more(found);
+      const building = index.extend(1500, 1);
+      index.put(Uint32Array.from({ length: 100 }, (_, i) => i), vectorsOf(100));
+      await building;
+      await more(found);
+      await workers[0].terminate();
+      // The index was not stopped by the end of a thread that searched it.
+      await index.calibrate(0.9, 1);
+      index.remove(slotsOf(500));
+      await index.compact(join(folder, 'compacted-' + round), 500, 1);
+      await more(found);
+      if (round === 0) await workers[1].terminate();
+      assert.equal((await search(index)).slots.length, 10);
+      await index.close();
+      assert.equal(searchInline(number, vectorsOf(1), 10, 0, 0), null);
+      await workers[1].terminate();
+    }
+    clearInterval(alive);
   `);
 });
 

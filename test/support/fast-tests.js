@@ -12,6 +12,7 @@ const SLOW = {
   'test/property/filter-index': 'thousands of random filters beside a plain second version',
   'test/property/history-checker': 'thousands of simulated histories',
   'test/property/http-fuzz': 'thousands of random requests, to a real process too',
+  'test/property/inline-search': 'threads that search a shard while thousands of its items change',
   'test/property/keyword-index': 'random corpora beside a plain second version',
   'test/property/shard-model': 'random lives of a shard on a real disk',
   'test/property/text-cost': 'times every analyser over texts of growing length',

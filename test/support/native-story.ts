@@ -5,7 +5,7 @@ const ADDON = join(__dirname, '../../node/native/build/vectors.node');
 
 /** What every story starts with: the addon, a folder, an index of `rows` vectors that are the same in each run, and when work is under way. */
 export const NATIVE_PROLOGUE = `
-  const { VectorIndex, kernelNames } = require(${JSON.stringify(ADDON)});
+  const { VectorIndex, kernelNames, searchInline } = require(${JSON.stringify(ADDON)});
   const { join } = require('node:path');
   const assert = require('node:assert');
   const folder = process.env.FOLDER;

@@ -1,0 +1,105 @@
+/**
+ * The saved columns of a directory: what it knows about each slot, one typed array per column. A slot whose flags are 0 is
+ * empty, and its other values are meaningless.
+ */
+export interface DirectoryColumns {
+  recnos: Float64Array;
+  stamps: Float64Array;
+  /** Place in the arena of the id's bytes, followed by those of the metadata. */
+  chunks: Uint32Array;
+  offsets: Uint32Array;
+  idBytes: Uint16Array;
+  metadataBytes: Uint32Array;
+  flags: Uint8Array;
+}
+
+/** In the order of a save. */
+export const COLUMN_NAMES = ['recnos', 'stamps', 'chunks', 'offsets', 'idBytes', 'metadataBytes', 'flags'] as const;
+
+/** Bytes of one slot over all columns. */
+export const SLOT_BYTES = 31;
+
+const PAGE_SHIFT = 10;
+/** Slots of a page. Large enough that a page's fixed cost (about 2 KB) is small, and small enough for a shard of a few items. */
+export const PAGE_SLOTS = 1 << PAGE_SHIFT;
+
+/** Flags of a slot. */
+export const LIVE = 1;
+export const ID_IS_UTF16 = 2;
+export const HAS_TEXT = 4;
+
+/**
+ * The columns of PAGE_SLOTS slots that follow each other, in shared memory. A directory grows by pages and never moves one.
+ * So other threads read pages that they were given once, for as long as the directory exists.
+ */
+export interface DirectoryPage extends DirectoryColumns {
+  readonly memory: SharedArrayBuffer;
+}
+
+/** The number of the page that holds a slot. */
+export function pageNumberOf(slot: number): number {
+  return slot >>> PAGE_SHIFT;
+}
+
+/** Where a slot is in its page. */
+export function placeInPage(slot: number): number {
+  return slot & (PAGE_SLOTS - 1);
+}
+
+/** The page in `memory`; default: an empty one. */
+export function directoryPage(memory = new SharedArrayBuffer(PAGE_SLOTS * SLOT_BYTES)): DirectoryPage {
+  // Wide columns first, so that each is aligned.
+  return {
+    memory,
+    recnos: new Float64Array(memory, 0, PAGE_SLOTS),
+    stamps: new Float64Array(memory, PAGE_SLOTS * 8, PAGE_SLOTS),
+    chunks: new Uint32Array(memory, PAGE_SLOTS * 16, PAGE_SLOTS),
+    offsets: new Uint32Array(memory, PAGE_SLOTS * 20, PAGE_SLOTS),
+    metadataBytes: new Uint32Array(memory, PAGE_SLOTS * 24, PAGE_SLOTS),
+    idBytes: new Uint16Array(memory, PAGE_SLOTS * 28, PAGE_SLOTS),
+    flags: new Uint8Array(memory, PAGE_SLOTS * 30, PAGE_SLOTS),
+  };
+}
+
+/** The id of the item at `place` of a page; `chunk` is the one that the page names. */
+export function externalIdAt(page: DirectoryPage, place: number, chunk: Buffer): string {
+  const from = page.offsets[place];
+  return chunk.toString(page.flags[place] & ID_IS_UTF16 ? 'utf16le' : 'utf8', from, from + page.idBytes[place]);
+}
+
+/** The metadata of the item at `place` of a page, as {@link externalIdAt}. */
+export function metadataAt(page: DirectoryPage, place: number, chunk: Buffer): string {
+  const from = page.offsets[place] + page.idBytes[place];
+  return chunk.toString('utf8', from, from + page.metadataBytes[place]);
+}
+
+/** Empty columns of `slots` slots. */
+export function columnsOf(slots: number): DirectoryColumns {
+  return {
+    recnos: new Float64Array(slots),
+    stamps: new Float64Array(slots),
+    chunks: new Uint32Array(slots),
+    offsets: new Uint32Array(slots),
+    idBytes: new Uint16Array(slots),
+    metadataBytes: new Uint32Array(slots),
+    flags: new Uint8Array(slots),
+  };
+}
+
+/** A copy of the pages as columns, at the cost of copying their memory. */
+export function columnsFromPages(pages: readonly DirectoryPage[]): DirectoryColumns {
+  const columns = columnsOf(pages.length * PAGE_SLOTS);
+  for (const name of COLUMN_NAMES) pages.forEach((page, i) => columns[name].set(page[name], i * PAGE_SLOTS));
+  return columns;
+}
+
+/** Pages that hold the columns; the slots after their end are empty. */
+export function pagesFromColumns(columns: DirectoryColumns): DirectoryPage[] {
+  const pages: DirectoryPage[] = [];
+  for (let from = 0; from < columns.flags.length; from += PAGE_SLOTS) {
+    const page = directoryPage();
+    for (const name of COLUMN_NAMES) page[name].set(columns[name].subarray(from, from + PAGE_SLOTS));
+    pages.push(page);
+  }
+  return pages;
+}

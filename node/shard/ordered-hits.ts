@@ -1,0 +1,46 @@
+import { compareHits, type Hit } from '../../shared/shard/shard-read';
+
+const HITS_PER_STEP = 256;
+
+export interface ScoredSlot {
+  slot: number;
+  score: number;
+}
+
+export interface FoundHit {
+  slot: number;
+  hit: Hit;
+}
+
+/** What answers are made of: a directory, or a view of one. */
+export interface ItemsBySlot {
+  isLive(slot: number): boolean;
+  externalIdOf(slot: number): string;
+  metadataOf(slot: number): string;
+}
+
+/**
+ * The best `k` of live slots, given by descending score, in the order of answers: ties by external id. Null if one of
+ * them is not live, or was removed between two steps.
+ */
+export function* orderedHits(items: ItemsBySlot, scored: ScoredSlot[], k: number): Generator<undefined, FoundHit[] | null> {
+  const hits: FoundHit[] = [];
+  let isTied = false;
+  for (const { slot, score } of scored) {
+    const last = hits[hits.length - 1]?.hit.score;
+    if (hits.length >= k && score < last) break;
+    if (!items.isLive(slot)) return null;
+    isTied ||= score === last;
+    hits.push({ slot, hit: { externalId: items.externalIdOf(slot), score, metadata: '' } });
+    if (hits.length % HITS_PER_STEP === 0) yield;
+  }
+  if (isTied) hits.sort((a, b) => compareHits(a.hit, b.hit));
+  if (hits.length > k) hits.length = k;
+  for (let i = 0; i < hits.length; i++) {
+    const { slot, hit } = hits[i];
+    if (!items.isLive(slot)) return null;
+    hit.metadata = items.metadataOf(slot);
+    if (i % HITS_PER_STEP === HITS_PER_STEP - 1) yield;
+  }
+  return hits.every(({ slot }) => items.isLive(slot)) ? hits : null;
+}

@@ -1,0 +1,31 @@
+import { shardKey } from '../../shared/cluster/members';
+import type { InlineSearches } from '../../shared/shard/inline-search';
+import type { ShardId } from '../../shared/shard/shard-client';
+import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import type { ShardMessage } from './shard-publisher';
+import { SharedShard } from './shared-shard';
+
+/** The shards of this process on a thread that does not write them, as a ShardPublisher tells of them. */
+export class ShardViews implements InlineSearches {
+  private readonly views = new Map<string, SharedShard>();
+  private closed = false;
+
+  /** Takes the next message of the publisher, in their order. */
+  take(message: unknown): void {
+    if (this.closed) return;
+    const news = message as ShardMessage;
+    if (news.type === 'opened') this.views.set(news.key, new SharedShard(news));
+    else if (news.type === 'part') this.views.get(news.key)?.take(news.part);
+    else this.views.delete(news.key);
+  }
+
+  search(id: ShardId, request: VectorSearch): VectorSearchResult | null {
+    return this.views.get(shardKey(id))?.search(request) ?? null;
+  }
+
+  /** Forgets every shard, whose memory is then free as far as this thread is concerned; idempotent. */
+  close(): void {
+    this.closed = true;
+    this.views.clear();
+  }
+}

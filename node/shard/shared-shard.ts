@@ -1,0 +1,40 @@
+import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import { resultOf } from '../../shared/time/work-slices';
+import { ChangeWatch } from '../records/change-counter';
+import { type DirectoryPart, DirectoryView } from '../records/directory-view';
+import { searchSharedVectors } from '../vector/shared-vectors';
+import { orderedHits } from './ordered-hits';
+
+/** Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search. */
+const HITS_MAX = 256;
+
+/** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
+export class SharedShard {
+  private readonly changes: ChangeWatch;
+  private readonly directory = new DirectoryView();
+
+  constructor(private readonly shared: { changes: SharedArrayBuffer; vectors: number; parts: DirectoryPart[] }) {
+    this.changes = new ChangeWatch(shared.changes);
+    for (const part of shared.parts) this.take(part);
+  }
+
+  take(part: DirectoryPart): void {
+    this.directory.take(part);
+  }
+
+  /** As InlineSearches. */
+  search(request: VectorSearch): VectorSearchResult | null {
+    const { vector, k, filter, effort, texts } = request;
+    if (filter !== null || texts || effort.type === 'exact' || k > HITS_MAX) return null;
+    const begun = this.changes.begin();
+    if (begun < 0) return null;
+    const found = searchSharedVectors(this.shared.vectors, vector, { k, effort });
+    if (found === null) return null;
+    const scored = Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
+    const hits = resultOf(orderedHits(this.directory, scored, k));
+    const vectorCount = this.changes.liveCount;
+    // An item that is not live here was put a moment ago, and its message is still on its way.
+    if (hits === null || !this.changes.isUnchanged(begun)) return null;
+    return { hits: hits.map(({ hit }) => hit), vectorCount };
+  }
+}

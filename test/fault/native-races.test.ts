@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** What several threads do with the vector index at once, under ThreadSanitizer. FAISS itself is linked without it. */
+
+const root = resolve(__dirname, '../..');
+
+/** Compiles the index, without what speaks to Node, together with the story. */
+const BUILD = `
+  import { spawnSync } from 'node:child_process';
+  import { ADDONS, COMPILER, compileFlags, filesOf, foldersOf, linkFlags } from './scripts/build-native.mjs';
+  const addon = ADDONS.find(({ name }) => name === 'vectors');
+  const forNode = /(?:addon|index_object|index_tasks|index_save|checked_file|arguments|task)\\.cc$/;
+  const sources = foldersOf(addon).flatMap((folder) => filesOf(folder, /\\.cc$/)).filter((file) => !forNode.test(file));
+  const flags = [...compileFlags(addon), '-O1', '-g', '-fsanitize=thread', '-Inode/native'];
+  const link = linkFlags(addon).filter((flag) => !['-shared', '-bundle'].includes(flag));
+  const { status, stderr } = spawnSync(COMPILER, [...flags, ...sources, process.env.STORY, '-o', process.env.PROGRAM, ...link], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+`;
+
+test('threads search an index inline while its owner puts, removes, builds, calibrates, compacts and closes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'native-races-'));
+  try {
+    const program = join(folder, 'inline-search-race');
+    const env = { ...process.env, STORY: 'test/support/native/inline-search-race.cc', PROGRAM: program };
+    const built = spawnSync(process.execPath, ['--input-type=module', '-e', BUILD], { cwd: root, env, encoding: 'utf8' });
+    expect(built.stderr).toBe('');
+    const { status, stdout, stderr } = spawnSync(program, [folder], { encoding: 'utf8' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(Number(/^(\d+) answers\n$/.exec(stdout)?.[1])).toBeGreaterThan(100);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

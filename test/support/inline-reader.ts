@@ -1,0 +1,87 @@
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { ShardViews } from '../../node/shard/shard-views';
+import { compareHits, type VectorSearchResult } from '../../shared/shard/shard-read';
+import { type InlineStory, PHASES, STEPS, vectorOf } from './inline-story';
+import { seededRandom } from './random';
+
+/** Searches a shard inline, as fast as it can, and checks each answer by the rules of InlineStory. */
+
+const K = 10;
+const FAILURES_MAX = 5;
+
+const story = workerData as InlineStory;
+const { spec, items, port } = story;
+const [answered, begun, phase, counts] = [story.answered, story.begun, story.phase, story.counts].map((memory) => new Int32Array(memory));
+const random = seededRandom(story.seed);
+const views = new ShardViews();
+const failures: string[] = [];
+let dropped = 0;
+
+/** Takes what has arrived; answers how many messages that were. */
+function takeWaiting(from: MessagePort): number {
+  let count = 0;
+  for (let next = receiveMessageOnPort(from); next !== undefined; next = receiveMessageOnPort(from)) {
+    const { type, part } = next.message as { type: string; part?: { memory: unknown } };
+    if (type === 'part' && part?.memory === null) dropped += 1;
+    views.take(next.message);
+    count += 1;
+  }
+  return count;
+}
+
+const copyOf = (words: Int32Array): Int32Array => Int32Array.from(words, (_, i) => Atomics.load(words, i));
+const lives = (change: number): boolean => change % 2 === 1;
+
+/** What is wrong with an answer for the item asked for, by the changes answered before and begun after it; null: nothing. */
+function wrongIn({ hits, vectorCount }: VectorSearchResult, asked: number, before: Int32Array, after: Int32Array): string | null {
+  const seen = new Set<number>();
+  for (const { externalId, metadata } of hits) {
+    const item = Number(externalId);
+    const { change } = JSON.parse(metadata) as { change: number };
+    if (seen.has(item)) return `${item} twice`;
+    seen.add(item);
+    if (!lives(change) || change < before[item] || change > after[item]) return `${item} at ${change}, answered ${before[item]}, begun ${after[item]}`;
+  }
+  if (hits.some((hit, i) => i > 0 && compareHits(hits[i - 1], hit) > 0)) return 'out of order';
+  const stays = (item: number): boolean => lives(before[item]) && [0, STEPS.replaced].includes(after[item] - before[item]);
+  if (stays(asked) && !seen.has(asked)) return `${asked} was missed`;
+  let least = 0;
+  let most = 0;
+  for (let item = 0; item < items; item++) {
+    least += stays(item) ? 1 : 0;
+    most += lives(before[item]) || after[item] > before[item] ? 1 : 0;
+  }
+  if (hits.length < Math.min(K, least) || hits.length > Math.min(K, most)) return `${hits.length} hits of ${least} to ${most} items`;
+  if (vectorCount < least || vectorCount > most) return `a count of ${vectorCount} for ${least} to ${most} items`;
+  return null;
+}
+
+/** An item that is being changed, if there is one: there most can go wrong. */
+function itemToAsk(before: Int32Array): number {
+  const first = Math.floor(random() * items);
+  for (let i = 0; i < items; i++) if (Atomics.load(begun, (first + i) % items) !== before[(first + i) % items]) return (first + i) % items;
+  return first;
+}
+
+function searchOnce(now: number): void {
+  const before = copyOf(answered);
+  const asked = itemToAsk(before);
+  const answer = views.search(spec, { vector: vectorOf(asked, before[asked]), k: K, filter: null, effort: { type: 'calibrated' }, texts: false });
+  const after = copyOf(begun);
+  const wrong = answer === null ? null : wrongIn(answer, asked, before, after);
+  if (wrong !== null) failures.push(`${PHASES[now]}: ${wrong}`);
+  if (answer === null) {
+    const arrived = takeWaiting(port);
+    // What a search needs of new items was sent before they could be found.
+    const isExcused = PHASES[now] === 'changes' || PHASES[now] === 'drops' || arrived > 0 || Atomics.load(phase, 0) !== now;
+    if (!isExcused) failures.push(`${PHASES[now]}: no answer, with nothing to wait for`);
+  }
+  Atomics.add(counts, answer === null ? PHASES.length + now : now, 1);
+}
+
+for (let now = Atomics.load(phase, 0); now >= 0 && failures.length < FAILURES_MAX; now = Atomics.load(phase, 0)) {
+  takeWaiting(port);
+  searchOnce(now);
+}
+parentPort?.postMessage({ failures, dropped });
+port.close();

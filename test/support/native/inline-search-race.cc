@@ -1,0 +1,118 @@
+// Threads that search an index inline while its owner changes, rebuilds and closes it, built with ThreadSanitizer. The
+// argument is a folder for files. Exits with 0 if every answer was sound; ThreadSanitizer exits otherwise for a race.
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "calibration.h"
+#include "compaction.h"
+#include "errors.h"
+#include "graph_builder.h"
+#include "index_registry.h"
+
+namespace {
+
+using namespace quiver;
+
+constexpr size_t kDim = 16;
+constexpr uint32_t kSlots = 800;
+constexpr size_t kReaders = 3;
+constexpr int kRounds = 4;
+
+std::vector<float> vectors_of(size_t count, std::mt19937& random) {
+  std::uniform_real_distribution<float> value(-1, 1);
+  std::vector<float> vectors(count * kDim);
+  for (float& x : vectors) x = value(random);
+  return vectors;
+}
+
+void fail(const char* what) {
+  std::fprintf(stderr, "wrong: %s\n", what);
+  std::_Exit(1);
+}
+
+// Searches until the number leads nowhere; answers how many answers there were.
+void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
+  std::mt19937 random(seed);
+  while (const std::shared_ptr<Index> index = shared_index(number)) {
+    // Graphs are built at a low priority, which gets nothing beside threads that never rest.
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    const Snapshot snapshot = index->shared_snapshot();
+    if (snapshot.rows == nullptr) continue;
+    SearchRequest request{vectors_of(1, random), 10, seed % 2 == 0 ? EffortKind::kCalibrated : EffortKind::kGiven, 20, {}};
+    request.allowed.count = snapshot.rows->live();
+    try {
+      const auto hits = search_inline(snapshot, request, index->stop);
+      snapshot.rows->require_sound();
+      if (!hits.has_value()) continue;
+      for (size_t i = 0; i < hits->size(); i++) {
+        if (snapshot.rows->slot((*hits)[i].row) >= kSlots) fail("a slot that was never put");
+        if (i > 0 && (*hits)[i].score > (*hits)[i - 1].score) fail("the order of an answer");
+      }
+      answers++;
+    } catch (const ClosedError&) {
+    }
+  }
+}
+
+void put(Index& index, const std::vector<uint32_t>& slots, std::mt19937& random) {
+  index.snapshot.rows->append(slots.data(), vectors_of(slots.size(), random).data(), slots.size());
+}
+
+void change(Index& index, std::mt19937& random) {
+  std::vector<uint32_t> slots;
+  for (uint32_t slot = uint32_t(random() % 7); slot < kSlots; slot += 7) slots.push_back(slot);
+  index.snapshot.rows->remove(slots.data(), slots.size());
+  put(index, slots, random);
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  const std::string folder = arguments[1];
+  std::mt19937 random(20'261);
+  auto index = std::make_shared<Index>();
+  index->snapshot = {std::make_shared<RowStore>(Metric::kCosine, kDim, folder + "/originals-0", select_kernels(nullptr), 0), nullptr,
+                     Effort::guess()};
+  const uint64_t number = share(index);
+  std::atomic<size_t> answers{0};
+  std::vector<std::thread> readers;
+  for (unsigned i = 0; i < kReaders; i++) readers.emplace_back([=, &answers] { read(number, i, answers); });
+  const auto await_more = [&] {
+    for (const size_t before = answers; answers < before + 20;) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  for (uint32_t slot = 0; slot < kSlots; slot++) put(*index, {slot}, random);
+  for (int round = 1; round <= kRounds; round++) {
+    change(*index, random);
+    const Snapshot before = index->snapshot;
+    std::shared_ptr<const Graph> graph;
+    std::thread builder([&] { graph = extend_graph(*before.rows, before.graph.get(), before.rows->count(), 1, index->stop); });
+    change(*index, random);
+    builder.join();
+    index->replace({before.rows, graph, index->snapshot.effort});
+    await_more();
+    index->set_effort(calibrate(index->snapshot, 0.9, 1, index->stop));
+    await_more();
+    if (round % 2 != 0) continue;
+    Compaction compaction(index->snapshot.rows, folder + "/originals-" + std::to_string(round));
+    std::thread copier([&] { compaction.copy(500, 1, index->stop); });
+    change(*index, random);
+    copier.join();
+    index->replace(compaction.finish());
+    await_more();
+  }
+  unshare(*index);
+  index->stop = true;
+  index->clear();
+  index.reset();
+  for (std::thread& reader : readers) reader.join();
+  std::printf("%zu answers\n", answers.load());
+  return 0;
+}

@@ -1,0 +1,277 @@
+import type { ShardMessage } from '../../../../node/shard/shard-publisher';
+import { ShardViews } from '../../../../node/shard/shard-views';
+import type { IndexFactories } from '../../../../node/shard/shard-indexes';
+import { nativeBinding } from '../../../../node/vector/native-binding';
+import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
+import { parseFilter } from '../../../../shared/filter/parse-filter';
+import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../shared/shard/shard-client';
+import type { VectorSearch } from '../../../../shared/shard/shard-read';
+import { METRICS } from '../../../../shared/vector/metric';
+import { eventually } from '../../../support/eventually';
+import { runSeed, seededRandom } from '../../../support/random';
+import { nativeFactories, NO_HURRY, openMemoryStore, plainFactories, ShardNode } from '../../../support/shard-node';
+
+/** A shard as other threads see it, on this one: messages are cloned as they are between threads. What truly runs at once is tested by test/property/inline-search. */
+
+const DIM = 4;
+const SPEC: ShardSpec = { collectionUid: 'c', shard: 0, dim: DIM, metric: 'l2' };
+
+let node: ShardNode;
+let views: ShardViews;
+let messages: ShardMessage[];
+let stamp = 0;
+
+async function start(factories: IndexFactories = nativeFactories): Promise<void> {
+  node = await new ShardNode({ factories, openStore: openMemoryStore }).start();
+  views = new ShardViews();
+  messages = [];
+}
+
+/** From here on messages arrive at `views`. */
+function follow(): () => void {
+  return node.host.follow((message) => {
+    const copy = structuredClone(message) as ShardMessage;
+    messages.push(copy);
+    views.take(copy);
+  });
+}
+
+afterEach(() => node.destroy());
+
+const item = (i: number, more: Partial<UpsertOperation> = {}): WriteOperation => ({
+  type: 'upsert',
+  externalId: `id-${i}`,
+  vector: Float32Array.of(i, i % 7, 1, 0),
+  stamp: ++stamp,
+  metadata: `{"i":${i}}`,
+  text: undefined,
+  ...more,
+});
+const items = (from: number, to: number): WriteOperation[] => Array.from({ length: to - from }, (_, i) => item(from + i));
+const write = (operations: WriteOperation[], spec = SPEC) => node.client.write(spec, operations, NO_HURRY);
+const at = (i: number, more: Partial<VectorSearch> = {}): VectorSearch => ({
+  vector: Float32Array.of(i, i % 7, 1, 0),
+  k: 10,
+  filter: null,
+  effort: { type: 'calibrated' },
+  texts: false,
+  ...more,
+});
+const asked = (request: VectorSearch, spec = SPEC) => node.client.read(spec, 'search', request, NO_HURRY);
+const firstOf = (request: VectorSearch) => views.search(SPEC, request)?.hits[0]?.externalId;
+
+describe('answers', () => {
+  test.each(METRICS)("are the shard's own, for %s: order, ties, scores and count", async (metric) => {
+    await start();
+    follow();
+    const random = seededRandom(runSeed(`views ${metric}`));
+    const spec = { ...SPEC, metric };
+    await node.client.open(spec);
+    expect(views.search(spec, at(0))).toEqual({ hits: [], vectorCount: 0 });
+    for (let round = 0; round < 20; round++) {
+      // Few values, so that scores tie; ids of both encodings.
+      const vector = () => Float32Array.from({ length: DIM }, () => Math.floor(random() * 3));
+      const operations = Array.from({ length: 40 }, () =>
+        item(Math.floor(random() * 400), { externalId: ['a', '日本', '\ud83d'][Math.floor(random() * 3)] + Math.floor(random() * 99), vector: vector() }),
+      );
+      await write(operations, spec);
+      await write([{ type: 'delete', externalId: (operations[0] as UpsertOperation).externalId }], spec);
+      for (const k of [1, 10, 256]) {
+        for (const effort of [{ type: 'calibrated' }, { type: 'ef', ef: 50 }] as const) {
+          const request = at(0, { k, effort, vector: vector() });
+          const answer = views.search(spec, request);
+          expect(answer).not.toBeNull();
+          expect(answer).toEqual(await asked(request, spec));
+        }
+      }
+    }
+  });
+
+  test('are there for a thread that begins to follow late, and for each of several', async () => {
+    await start();
+    await node.client.open(SPEC);
+    await write(items(0, 3000));
+    follow();
+    const others = new ShardViews();
+    node.host.follow((message) => others.take(structuredClone(message)));
+    expect(views.search(SPEC, at(2500))).toEqual(await asked(at(2500)));
+    await write(items(3000, 6000));
+    for (const one of [views, others]) expect(one.search(SPEC, at(5999))).toEqual(await asked(at(5999)));
+  });
+
+  test('show an item in its new version, and not once it is deleted', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    await write(items(0, 10));
+    await write([item(3, { metadata: '{"new":true}' })]);
+    expect(views.search(SPEC, at(3, { k: 1 }))?.hits).toEqual([{ externalId: 'id-3', score: 1, metadata: '{"new":true}' }]);
+    await write([{ type: 'delete', externalId: 'id-3' }]);
+    expect(views.search(SPEC, at(3))).toEqual(await asked(at(3)));
+    expect(views.search(SPEC, at(3))?.hits).toHaveLength(9);
+    expect(views.search(SPEC, at(3))?.vectorCount).toBe(9);
+  });
+
+  test('outlive that sparse chunks are emptied and dropped', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    for (let from = 0; from < 4000; from += 500) await write(items(from, from + 500).map((each) => ({ ...each, metadata: `{"note":"${'x'.repeat(2000)}"}` }) as WriteOperation));
+    await write(Array.from({ length: 4000 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i}` })).filter((_, i) => i % 10 !== 0));
+    expect(messages.some((message) => message.type === 'part' && message.part.type === 'chunk' && message.part.memory === null)).toBe(true);
+    for (const i of [0, 1000, 3990]) {
+      expect(firstOf(at(i))).toBe(`id-${i}`);
+      expect(views.search(SPEC, at(i))).toEqual(await asked(at(i)));
+    }
+  });
+});
+
+describe('null, for the shard itself to answer', () => {
+  beforeEach(async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    await write(items(0, 10));
+    expect(views.search(SPEC, at(1))).not.toBeNull();
+  });
+
+  test('what is not known here', () => {
+    expect(views.search({ ...SPEC, shard: 1 }, at(1))).toBeNull();
+    expect(views.search({ ...SPEC, collectionUid: 'd' }, at(1))).toBeNull();
+  });
+
+  test.each<[string, Partial<VectorSearch>]>([
+    ['a filter', { filter: parseFilter({ i: 1 }) }],
+    ['texts', { texts: true }],
+    ['an exact search', { effort: { type: 'exact' } }],
+    ['more hits than are quick to read', { k: 257 }],
+    ['a vector of another dimension', { vector: new Float32Array(DIM + 1) }],
+  ])('%s', (_, more) => {
+    expect(views.search(SPEC, at(1, more))).toBeNull();
+  });
+
+  test('a change under way, and one that came in between', () => {
+    const { changes } = messages[0] as Extract<ShardMessage, { type: 'opened' }>;
+    Atomics.add(new Int32Array(changes), 0, 1);
+    expect(views.search(SPEC, at(1))).toBeNull();
+    Atomics.add(new Int32Array(changes), 0, 1);
+    expect(views.search(SPEC, at(1))).not.toBeNull();
+    const searchInline = nativeBinding().searchInline;
+    const overtaken = jest.spyOn(nativeBinding(), 'searchInline').mockImplementationOnce((...search) => {
+      Atomics.add(new Int32Array(changes), 0, 2);
+      return searchInline(...search);
+    });
+    expect(views.search(SPEC, at(1))).toBeNull();
+    expect(overtaken).toHaveBeenCalledTimes(1);
+    overtaken.mockRestore();
+    expect(views.search(SPEC, at(1))).not.toBeNull();
+  });
+
+  test('an item of which a part has not arrived; the others are answered, and it is once the part is here', async () => {
+    const held: ShardMessage[] = [];
+    const late = new ShardViews();
+    let isHeld = false;
+    node.host.follow((message) => (isHeld ? held.push(structuredClone(message) as ShardMessage) : late.take(structuredClone(message))));
+    isHeld = true;
+    await write(items(10, 3000));
+    expect(held.map((message) => message.type === 'part' && message.part.type)).toEqual(expect.arrayContaining(['page', 'chunk']));
+    expect(late.search(SPEC, at(5, { k: 3 }))).toEqual(await asked(at(5, { k: 3 })));
+    expect(late.search(SPEC, at(2900))).toBeNull();
+    for (const message of held) late.take(message);
+    expect(late.search(SPEC, at(2900))).toEqual(await asked(at(2900)));
+  });
+
+  test('a dropped shard, at once; one opened under its name is another', async () => {
+    await node.client.drop(SPEC);
+    expect(views.search(SPEC, at(1))).toBeNull();
+    await node.client.open(SPEC);
+    expect(views.search(SPEC, at(1))).toEqual({ hits: [], vectorCount: 0 });
+    await write(items(50, 60));
+    expect(firstOf(at(1))).toBe('id-50');
+  });
+
+  test('a shard that closed, even if its message has not arrived', async () => {
+    const deaf = new ShardViews();
+    for (const message of messages) deaf.take(message);
+    expect(deaf.search(SPEC, at(1))).not.toBeNull();
+    await node.stop();
+    expect(deaf.search(SPEC, at(1))).toBeNull();
+    expect(messages.at(-1)).toEqual({ type: 'closed', key: 'c/0' });
+    // A thread that begins only now hears of nothing.
+    messages = [];
+    follow();
+    expect(messages).toEqual([]);
+    await node.start();
+  });
+
+  test('views that closed', () => {
+    views.close();
+    views.take(messages[0]);
+    expect(views.search(SPEC, at(1))).toBeNull();
+    views.close();
+  });
+});
+
+test('who stops following gets no more messages', async () => {
+  await start();
+  const end = follow();
+  await node.client.open(SPEC);
+  const count = messages.length;
+  expect(count).toBeGreaterThan(0);
+  end();
+  end();
+  await write(items(0, 3000));
+  expect(messages).toHaveLength(count);
+});
+
+test('new items alone do not count as a change', async () => {
+  await start();
+  follow();
+  await node.client.open(SPEC);
+  const { changes } = messages[0] as Extract<ShardMessage, { type: 'opened' }>;
+  await write(items(0, 5000));
+  expect(new Int32Array(changes)[0]).toBe(0);
+  await write([item(0)]);
+  expect(new Int32Array(changes)[0]).toBe(2);
+  await write([{ type: 'delete', externalId: 'id-0' }]);
+  expect(new Int32Array(changes)[0]).toBe(4);
+});
+
+test('an index that other threads cannot search is not published', async () => {
+  await start(plainFactories);
+  follow();
+  await node.client.open(SPEC);
+  await write(items(0, 10));
+  expect(messages).toEqual([]);
+  expect(views.search(SPEC, at(1))).toBeNull();
+});
+
+test.each([
+  ['new items', [item(500)]],
+  ['a replaced item', [item(3, { metadata: '{"new":true}' })]],
+])('a shard whose vectors cannot take %s answers nothing until it is opened anew, and then what is stored', async (_, operations) => {
+  let fails = false;
+  await start({
+    ...nativeFactories,
+    openVectorIndex: async (options, save) => {
+      const index = await NativeVectorIndex.open(options, save);
+      const put = index.put.bind(index);
+      index.put = (slots, vectors) => {
+        if (fails) throw new Error('the disk is full');
+        put(slots, vectors);
+      };
+      return index;
+    },
+  });
+  follow();
+  await node.client.open(SPEC);
+  await write(items(0, 10));
+  const before = messages.filter((message) => message.type === 'opened').length;
+  fails = true;
+  const failing = write(operations).catch((error: { kind?: string }) => error.kind);
+  expect(await failing).toBe('commit_unknown');
+  expect(views.search(SPEC, at(1))).toBeNull();
+  fails = false;
+  await eventually('the shard is open again', () => messages.filter((message) => message.type === 'opened').length === before + 1);
+  for (const request of [at(3, { k: 1 }), at(500, { k: 1 })]) expect(views.search(SPEC, request)).toEqual(await asked(request));
+});
