@@ -11,6 +11,7 @@ import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
 import type { ConnectionBounds } from './http/connection-gate';
+import type { MetricsText } from './http/endpoints/public-endpoints';
 import { closeHttpServer, createHttpServer, listen } from './http/http-server';
 import { StoreKeysService } from './keys/store-keys-service';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
@@ -22,6 +23,9 @@ import { MeasuredEmbedding } from './metrics/measured-embedding';
 import { RequestReporter } from './metrics/request-reporter';
 import type { OperationsService } from './operations/operations-service';
 import { createService, type RunningService } from './service-factory';
+import { frontHandlers, type MainServices } from './threads/front-handlers';
+import { FrontThreads } from './threads/front-threads';
+import type { ThreadPeer } from './threads/thread-peer';
 
 /** The part of the stop time that flushing and checkpoints need at the end. The rest is for running requests. */
 const CLOSING_TIME_MS = 10_000;
@@ -31,6 +35,14 @@ const REQUEST_GRACE_MIN_MS = 1_000;
  * Prometheus gives up on the whole scrape.
  */
 const SCRAPE_SHARDS_MS = 3_000;
+
+/** What front threads are in one form of the service. */
+export interface FrontForm {
+  /** The JavaScript file of the worker. */
+  entry: string;
+  /** Tells a thread what it must know of this form; answers what ends that. */
+  follow(peer: ThreadPeer): () => void;
+}
 
 /**
  * The API and everything that it needs on top of a cluster store and shards: what the embedded form and a coordinator
@@ -96,6 +108,8 @@ export class ApiProcess {
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
+    /** How front threads are made; null: the main thread serves by itself, whatever HTTP_THREADS says. */
+    fronts: FrontForm | null;
   }): Promise<{ port: number; firstSecret: string | null }> {
     const { config, clock, log, endings, instanceId } = this;
     const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
@@ -129,29 +143,70 @@ export class ApiProcess {
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
-    const server = createHttpServer({
-      service,
-      keys,
-      usage,
-      rateLimiter: parts.rateLimiter,
-      addressLimiter: parts.addressLimiter,
-      operations,
-      observer: new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config }),
-      metricsText: config.apiMetrics === 'true' ? () => this.metrics.read() : null,
-      hasDocs: config.apiDocs === 'true',
-      load: this.apiMetrics.load,
-      limits: config,
-      connections: parts.connections,
-      clock,
-    });
-    const port = await listen(server, config.port, config.host, (error) => log.error({ error }, 'the API port could not take a connection'));
+    const { rateLimiter, addressLimiter, connections } = parts;
+    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config });
+    const metricsText: MetricsText = () => this.metrics.read();
+    const main = { service, keys, usage, rateLimiter, addressLimiter, operations, observer, clock };
+    const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
+    let port: number;
+    let close: () => Promise<void>;
+    if (parts.fronts !== null && config.httpThreads > 1) {
+      const { catalog, embedder, stampMemory } = service;
+      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText }, parts.fronts, connections);
+      port = await threads.listen(config.port, config.host);
+      close = () => threads.close(graceMs);
+    } else {
+      const server = createHttpServer({
+        ...main,
+        metricsText: config.apiMetrics === 'true' ? metricsText : null,
+        hasDocs: config.apiDocs === 'true',
+        load: this.apiMetrics.load,
+        limits: config,
+        connections,
+      });
+      port = await listen(server, config.port, config.host, (error) => log.error({ error }, 'the API port could not take a connection'));
+      close = () => closeHttpServer(server, graceMs);
+    }
     endings.defer(() => {
       this.readiness = { ready: false, reason: 'shutting down' };
-      return closeHttpServer(server, Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS));
+      return close();
     });
     this.readiness = { ready: true };
     log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
     return { port, firstSecret };
+  }
+
+  private async startThreads(main: MainServices & { keys: StoreKeysService; stampMemory: BigInt64Array }, form: FrontForm, connections: ConnectionBounds): Promise<FrontThreads> {
+    const { log, apiMetrics } = this;
+    const { apiKey: _apiKey, ...config } = this.config;
+    const { keys, usage } = main;
+    let threads: FrontThreads | null = null;
+    threads = await FrontThreads.start({
+      entry: form.entry,
+      threads: config.httpThreads,
+      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory },
+      handlers: (peer) => frontHandlers(main, () => threads!, peer),
+      reader: {
+        request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
+        phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),
+        use: (keyId, endpoint, wallMs) => {
+          usage.record(keyId, endpoint, wallMs);
+          keys.used(keyId, wallMs);
+        },
+      },
+      onLoad: (load) => Object.assign(apiMetrics.load, load),
+      onStarted: (peer) => {
+        const ends = [keys.follow({ put: (record, revision) => peer.tell('keys.put', record, revision), remove: (id) => peer.tell('keys.remove', id) }), form.follow(peer)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
+      isShort: connections.isShort,
+      logger: log,
+    });
+    const started = threads;
+    this.metrics.beforeRead(() => started.flush());
+    return started;
   }
 
   private embeddingLoader(): EmbeddingModelLoader {

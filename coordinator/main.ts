@@ -120,6 +120,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
         rateLimiter,
         addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
         quota: clusterQuota(map, capacity.collectionsMax),
+        fronts: null,
         connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
         operations: (service, embedding) =>
           new ClusterOperations({

@@ -12,7 +12,7 @@ import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { DeepReads } from './routing/deep-reads';
 import { ScatterGather } from './routing/scatter-gather';
-import { StampClock } from './routing/stamp-clock';
+import { newStampMemory, StampClock } from './routing/stamp-clock';
 import type { SearchObserver } from './search/search-observer';
 import { ShardedSearchService } from './search/sharded-search-service';
 import type { Service } from './service';
@@ -34,6 +34,10 @@ const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesM
 
 /** The use cases of a coordinator, with their start and end. */
 export interface RunningService extends Service {
+  catalog: CollectionCatalog;
+  embedder: CollectionEmbedder;
+  /** The last insertion stamp, for other threads of the process (StampClock). */
+  stampMemory: BigInt64Array;
   /** Follows the cluster store. The service may be called once this resolves. Errors: unavailable when it can't be reached. */
   follow(): Promise<void>;
   /**
@@ -67,7 +71,8 @@ export function createService(options: {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
   const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, exists: (collection) => catalog.has(collection) });
-  const stamps = new StampClock({ clock });
+  const stampMemory = newStampMemory();
+  const stamps = new StampClock({ clock, last: stampMemory });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
@@ -76,6 +81,9 @@ export function createService(options: {
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
+    catalog,
+    embedder,
+    stampMemory,
     collections,
     vectors,
     search,

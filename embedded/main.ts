@@ -75,6 +75,10 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
     quota: processQuota(capacity, () => files.isShort),
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
+    fronts: {
+      entry: join(__dirname, 'front-thread.js'),
+      follow: (peer) => host.follow((message) => peer.tell('shards.published', message)),
+    },
     operations: (service, embedding) =>
       new EmbeddedOperations({
         process: { coordinatorId: COORDINATOR_ID, nodeId: NODE_ID, address: `${config.host}:${config.port}`, zone: '', pid: process.pid },

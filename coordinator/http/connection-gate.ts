@@ -9,16 +9,18 @@ import type { Turns } from './turns';
 /** How many clients may be connected. */
 export interface ConnectionBounds {
   connectionsMax: number;
+  /** The bound of the whole process, if `connectionsMax` is one thread's share of it. */
+  shownMax?: number;
   /** Whether there are so few open files left that no further connection can be accepted. */
   isShort: () => boolean;
 }
 
 /** How many connections beyond the bound are kept open to be refused with an answer. Further ones are closed without one. */
-const REFUSED_MAX = 32;
+export const REFUSED_MAX = 32;
 /** A client that sends no request within this time gets no answer. */
 const REFUSAL_MS = 2_000;
 /** The least interval between two sweeps, which close idle connections when room is short. */
-const SWEEP_MS = 1_000;
+export const SWEEP_MS = 1_000;
 
 /**
  * Bounds the connections of a server, so that they never take the files that others need. When all are taken, the first
@@ -47,7 +49,9 @@ export class ConnectionGate {
   refuse(request: IncomingMessage, response: ServerResponse, parts: { clock: Clock; observer: RequestObserver; turns: Turns }): void {
     response.shouldKeepAlive = false;
     const exchange = new Exchange({ request, response, ...parts, awaitsContinue: false, isDraining: () => true, stallTimeoutMs: REFUSAL_MS });
-    exchange.fail(new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.connectionsMax}, by its limit of open files); try again in a moment`));
+    exchange.fail(
+      new QuiverError('overloaded', `server busy: more connections than it can hold (${this.bounds.shownMax ?? this.bounds.connectionsMax}, by its limit of open files); try again in a moment`),
+    );
   }
 
   private arrived(server: Server, socket: Socket): void {

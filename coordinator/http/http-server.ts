@@ -50,6 +50,8 @@ export interface HttpServerParts {
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
   connections?: ConnectionBounds;
+  /** Whether connections end with their next answer. Default: once the server does not listen any more. */
+  isDraining?: () => boolean;
 }
 
 /** Time for a request's headers, and for the whole request: enough for a slow upload over a slow line. */
@@ -93,7 +95,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     turns,
     limits,
     clock,
-    isDraining: () => !server.listening,
+    isDraining: parts.isDraining ?? (() => !server.listening),
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
@@ -176,6 +178,14 @@ export function listen(server: Server, port: number, host: string, onError: (err
       resolve((server.address() as AddressInfo).port);
     });
   });
+}
+
+/**
+ * Prepares a server that gets its connections by `connection` events and never listens. Node begins to watch over slow
+ * and idle connections when a server listens; this says so without a port.
+ */
+export function startUnlistened(server: Server): void {
+  server.emit('listening');
 }
 
 /**

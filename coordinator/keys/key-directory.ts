@@ -2,6 +2,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
 
+/** Gets the keys of a directory, and then each change. */
+export interface KeyFollower {
+  put(record: KeyRecord, revision: number): void;
+  remove(id: number): void;
+}
+
 interface Known {
   record: KeyRecord;
   digest: Buffer;
@@ -15,6 +21,7 @@ interface Known {
  * higher revision wins. A deleted id stays deleted, because ids are never reused.
  */
 export class KeyDirectory {
+  private readonly followers = new Set<KeyFollower>();
   private readonly byId = new Map<number, Known>();
   /** Hexadecimal digest → the key that owns it. */
   private byDigest = new Map<string, Known>();
@@ -62,9 +69,17 @@ export class KeyDirectory {
     return known.record.isActive && wallMs < known.expiresMs ? known.record : null;
   }
 
+  /** Tells `follower` what is here, and from now on what changes. Answers what ends that. */
+  follow(follower: KeyFollower): () => void {
+    for (const { record, revision } of this.byId.values()) follower.put(record, revision);
+    this.followers.add(follower);
+    return () => this.followers.delete(follower);
+  }
+
   private drop(id: number): void {
     this.deleted.add(id);
     this.byId.delete(id);
+    for (const follower of this.followers) follower.remove(id);
   }
 
   private keep(record: KeyRecord, revision: number): void {
@@ -72,6 +87,7 @@ export class KeyDirectory {
     if (this.deleted.has(record.id) || (known !== undefined && known.revision >= revision)) return;
     const expiresMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
     this.byId.set(record.id, { record, digest: Buffer.from(record.digest, 'hex'), expiresMs, revision });
+    for (const follower of this.followers) follower.put(record, revision);
   }
 
   /** Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another key). */

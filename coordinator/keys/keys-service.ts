@@ -32,8 +32,8 @@ export interface KeysService {
 
 /** Request statistics per key, stored durably every few seconds and on shutdown. */
 export interface KeyUsage {
-  /** Counts one request; cheap and synchronous. `endpoint` is the method and the route's template. */
-  record(keyId: number, endpoint: string): void;
+  /** Counts one request, now or at `wallMs`; cheap and synchronous. `endpoint` is the method and the route's template. */
+  record(keyId: number, endpoint: string, wallMs?: number): void;
   /** Errors: not_found. */
   ofKey(id: number): Promise<UsageView>;
   summary(): Promise<UsageView>;

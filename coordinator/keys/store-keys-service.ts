@@ -2,7 +2,7 @@ import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluste
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
-import { KeyDirectory } from './key-directory';
+import { KeyDirectory, type KeyFollower } from './key-directory';
 import { DEFAULT_KEY_ID, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
 import type { ApiKeyView, KeysService, Role } from './keys-service';
 import { secretDigest, newSecret } from './secret';
@@ -56,6 +56,16 @@ export class StoreKeysService implements KeysService {
   /** Whether the key exists, as far as this process knows. */
   exists(id: number): boolean {
     return this.directory.has(id);
+  }
+
+  /** Tells all keys, and from now on each change. Answers what ends that. */
+  follow(follower: KeyFollower): () => void {
+    return this.directory.follow(follower);
+  }
+
+  /** Notes a use of a key that another thread admitted. */
+  used(id: number, wallMs: number): void {
+    if (this.directory.has(id)) this.lastUsedMs.set(id, Math.max(wallMs, this.lastUsedMs.get(id) ?? 0));
   }
 
   /** `lastUsedAt` in the answer is the time of this call. */

@@ -1,7 +1,9 @@
 // Node-API binding of the body scanner. Everything except the work of scanAside runs on the calling JavaScript thread,
 // and nothing keeps state between calls. So the addon may be loaded in any number of contexts.
+#include <fcntl.h>
 #include <node_api.h>
 
+#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -259,14 +261,34 @@ napi_value format_vector(napi_env env, napi_callback_info info) {
   });
 }
 
+// duplicateHandle(handle: number): number
+napi_value duplicate_handle(napi_env env, napi_callback_info info) {
+  size_t argument_count = 1;
+  napi_value argument;
+  int32_t handle = -1;
+  if (napi_get_cb_info(env, info, &argument_count, &argument, nullptr, nullptr) != napi_ok || argument_count < 1 ||
+      napi_get_value_int32(env, argument, &handle) != napi_ok || handle < 0) {
+    return refuse(env, "duplicateHandle: handle must be a file descriptor");
+  }
+  const int copy = fcntl(handle, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) {
+    napi_throw_error(env, "QUIVER_NATIVE", std::strerror(errno));
+    return nullptr;
+  }
+  napi_value result = nullptr;
+  napi_create_int32(env, copy, &result);
+  return result;
+}
+
 }  // namespace
 
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
       {"scan", nullptr, scan, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"scanAside", nullptr, scan_aside, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
+      {"duplicateHandle", nullptr, duplicate_handle, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
       {"formatVector", nullptr, format_vector, nullptr, nullptr, nullptr, napi_enumerable, nullptr},
   };
-  napi_define_properties(env, exports, 3, properties);
+  napi_define_properties(env, exports, 4, properties);
   return exports;
 }

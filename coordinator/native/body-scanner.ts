@@ -12,6 +12,8 @@ export interface BodyScannerAddon {
   scan(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): ScanAnswer;
   /** The same on a thread of libuv's pool. Nobody may write to `body` until it has ended. */
   scanAside(body: Uint8Array, nonce: string, list: string, bounds: Float64Array): Promise<ScanAnswer>;
+  /** Another handle (file descriptor) for the same open file, to be closed by itself. */
+  duplicateHandle(handle: number): number;
   /** The vector as a JSON array of shortest decimals. */
   formatVector(vector: Float32Array): string;
 }

@@ -21,14 +21,17 @@ const CATCH_UP_RATE = 2;
  */
 export class StampClock {
   private readonly clock: Clock;
-  private last = 0;
+  /** The last stamp that was issued or observed, shared by the threads of the process. */
+  private readonly last: BigInt64Array;
   /** The wall time that this clock assumes; it never falls, and has a fraction. */
   private physicalMs: number;
   /** When the wall time was last read, monotonic. */
   private readAtMs: number;
 
-  constructor(options: { clock: Clock }) {
+  /** `last`: one number in shared memory, the same for all threads that issue stamps; at first 0. */
+  constructor(options: { clock: Clock; last?: BigInt64Array }) {
     this.clock = options.clock;
+    this.last = options.last ?? newStampMemory();
     this.physicalMs = Math.max(EPOCH_MS, this.clock.wallMs());
     this.readAtMs = this.clock.monotonicMs();
   }
@@ -38,16 +41,21 @@ export class StampClock {
     assert(Number.isSafeInteger(count) && count >= 1, 'a reservation of at least one stamp');
     this.readClock();
     const elapsedMs = Math.floor(Math.min(this.physicalMs, PHYSICAL_MS_MAX) - EPOCH_MS);
-    const first = Math.max(this.last + 1, elapsedMs * STAMPS_PER_MS);
-    assert(Number.isSafeInteger(first + count), 'stamps are used up');
-    this.last = first + count - 1;
-    return first;
+    for (;;) {
+      const last = Atomics.load(this.last, 0);
+      const first = Math.max(Number(last) + 1, elapsedMs * STAMPS_PER_MS);
+      assert(Number.isSafeInteger(first + count), 'stamps are used up');
+      if (Atomics.compareExchange(this.last, 0, last, BigInt(first + count - 1)) === last) return first;
+    }
   }
 
   /** Records a stamp that a shard holds: later stamps are greater. */
   observe(stamp: number): void {
     assert(Number.isSafeInteger(stamp) && stamp >= 0, 'a stamp is a safe integer');
-    if (stamp > this.last) this.last = stamp;
+    for (;;) {
+      const last = Atomics.load(this.last, 0);
+      if (stamp <= last || Atomics.compareExchange(this.last, 0, last, BigInt(stamp)) === last) return;
+    }
   }
 
   private readClock(): void {
@@ -56,4 +64,9 @@ export class StampClock {
     this.physicalMs = Math.max(this.physicalMs, Math.min(this.clock.wallMs(), reachableMs));
     this.readAtMs = monotonicMs;
   }
+}
+
+/** Memory for the last stamp of a process. */
+export function newStampMemory(): BigInt64Array {
+  return new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT));
 }

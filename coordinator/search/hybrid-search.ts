@@ -37,10 +37,10 @@ export interface HybridRequest {
  * are ranked. BM25 uses the statistics of the whole collection, which are collected in a round of calls of their own.
  */
 export class HybridSearch {
-  private readonly shards: ShardClient;
+  private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
 
-  constructor(options: { shards: ShardClient; scatter: ScatterGather }) {
+  constructor(options: { shards: Pick<ShardClient, 'read'>; scatter: ScatterGather }) {
     this.shards = options.shards;
     this.scatter = options.scatter;
   }

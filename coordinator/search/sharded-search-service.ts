@@ -25,16 +25,24 @@ const CALIBRATED: SearchEffort = { type: 'calibrated' };
  * request comes in (http/schema/search-schemas.ts).
  */
 export class ShardedSearchService implements SearchService {
-  private readonly catalog: CollectionCatalog;
-  private readonly embedder: CollectionEmbedder;
-  private readonly shards: ShardClient;
+  private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+  private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
   private readonly hybrid: HybridSearch;
   private readonly deep: DeepReads;
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
 
-  constructor(options: { catalog: CollectionCatalog; embedder: CollectionEmbedder; shards: ShardClient; scatter: ScatterGather; deep: DeepReads; clock: Clock; observer?: SearchObserver }) {
+  constructor(options: {
+    catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+    embedder: Pick<CollectionEmbedder, 'embedQueries'>;
+    shards: Pick<ShardClient, 'read'>;
+    scatter: ScatterGather;
+    deep: DeepReads;
+    clock: Clock;
+    observer?: SearchObserver;
+  }) {
     this.catalog = options.catalog;
     this.embedder = options.embedder;
     this.shards = options.shards;

@@ -17,7 +17,12 @@ const PAGE_ITEMS = 1000;
  * later failure leaves some matches deleted and the others as they were; calling again continues from there. Errors:
  * those of the shards; commit_unknown, with the number deleted so far, once something may have been deleted.
  */
-export async function deleteMatching(parts: { shards: ShardClient; scatter: ScatterGather }, collection: ShardedCollection, filter: Filter, call: CallOptions): Promise<number> {
+export async function deleteMatching(
+  parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather },
+  collection: ShardedCollection,
+  filter: Filter,
+  call: CallOptions,
+): Promise<number> {
   const { shards, scatter } = parts;
   let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
   let deleted = 0;

@@ -22,20 +22,20 @@ const EXPORT_PAGE_ITEMS_MAX = 1000;
 
 /** Stores, deletes and reads items: each goes to the shard of its external_id. */
 export class ShardedVectorsService implements VectorsService {
-  private readonly catalog: CollectionCatalog;
-  private readonly collections: CollectionsService;
-  private readonly embedder: CollectionEmbedder;
-  private readonly shards: ShardClient;
+  private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+  private readonly collections: Pick<CollectionsService, 'get'>;
+  private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
+  private readonly shards: Pick<ShardClient, 'read' | 'write'>;
   private readonly scatter: ScatterGather;
   private readonly deep: DeepReads;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
 
   constructor(options: {
-    catalog: CollectionCatalog;
-    collections: CollectionsService;
-    embedder: CollectionEmbedder;
-    shards: ShardClient;
+    catalog: Pick<CollectionCatalog, 'known' | 'find'>;
+    collections: Pick<CollectionsService, 'get'>;
+    embedder: Pick<CollectionEmbedder, 'embedPassages'>;
+    shards: Pick<ShardClient, 'read' | 'write'>;
     scatter: ScatterGather;
     deep: DeepReads;
     stamps: StampClock;

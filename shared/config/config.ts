@@ -68,7 +68,7 @@ function readSetting(setting: Setting, environment: Environment, cores: number):
   const value = environment[setting.name] || undefined;
   switch (setting.kind) {
     case 'integer':
-      if (value === undefined) return setting.fallback === 'cores' ? Math.max(1, cores) : setting.fallback;
+      if (value === undefined) return setting.fallback === 'cores' ? Math.min(Math.max(1, cores), setting.fallbackMax ?? Infinity) : setting.fallback;
       return readNumber(setting, value, INTEGER, 'an integer');
     case 'fraction':
       return value === undefined ? setting.fallback : readNumber(setting, value, DECIMAL, 'a number');

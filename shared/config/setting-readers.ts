@@ -14,6 +14,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   dataDir: ROLES,
   logLevel: ROLES,
   shutdownTimeoutMs: ROLES,
+  httpThreads: ['embedded'],
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],

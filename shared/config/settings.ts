@@ -15,6 +15,8 @@ export interface IntegerSetting extends SettingBase {
   kind: 'integer';
   /** `cores`: as many as the process has processors. */
   fallback: number | 'cores';
+  /** With `cores`: the most that is taken without being asked for. */
+  fallbackMax?: number;
   minimum: number;
   maximum: number;
 }
@@ -57,6 +59,10 @@ const CLUSTER_SECRET_LENGTH_MIN = 16;
 export const SETTINGS = {
   port: { name: 'PORT', kind: 'integer', fallback: 8000, minimum: 0, maximum: 65535, meaning: 'Port of the API; 0 takes a free one' },
   host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
+  httpThreads: {
+    name: 'HTTP_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 256,
+    meaning: 'Threads that serve the API in one process; 1: the main thread itself',
+  },
   opsPort: {
     name: 'OPS_PORT', kind: 'integer', fallback: 9090, minimum: 0, maximum: 65535,
     meaning: 'Operations port: `/livez`, `/readyz` and `/metrics` without a key; 0 takes a free one',

@@ -41,6 +41,7 @@ export interface ProcessIdentity {
 export class ProcessMetrics {
   readonly registry = new Registry();
   private readonly parts: ScrapedPart<unknown>[] = [];
+  private readonly preparations: (() => Promise<void>)[] = [];
   /** Kept outside the registry, which accepts only prom-client's own metrics. */
   private readonly stepHistograms: { text(): string }[] = [];
   private readonly onMeasureError: (error: unknown) => void;
@@ -104,6 +105,11 @@ export class ProcessMetrics {
     return histogram;
   }
 
+  /** Has `prepare` called before every scrape that is made; the scrape waits for it. */
+  beforeRead(prepare: () => Promise<void>): void {
+    this.preparations.push(prepare);
+  }
+
   /** The metrics, at most a second old. Every port of the process gives the same answer. */
   read(): Promise<Scrape> {
     return this.shared.read();
@@ -111,6 +117,7 @@ export class ProcessMetrics {
 
   /** The metrics in Prometheus's text format, measured now. */
   async text(): Promise<string> {
+    await Promise.all(this.preparations.map((prepare) => prepare()));
     await Promise.all(this.parts.map(async (part) => part.show(await this.measured(part))));
     return [await this.registry.metrics(), ...this.stepHistograms.map((histogram) => `${histogram.text()}\n`)].join('\n');
   }

@@ -11,7 +11,7 @@ export function outcomesToBytes(outcomes: readonly WriteOutcome[]): Buffer {
 }
 
 /** Errors: internal when a byte is not an outcome. */
-export function outcomesFromBytes(bytes: Buffer): WriteOutcome[] {
+export function outcomesFromBytes(bytes: Uint8Array): WriteOutcome[] {
   return Array.from(bytes, (number) => {
     const outcome = OUTCOMES[number];
     if (outcome === undefined) throw new QuiverError('internal', 'malformed outcomes');

@@ -65,6 +65,7 @@ export class EmbeddedProcess {
         RATE_LIMIT_PER_MINUTE: '0',
         BAD_KEY_LIMIT_PER_MINUTE: '0',
         LOG_LEVEL: 'warn',
+        ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
         ...this.environment,
       },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -10,7 +10,7 @@ function fallbackOf(setting: Setting): string {
     case 'secret':
       return '(unset)';
     case 'integer':
-      return setting.fallback === 'cores' ? '(processors)' : `\`${setting.fallback}\``;
+      return setting.fallback === 'cores' ? (setting.fallbackMax === undefined ? '(processors)' : `(processors, at most ${setting.fallbackMax})`) : `\`${setting.fallback}\``;
     default:
       return setting.fallback === '' ? '(empty)' : `\`${setting.fallback}\``;
   }

@@ -30,10 +30,11 @@ function sourcesUnder(folder: string): SourceFile[] {
  * shared/, and nothing else of its side.
  */
 const FLOORS: Record<string, string[][]> = {
-  embedded: [['main.ts'], ['embedded-operations.ts', 'cluster-store/']],
+  embedded: [['main.ts'], ['embedded-operations.ts', 'front-thread.ts', 'cluster-store/']],
   coordinator: [
     ['main.ts'],
     ['api-process.ts'],
+    ['threads/'],
     ['metrics/'],
     ['cluster/', 'http/'],
     ['service-factory.ts'],

@@ -59,10 +59,9 @@ export class StoreKeyUsage implements KeyUsage {
     this.timer.unref();
   }
 
-  record(keyId: number, endpoint: string): void {
-    const nowMs = this.clock.wallMs();
-    this.count(keyId, endpoint, nowMs);
-    this.count('all', endpoint, nowMs);
+  record(keyId: number, endpoint: string, wallMs: number = this.clock.wallMs()): void {
+    this.count(keyId, endpoint, wallMs);
+    this.count('all', endpoint, wallMs);
   }
 
   async ofKey(id: number): Promise<UsageView> {

@@ -1,6 +1,6 @@
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/config/settings';
 
-/** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. */
+/** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. And that of the embedded form alone. */
 const OF_THE_CHART = [
   'PORT',
   'HOST',
@@ -26,6 +26,7 @@ const OF_THE_CHART = [
   'TLS_CERT_FILE',
   'TLS_KEY_FILE',
   'TLS_SERVER_NAME',
+  'HTTP_THREADS',
 ];
 
 /** The settings that `config` of the chart's values may hold. */

@@ -18,6 +18,7 @@ describe('configuration', () => {
     expect(readConfig({}, 3)).toEqual({
       port: 8000,
       host: '0.0.0.0',
+      httpThreads: 3,
       opsPort: 9090,
       dataDir: 'data',
       apiKey: undefined,
@@ -78,6 +79,7 @@ describe('configuration', () => {
     const given: Record<keyof typeof SETTINGS, string | number> = {
       port: 1,
       host: '127.0.0.1',
+      httpThreads: 7,
       opsPort: 2,
       dataDir: '/srv/quiver',
       apiKey: 'secret of mine',

@@ -1,0 +1,113 @@
+import type { ShardClient, ShardId } from '../../shared/shard/shard-client';
+import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import { operationsInSteps } from '../../shared/shard/operation-codec';
+import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
+import { inSlices } from '../../shared/time/work-slices';
+import type { Clock } from '../../shared/time/clock';
+import type { CollectionCatalog } from '../collections/collection-catalog';
+import type { CollectionEmbedder } from '../collections/collection-embedder';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { AnsweredRequest, RequestObserver } from '../http/observer';
+import type { MetricsText } from '../http/endpoints/public-endpoints';
+import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { RateLimiter } from '../limits/rate-limiter';
+import type { OperationsService } from '../operations/operations-service';
+import { collectionNotFound } from '../routing/collection-not-found';
+import type { Service } from '../service';
+import type { FrontThreads } from './front-threads';
+import { handlersOf, type ThreadPeer } from './thread-peer';
+
+/** What the main thread does for front threads. */
+export interface MainServices {
+  service: Service;
+  catalog: Pick<CollectionCatalog, 'find' | 'has'>;
+  embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
+  shardClient: Pick<ShardClient, 'read' | 'write'>;
+  keys: KeysService;
+  usage: KeyUsage;
+  rateLimiter: RateLimiter;
+  addressLimiter: RateLimiter;
+  operations: OperationsService;
+  observer: RequestObserver;
+  metricsText: MetricsText;
+  clock: Clock;
+}
+
+/** A collection as a front thread knows it; another one may have its name by now. */
+type CollectionName = Pick<CollectionRecord, 'name' | 'uid'>;
+
+type Handlers = Record<string, (...args: never[]) => unknown>;
+
+/**
+ * What a front thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
+ * collection is known to all threads before whoever made it has the answer.
+ */
+export function frontHandlers(main: MainServices, threads: () => FrontThreads, peer: () => ThreadPeer): Handlers {
+  const { service, catalog, embedder, shardClient, keys, usage, operations, clock } = main;
+  const reads: Handlers = {
+    ...handlersOf('keys', keys, ['list', 'get']),
+    ...handlersOf('usage', usage, ['ofKey', 'summary']),
+  };
+  const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
+  const { create, update, delete: drop } = service.collections;
+  const changed = async <Result>(name: string, change: Promise<Result>): Promise<Result> => {
+    try {
+      return await change;
+    } finally {
+      await threads().tellAll('catalog.forget', name);
+    }
+  };
+  const found = async ({ name, uid }: CollectionName): Promise<CollectionRecord> => {
+    const record = await catalog.find(name);
+    if (record.uid !== uid) throw collectionNotFound(name);
+    return record;
+  };
+  return {
+    ...Object.fromEntries(
+      Object.entries(reads).map(([name, read]) => [
+        name,
+        async (...args: never[]) =>
+          threads()
+            .flush()
+            .then(() => read(...args)),
+      ]),
+    ),
+    ...Object.fromEntries(Object.entries(keyChanges).map(([name, change]) => [name, (...args: never[]) => settled(change(...args) as Promise<unknown>, threads())])),
+    'metrics.text': main.metricsText,
+    ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain']),
+    ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
+    ...handlersOf('addressLimiter', main.addressLimiter, ['admit']),
+    ...handlersOf('collections', service.collections, ['list', 'get']),
+    'collections.create': (...args: Parameters<typeof create>) => changed(args[0].name, service.collections.create(...args)),
+    'collections.update': (...args: Parameters<typeof update>) => changed(args[0], service.collections.update(...args)),
+    'collections.delete': (...args: Parameters<typeof drop>) => changed(args[0], service.collections.delete(...args)),
+    'documents.upload': (collection: string, file: { name: string; stream: number }) =>
+      service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
+    ...handlersOf('catalog', catalog, ['find', 'has']),
+    'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
+    'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
+    'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, leftMs: number) => shardClient.read(id, kind, request, { deadlineMs: clock.monotonicMs() + leftMs }),
+    'shards.write': async (payload: Uint8Array, id: ShardId, leftMs: number) => {
+      const call = { deadlineMs: clock.monotonicMs() + leftMs };
+      const operations = await inSlices(operationsInSteps(bufferOver(payload)));
+      return outcomesToBytes(await shardClient.write(id, operations, call));
+    },
+    request: (facts: AnsweredRequest) => main.observer.requestAnswered(facts),
+  };
+}
+
+/** The result of a change, once every thread knows of it. */
+async function settled<Result>(change: Promise<Result>, threads: FrontThreads): Promise<Result> {
+  const result = await change;
+  await threads.tellAll('synced');
+  return result;
+}
+
+/** Bytes that came from another thread are no Buffers any more. */
+async function* buffers(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) yield bufferOver(piece);
+}
+
+function bufferOver(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,24 @@
+import type { Clock } from '../../shared/time/clock';
+import { KeyDirectory } from '../keys/key-directory';
+import { keyToView } from '../keys/key-record';
+import type { ApiKeyView, KeysService } from '../keys/keys-service';
+import { secretDigest } from '../keys/secret';
+import { remote, type ThreadPeer } from './thread-peer';
+
+/** The keys on a front thread: `authenticate` by `directory`, which follows the main thread's; all else there. */
+export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; clock: Clock }): KeysService {
+  const { list, get, create, update, rotate, delete: remove } = remote<KeysService>(parts.main, 'keys');
+  return {
+    authenticate: (secret): ApiKeyView | null => {
+      const nowMs = parts.clock.wallMs();
+      const record = parts.directory.authenticate(secretDigest(secret), nowMs);
+      return record === null ? null : keyToView(record, nowMs);
+    },
+    list,
+    get,
+    create,
+    update,
+    rotate,
+    delete: remove,
+  };
+}

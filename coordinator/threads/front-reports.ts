@@ -1,0 +1,134 @@
+import type { Clock } from '../../shared/time/clock';
+import type { HttpLoad } from '../http/http-load';
+import type { AnsweredRequest, RequestObserver } from '../http/observer';
+import type { RequestLogRule } from '../metrics/request-reporter';
+import { SEARCH_PHASES, type SearchObserver, type SearchPhase } from '../search/search-observer';
+
+/** Metrics and usage are at most this old; whoever reads them asks for the rest first. */
+const SEND_MS = 250;
+/** Numbers after which a report does not wait: some hundred requests. */
+const SEND_LENGTH = 4_096;
+
+/** The kinds of facts in a report, and how many numbers follow. */
+const REQUEST = 1;
+const PHASE = 2;
+const USE = 3;
+
+/** What a front thread has counted since its last report. */
+export interface FrontReport {
+  /** Names that are used for the first time; `facts` mean them by their index among all names of the thread. */
+  names: string[];
+  /**
+   * float64, in this order and without limits between them: [REQUEST, endpoint's name, code, duration in ms],
+   * [PHASE, index of the phase, duration in ms], [USE, id of the key, endpoint's name, wall time in ms].
+   */
+  facts: Float64Array;
+  load: { requests: number; bodyBytes: number; refused: number };
+}
+
+/** Where reports go on the main thread. */
+export interface ReportReader {
+  request(endpoint: string, code: number, durationMs: number): void;
+  phase(phase: SearchPhase, durationMs: number): void;
+  use(keyId: number, endpoint: string, wallMs: number): void;
+}
+
+/**
+ * Counts on a front thread what the main thread's metrics and usage are made of, as numbers that are sent together.
+ * A request that gets a line in the log is told at once and whole.
+ */
+export class FrontReports implements RequestObserver, SearchObserver {
+  private readonly indexes = new Map<string, number>();
+  private names: string[] = [];
+  private facts: number[] = [];
+  private readonly slowMs: number;
+  private readonly clock: Clock;
+  private readonly load: HttpLoad;
+  private readonly send: (report: FrontReport) => void;
+  private readonly notable: (facts: AnsweredRequest) => void;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(parts: { rule: RequestLogRule; clock: Clock; load: HttpLoad; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
+    this.slowMs = parts.rule.logRequests === 'all' ? 0 : parts.rule.logSlowMs;
+    this.clock = parts.clock;
+    this.load = parts.load;
+    this.send = parts.send;
+    this.notable = parts.notable;
+    this.timer = setInterval(() => this.flush(), SEND_MS);
+  }
+
+  requestAnswered(facts: AnsweredRequest): void {
+    const { endpoint, code, durationMs, steps } = facts;
+    if (code >= 400 || durationMs >= this.slowMs || facts.isAdministrative) {
+      this.notable(facts);
+      return;
+    }
+    this.facts.push(REQUEST, this.indexOf(endpoint), code, durationMs);
+    if (steps !== null) {
+      this.phase('parse', steps.parseMs);
+      this.phase('serialise', steps.serialiseMs);
+    }
+    if (this.facts.length > SEND_LENGTH) this.flush();
+  }
+
+  phase(phase: SearchPhase, durationMs: number): void {
+    this.facts.push(PHASE, SEARCH_PHASES.indexOf(phase), durationMs);
+  }
+
+  /** Counts a request of a key. */
+  record(keyId: number, endpoint: string): void {
+    this.facts.push(USE, keyId, this.indexOf(endpoint), this.clock.wallMs());
+  }
+
+  /** Sends what has been counted. */
+  flush(): void {
+    const { requests, bodyBytes, refused } = this.load;
+    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, refused } });
+    this.names = [];
+    this.facts = [];
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.flush();
+  }
+
+  private indexOf(name: string): number {
+    let index = this.indexes.get(name);
+    if (index === undefined) {
+      index = this.indexes.size;
+      this.indexes.set(name, index);
+      this.names.push(name);
+    }
+    return index;
+  }
+}
+
+/** Reads the reports of one front thread, in their order. */
+export class FrontReportReader {
+  private readonly names: string[] = [];
+
+  constructor(private readonly reader: ReportReader) {}
+
+  read({ names, facts }: FrontReport): void {
+    this.names.push(...names);
+    for (let at = 0; at < facts.length;) {
+      switch (facts[at]) {
+        case REQUEST:
+          this.reader.request(this.names[facts[at + 1]], facts[at + 2], facts[at + 3]);
+          at += 4;
+          break;
+        case PHASE:
+          this.reader.phase(SEARCH_PHASES[facts[at + 1]], facts[at + 2]);
+          at += 3;
+          break;
+        case USE:
+          this.reader.use(facts[at + 1], this.names[facts[at + 2]], facts[at + 3]);
+          at += 4;
+          break;
+        default:
+          throw new Error(`a report with an unknown kind of fact, ${facts[at]}`);
+      }
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * What a front thread and the main thread show each other in shared memory, as int32 numbers:
+ * what can't wait for a message, because the other side may be busy.
+ */
+export const FRONT_STATE = {
+  /** Rises while the front thread's event loop turns. */
+  beat: 0,
+  /** Connections that the front thread serves. */
+  connections: 1,
+  /** Connections that it has taken since it started, of those handed to it, in their order. */
+  taken: 2,
+  /** Of the connections that it serves, those that are only told that there is no room. */
+  turnedAway: 3,
+} as const;
+
+const FIELDS = Object.keys(FRONT_STATE).length;
+
+export function newFrontState(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(FIELDS * Int32Array.BYTES_PER_ELEMENT));
+}

@@ -1,0 +1,137 @@
+import { Socket } from 'node:net';
+import type { Server } from 'node:http';
+import type { Config } from '../../shared/config/config';
+import type { InlineSearches } from '../../shared/shard/inline-search';
+import { type Clock, systemClock } from '../../shared/time/clock';
+import { HttpLoad } from '../http/http-load';
+import { createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
+import type { AnsweredRequest } from '../http/observer';
+import { KeyDirectory } from '../keys/key-directory';
+import type { KeyRecord } from '../keys/key-record';
+import type { KeyUsage } from '../keys/keys-service';
+import type { RateLimiter } from '../limits/rate-limiter';
+import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
+import type { OperationsService } from '../operations/operations-service';
+import { frontKeys } from './front-keys';
+import { FrontReports } from './front-reports';
+import { frontServices } from './front-services';
+import { FRONT_STATE } from './front-state';
+import { remote, ThreadPeer, type ThreadPort } from './thread-peer';
+
+/** How often the thread shows that its event loop turns. */
+const BEAT_MS = 250;
+/** How often idle connections are looked for while the thread closes. */
+const SWEEP_MS = 50;
+
+/** What a front thread is started with. */
+export interface FrontThreadData {
+  config: Omit<Config, 'apiKey' | 'clusterSecret'>;
+  state: Int32Array;
+  stampMemory: BigInt64Array;
+  /** How many threads share the limits of the process. */
+  threads: number;
+  /** Of the whole process. */
+  connectionsMax: number;
+}
+
+/**
+ * Serves the API on this worker thread, with the connections that the main thread hands over. `more` handles what else
+ * the main thread tells.
+ */
+export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; inline: InlineSearches | null; more?: Record<string, (...args: never[]) => unknown> }): void {
+  const { data, inline } = parts;
+  const { config, state, threads } = data;
+  const clock: Clock = systemClock;
+  const keys = new KeyDirectory();
+  const load = new HttpLoad();
+  let isDraining = false;
+  let isTurningAway = false;
+  const main = new ThreadPeer(parts.port, {
+    ...parts.more,
+    'keys.put': (record: KeyRecord, revision: number) => keys.put(record, revision),
+    'keys.remove': (id: number) => keys.remove(id),
+    'catalog.forget': (name: string) => catalog.forget(name),
+    flush: () => reports.flush(),
+    synced: () => undefined,
+    connection: (handle: number, isTurnedAway: boolean) => take(handle, isTurnedAway),
+    sweep: () => server.closeIdleConnections(),
+    close: async (graceMs: number) => {
+      isDraining = true;
+      await closeUnlistened(server, connections, graceMs);
+      clearInterval(beat);
+      reports.close();
+    },
+  });
+  const reports = new FrontReports({ rule: config, clock, load, send: (report) => main.tell('report', report), notable: (facts) => main.tell('request', asMessage(facts)) });
+  const { service, catalog } = frontServices({ main, inline, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
+  const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
+  const bounds = overloadBounds(config);
+  const server = createHttpServer({
+    service,
+    keys: frontKeys({ main, directory: keys, clock }),
+    usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
+    rateLimiter: frontLimiter(main, 'rateLimiter', config.rateLimitPerMinute, clock),
+    addressLimiter: frontLimiter(main, 'addressLimiter', config.badKeyLimitPerMinute, clock),
+    operations: remote<OperationsService>(main, 'operations'),
+    observer: reports,
+    metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
+    hasDocs: config.apiDocs === 'true',
+    load,
+    limits: config,
+    overload: { ...bounds, bodyBytesMax: Math.max(config.bodyBytesMax, bounds.bodyBytesMax / threads), requestsMax: Math.ceil(bounds.requestsMax / threads) },
+    // The main thread counts the connections of all threads, and says which are too many.
+    connections: { connectionsMax: Infinity, shownMax: data.connectionsMax, isShort: () => isTurningAway },
+    clock,
+    isDraining: () => isDraining,
+  });
+  startUnlistened(server);
+  const connections = new Set<Socket>();
+  const beat = setInterval(() => Atomics.add(state, FRONT_STATE.beat, 1), BEAT_MS);
+
+  const take = (handle: number, isTurnedAway: boolean): void => {
+    // Counted first: if the thread is ended here, a handle stays open, which is better than to be closed twice.
+    Atomics.add(state, FRONT_STATE.taken, 1);
+    const socket = new Socket({ fd: handle, readable: true, writable: true });
+    const counted = isTurnedAway ? [FRONT_STATE.connections, FRONT_STATE.turnedAway] : [FRONT_STATE.connections];
+    for (const field of counted) Atomics.add(state, field, 1);
+    connections.add(socket);
+    socket.once('close', () => {
+      connections.delete(socket);
+      for (const field of counted) Atomics.sub(state, field, 1);
+    });
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true);
+    isTurningAway = isTurnedAway;
+    server.emit('connection', socket);
+  };
+  main.tell('ready');
+}
+
+/** Limits of zero admit everything without a question. A key with a limit asks rarely, because it has one. */
+function frontLimiter(main: ThreadPeer, room: string, limit: number, clock: Clock): RateLimiter {
+  return limit === 0 ? new SlidingWindowLimiter({ limit, clock }) : remote<RateLimiter>(main, room);
+}
+
+function asMessage(facts: AnsweredRequest): AnsweredRequest {
+  const { error } = facts;
+  if (error === null || error === undefined) return facts;
+  // Structured clone keeps of an error its message, stack and cause, and can't copy what may be in anything else.
+  return { ...facts, error: error instanceof Error ? error : new Error('what was thrown is no error') };
+}
+
+/** As closeHttpServer, for a server that does not listen: no connection comes any more; running requests finish. */
+async function closeUnlistened(server: Server, connections: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const deadline = setTimeout(() => {
+      for (const socket of connections) socket.destroy();
+    }, graceMs);
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      if (connections.size > 0) return;
+      clearInterval(sweep);
+      clearTimeout(deadline);
+      resolve();
+    }, SWEEP_MS);
+  });
+  server.emit('close');
+}

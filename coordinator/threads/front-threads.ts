@@ -1,0 +1,264 @@
+import { closeSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import { inTime } from '../../shared/time/deadline';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
+import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
+import { loadBodyScanner } from '../native/body-scanner';
+import { type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
+import { FRONT_STATE, newFrontState } from './front-state';
+import type { FrontThreadData } from './front-thread';
+import { ThreadPeer } from './thread-peer';
+
+/** How often the threads are looked at. */
+const LOOK_MS = 1_000;
+/**
+ * A thread whose event loop did not turn for so many looks is ended. The longest piece of work on a front thread takes
+ * some hundredths of a second.
+ */
+const LOOKS_MAX = 10;
+/** Readers of metrics and usage don't wait longer for a thread that is busy. */
+const FLUSH_MS = 1_000;
+/** A thread that ends again at once must not keep the processor busy. */
+const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
+
+export interface FrontThreadsParts {
+  /** The JavaScript file of a worker that calls serveFrontThread. */
+  entry: string;
+  threads: number;
+  data: Omit<FrontThreadData, 'state' | 'threads'>;
+  /** What the threads may ask. `peer` is the one that asks. */
+  handlers: (peer: () => ThreadPeer) => Record<string, (...args: never[]) => unknown>;
+  reader: ReportReader;
+  /** The load of all threads changed. */
+  onLoad: (load: FrontReport['load']) => void;
+  /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
+  onStarted: (peer: ThreadPeer) => () => void;
+  isShort: () => boolean;
+  logger: Logger;
+  /** Default: {@link LOOK_MS}. */
+  lookMs?: number;
+}
+
+interface Front {
+  worker: Worker;
+  peer: ThreadPeer;
+  state: Int32Array;
+  reader: FrontReportReader;
+  load: FrontReport['load'];
+  /** Handles of connections on their way to it, the oldest first, and how many it has taken before these. */
+  handed: number[];
+  takenBefore: number;
+  lastBeat: number;
+  silentLooks: number;
+  isReady: boolean;
+  /** Why it ends, as far as that is known. */
+  reason: unknown;
+  stop: () => void;
+}
+
+/**
+ * The front threads of a process: workers that serve the API, among which the main thread deals the connections. A
+ * thread that ends, or whose event loop stands still, is replaced; only its own connections break.
+ */
+export class FrontThreads {
+  private readonly fronts: (Front | null)[];
+  private readonly server: Server;
+  private readonly look: NodeJS.Timeout;
+  private readonly backoffs: RetryBackoff[];
+  private readonly shed = { requests: 0, bodyBytes: 0, refused: 0 };
+  private isClosing = false;
+  private sweptMs = -Infinity;
+
+  private constructor(private readonly parts: FrontThreadsParts) {
+    this.fronts = new Array<Front | null>(parts.threads).fill(null);
+    this.backoffs = this.fronts.map(() => new RetryBackoff(RESTART_PAUSES));
+    this.server = createServer({ pauseOnConnect: true }, (socket) => this.deal(socket));
+    this.look = setInterval(() => this.watch(), parts.lookMs ?? LOOK_MS);
+    this.look.unref();
+  }
+
+  /** Resolves when all threads are ready. */
+  static async start(parts: FrontThreadsParts): Promise<FrontThreads> {
+    const threads = new FrontThreads(parts);
+    const ready = threads.fronts.map((_, i) => threads.startOne(i));
+    await Promise.all(ready);
+    return threads;
+  }
+
+  /** How many connections each thread serves. */
+  get connections(): number[] {
+    return this.fronts.map((front) => (front === null ? 0 : Atomics.load(front.state, FRONT_STATE.connections)));
+  }
+
+  /** Opens the port and answers its number. Errors: invalid_parameter when the port or address can't be used. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const refused = (cause: Error): void => reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
+      this.server.once('error', refused);
+      this.server.listen(port, host, () => {
+        this.server.off('error', refused);
+        this.server.on('error', (error) => this.parts.logger.error({ error }, 'the API port could not take a connection'));
+        resolve((this.server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Resolves when every thread has reported what it counted before this call; one that is late is not waited for. */
+  async flush(): Promise<void> {
+    await inTime(this.askAll('flush'), FLUSH_MS, () => new Error('late')).catch(() => undefined);
+  }
+
+  /** Tells every thread. Resolves when each has taken it. */
+  async tellAll(name: string, ...args: unknown[]): Promise<void> {
+    for (const front of this.fronts) front?.peer.tell(name, ...args);
+    await this.askAll('synced');
+  }
+
+  /** Takes no connections any more, lets running requests finish, cuts the rest after `graceMs` and ends the threads. */
+  async close(graceMs: number): Promise<void> {
+    this.isClosing = true;
+    clearInterval(this.look);
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    await this.askAll('close', graceMs);
+    await Promise.all(this.fronts.flatMap((front) => front?.worker.terminate() ?? []));
+    if (this.server.listening) await closed;
+  }
+
+  private async askAll(name: string, ...args: unknown[]): Promise<void> {
+    await Promise.all(this.fronts.map((front) => front?.peer.ask(name, ...args).catch(() => undefined)));
+  }
+
+  private startOne(place: number): Promise<void> {
+    const { parts } = this;
+    const state = newFrontState();
+    const worker = new Worker(parts.entry, { workerData: { ...parts.data, state, threads: parts.threads } satisfies FrontThreadData });
+    return new Promise((ready) => {
+      const front: Front = {
+        worker,
+        state,
+        reader: new FrontReportReader(parts.reader),
+        load: { requests: 0, bodyBytes: 0, refused: 0 },
+        handed: [],
+        takenBefore: 0,
+        lastBeat: 0,
+        silentLooks: 0,
+        isReady: false,
+        reason: undefined,
+        stop: () => undefined,
+        peer: new ThreadPeer(worker, {
+          ...parts.handlers(() => front.peer),
+          report: (report: FrontReport) => this.read(front, report),
+          ready: () => {
+            front.isReady = true;
+            this.backoffs[place].reset();
+            ready();
+          },
+        }),
+      };
+      front.stop = parts.onStarted(front.peer);
+      this.fronts[place] = front;
+      worker.on('error', (error) => (front.reason = error));
+      worker.once('exit', (code) => this.ended(place, front, code));
+    });
+  }
+
+  private ended(place: number, front: Front, code: number): void {
+    front.peer.close('the thread that served the request has ended; the call may be retried');
+    front.stop();
+    this.forgetTaken(front);
+    for (const handle of front.handed.splice(0)) closeSync(handle);
+    this.shed.refused += front.load.refused;
+    this.fronts[place] = null;
+    this.sumLoads();
+    if (this.isClosing) return;
+    this.parts.logger.error({ thread: place, code, error: front.reason }, 'a thread that serves the API has ended; it is replaced');
+    setTimeout(() => {
+      if (!this.isClosing) void this.startOne(place);
+    }, this.backoffs[place].nextMs());
+  }
+
+  /** Gives a connection to the thread that serves the fewest. */
+  private deal(socket: Socket): void {
+    const { front, connections, turnedAway } = this.leastBusy();
+    const isTurnedAway = connections - turnedAway >= this.parts.data.connectionsMax || this.parts.isShort();
+    if (isTurnedAway) this.sweep();
+    const handle = (socket as unknown as { _handle: { fd: number } | null })._handle?.fd;
+    if (front === null || handle === undefined || handle < 0 || (isTurnedAway && turnedAway >= REFUSED_MAX)) {
+      socket.destroy();
+      return;
+    }
+    // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the connection.
+    const own = loadBodyScanner()!.duplicateHandle(handle);
+    socket.destroy();
+    this.forgetTaken(front);
+    front.handed.push(own);
+    front.peer.tell('connection', own, isTurnedAway);
+  }
+
+  /** Closes idle connections to make room. */
+  private sweep(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.sweptMs < SWEEP_MS) return;
+    this.sweptMs = nowMs;
+    for (const front of this.fronts) front?.peer.tell('sweep');
+  }
+
+  /** The thread with the fewest connections; null while none is ready. And the connections of all. */
+  private leastBusy(): { front: Front | null; connections: number; turnedAway: number } {
+    let least: Front | null = null;
+    let leastCount = Infinity;
+    let connections = 0;
+    let turnedAway = 0;
+    for (const front of this.fronts) {
+      if (front === null || !front.isReady) continue;
+      this.forgetTaken(front);
+      const count = Atomics.load(front.state, FRONT_STATE.connections) + front.handed.length;
+      connections += count;
+      turnedAway += Atomics.load(front.state, FRONT_STATE.turnedAway);
+      if (count >= leastCount) continue;
+      least = front;
+      leastCount = count;
+    }
+    return { front: least, connections, turnedAway };
+  }
+
+  /** Forgets the handles that the thread has taken: they are its own now. */
+  private forgetTaken(front: Front): void {
+    const taken = Atomics.load(front.state, FRONT_STATE.taken);
+    front.handed.splice(0, taken - front.takenBefore);
+    front.takenBefore = taken;
+  }
+
+  private read(front: Front, report: FrontReport): void {
+    front.reader.read(report);
+    front.load = report.load;
+    this.sumLoads();
+  }
+
+  private sumLoads(): void {
+    const sum = { ...this.shed };
+    for (const front of this.fronts) {
+      sum.requests += front?.load.requests ?? 0;
+      sum.bodyBytes += front?.load.bodyBytes ?? 0;
+      sum.refused += front?.load.refused ?? 0;
+    }
+    this.parts.onLoad(sum);
+  }
+
+  /** Ends threads that stand still. Looks are counted, not time: a process that was suspended is not late. */
+  private watch(): void {
+    for (const front of this.fronts) {
+      // A thread that starts has no event loop yet, for as long as it loads its code.
+      if (front === null || !front.isReady) continue;
+      const beat = Atomics.load(front.state, FRONT_STATE.beat);
+      front.silentLooks = beat === front.lastBeat ? front.silentLooks + 1 : 0;
+      front.lastBeat = beat;
+      if (front.silentLooks < LOOKS_MAX) continue;
+      front.reason = new Error(`it did nothing for ${LOOKS_MAX} looks at it`);
+      void front.worker.terminate();
+    }
+  }
+}

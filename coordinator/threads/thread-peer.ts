@@ -1,0 +1,199 @@
+import { type ErrorKind, isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { NumberTable } from '../../shared/tables/number-table';
+
+/** The part of a MessagePort or Worker that carries messages in order. */
+export interface ThreadPort {
+  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void;
+  on(event: 'message', listener: (message: ThreadMessage) => void): unknown;
+}
+
+/** What threads send each other. An `id` is chosen by the side that asks. */
+export type ThreadMessage =
+  | { type: 'ask'; id: number; name: string; args: unknown[] }
+  | { type: 'tell'; name: string; args: unknown[] }
+  | { type: 'answer'; id: number; value: unknown }
+  | { type: 'failure'; id: number; failure: ThreadFailure };
+
+/** An error on its way. `kind` undefined: no operating error. */
+interface ThreadFailure {
+  kind: ErrorKind | undefined;
+  message: string;
+  stack: string | undefined;
+  details: Readonly<Record<string, unknown>>;
+  cause: string | undefined;
+}
+
+type Handler = (...args: never[]) => unknown;
+
+interface Pending {
+  done: (value: unknown) => void;
+  fail: (error: unknown) => void;
+}
+
+/**
+ * Calls between two threads of this process: what one side handles, the other may ask. Values are copied by structured
+ * clone. Operating errors arrive as they are. Any other error arrives as one of the kind `internal`, with its stack as
+ * the cause.
+ */
+export class ThreadPeer {
+  private readonly pending = new NumberTable<Pending>();
+  private readonly offered = new NumberTable<AsyncIterator<unknown>>();
+  private readonly handlers = new Map<string, Handler>();
+  private end: QuiverError | null = null;
+
+  /** `handlers` by name; any other name fails as `internal`. */
+  constructor(
+    private readonly port: ThreadPort,
+    handlers: Record<string, Handler>,
+  ) {
+    for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
+    this.handlers.set(NEXT, (stream: number) => this.next(stream));
+    this.handlers.set(RETURN, (stream: number) => this.offered.remove(stream)?.return?.());
+    port.on('message', (message) => this.take(message));
+  }
+
+  /** What the other side answers. Errors: those of its handler; unavailable when the other thread has ended. */
+  ask<Value>(name: string, ...args: unknown[]): Promise<Value> {
+    return this.send(name, args, []);
+  }
+
+  /** As `ask`, with the bytes as the first argument. Their memory goes over and is not to be used here any more. */
+  hand<Value>(name: string, bytes: Buffer, ...args: unknown[]): Promise<Value> {
+    return this.send(name, [bytes, ...args], [bytes.buffer as ArrayBuffer]);
+  }
+
+  private send<Value>(name: string, args: unknown[], transfer: ArrayBuffer[]): Promise<Value> {
+    return new Promise<unknown>((done, fail) => {
+      if (this.end !== null) return fail(this.end);
+      const id = this.pending.add({ done, fail });
+      try {
+        this.port.postMessage({ type: 'ask', id, name, args } satisfies ThreadMessage, transfer);
+      } catch (error) {
+        this.pending.remove(id);
+        fail(error);
+      }
+    }) as Promise<Value>;
+  }
+
+  /** As `ask`, without an answer. Does nothing once the other thread has ended. */
+  tell(name: string, ...args: unknown[]): void {
+    if (this.end === null) this.port.postMessage({ type: 'tell', name, args } satisfies ThreadMessage);
+  }
+
+  /** The number by which the other side can draw from `items` ({@link drawn}), one at a time. */
+  offer(items: AsyncIterable<unknown>): number {
+    return this.offered.add(items[Symbol.asyncIterator]());
+  }
+
+  /** What the other side offered under this number. To be drawn once. */
+  async *drawn<Item>(stream: number): AsyncGenerator<Item> {
+    let isOver = false;
+    try {
+      for (;;) {
+        isOver = true;
+        const step = await this.ask<IteratorResult<Item>>(NEXT, stream);
+        if (step.done) return;
+        isOver = false;
+        yield step.value;
+      }
+    } finally {
+      if (!isOver) this.tell(RETURN, stream);
+    }
+  }
+
+  /** The other thread has ended: all calls fail, and what was offered to it is given up. */
+  close(reason: string): void {
+    if (this.end !== null) return;
+    this.end = new QuiverError('unavailable', reason);
+    for (const { fail } of this.pending.removeAll()) fail(this.end);
+    for (const iterator of this.offered.removeAll()) iterator.return?.().catch(() => undefined);
+  }
+
+  private async next(stream: number): Promise<IteratorResult<unknown>> {
+    let isOver = true;
+    try {
+      const step = await this.offered.get(stream)!.next();
+      isOver = step.done === true;
+      return step;
+    } finally {
+      if (isOver) this.offered.remove(stream);
+    }
+  }
+
+  private take(message: ThreadMessage): void {
+    if (this.end !== null) return;
+    switch (message.type) {
+      case 'answer':
+        return this.pending.remove(message.id)?.done(message.value);
+      case 'failure':
+        return this.pending.remove(message.id)?.fail(errorOf(message.failure));
+      case 'tell':
+        this.handle(message.name, message.args).catch(() => undefined);
+        return;
+      case 'ask':
+        this.handle(message.name, message.args).then(
+          (value) => this.reply({ type: 'answer', id: message.id, value }),
+          (error: unknown) => this.reply({ type: 'failure', id: message.id, failure: failureOf(error) }),
+        );
+    }
+  }
+
+  private async handle(name: string, args: unknown[]): Promise<unknown> {
+    const handler = this.handlers.get(name);
+    if (handler === undefined) throw new Error(`no thread handles ${name}`);
+    return handler(...(args as never[]));
+  }
+
+  private reply(message: Extract<ThreadMessage, { id: number }>): void {
+    if (this.end === null) this.port.postMessage(message);
+  }
+}
+
+/** Names of the two calls by which a stream is drawn. */
+const NEXT = 'stream.next';
+const RETURN = 'stream.return';
+
+/** An object whose methods ask the other side for `<room>.<method>`. For interfaces all of whose methods answer promises. */
+export function remote<Service extends object>(peer: Pick<ThreadPeer, 'ask'>, room: string): Service {
+  const methods = new Map<string | symbol, (...args: unknown[]) => Promise<unknown>>();
+  return new Proxy({} as Service, {
+    get: (_target, name) => {
+      let method = methods.get(name);
+      if (method === undefined && typeof name === 'string') methods.set(name, (method = (...args) => peer.ask(`${room}.${name}`, ...args)));
+      return method;
+    },
+  });
+}
+
+/** Handlers for the named methods of a service, as {@link remote} asks for them. */
+export function handlersOf<Service extends object>(room: string, service: Service, methods: readonly (keyof Service & string)[]): Record<string, Handler> {
+  return Object.fromEntries(methods.map((name) => [`${room}.${name}`, (...args: never[]) => (service[name] as Handler).apply(service, args)]));
+}
+
+function failureOf(error: unknown): ThreadFailure {
+  const { message, stack, cause } = error instanceof Error ? error : new Error('what was thrown is no error');
+  const isOperating = isQuiverError(error);
+  const causeText = cause instanceof Error ? (cause.stack ?? cause.message) : undefined;
+  return { kind: isOperating ? error.kind : undefined, message, stack, details: isOperating ? plain(error.details) : {}, cause: causeText };
+}
+
+function errorOf({ kind, message, stack, details, cause }: ThreadFailure): Error {
+  const reason = cause === undefined ? undefined : new Error(cause);
+  if (kind === undefined) {
+    const error = new Error(message, { cause: reason });
+    error.stack = stack;
+    return error;
+  }
+  const error = new QuiverError(kind, message, { cause: reason, details: { ...details } });
+  error.stack = stack;
+  return error;
+}
+
+/** Facts for the log, as far as JSON can carry them. */
+function plain(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  try {
+    return JSON.parse(JSON.stringify(details)) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,13 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { serveFrontThread, type FrontThreadData } from '../coordinator/threads/front-thread';
+import { ShardViews } from '../node/shard/shard-views';
+
+/** A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with the main thread. */
+
+const views = new ShardViews();
+serveFrontThread({
+  port: parentPort!,
+  data: workerData as FrontThreadData,
+  inline: views,
+  more: { 'shards.published': (message: unknown) => views.take(message) },
+});

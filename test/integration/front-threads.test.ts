@@ -1,0 +1,170 @@
+import { Agent, request } from 'node:http';
+import { ApiClient } from '../support/api-client';
+import { eventually } from '../support/eventually';
+import { RawConnection } from '../support/raw-connection';
+import { startThreadedServer, type ThreadedServer } from '../support/threaded-server';
+
+/** Front threads as real worker threads: what one of them does to the others, and what all of them must know at once. */
+
+let server: ThreadedServer;
+const agents: Agent[] = [];
+
+afterEach(async () => {
+  for (const agent of agents.splice(0)) agent.destroy();
+  await server.stop();
+});
+
+/** A client with a connection of its own, which it keeps. Answers the envelope; rejects when the connection breaks. */
+function client(key = server.adminKey): (method: string, path: string, body?: unknown) => Promise<any> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  agents.push(agent);
+  return (method, path, body) =>
+    new Promise((done, fail) => {
+      const sent = request(server.baseUrl + path, { method, agent, headers: { 'x-api-key': key, 'content-type': 'application/json' } }, (answer) => {
+        const pieces: Buffer[] = [];
+        answer.on('data', (piece: Buffer) => pieces.push(piece));
+        answer.on('error', fail);
+        answer.on('end', () => done(JSON.parse(Buffer.concat(pieces).toString())));
+      });
+      sent.on('error', fail);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+}
+
+const SEARCH = ['POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 }] as const;
+
+async function withCollection(): Promise<void> {
+  const call = client();
+  expect((await call('POST', '/v1/collections', { name: 'c', dim: 2 })).status).toBe('success');
+  expect((await call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } })).data).toEqual({ external_id: 'a', status: 'inserted' });
+}
+
+test('the connections are dealt evenly, and every thread serves', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '3' });
+  await withCollection();
+  for (const agent of agents.splice(0)) agent.destroy();
+  await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
+  const clients = Array.from({ length: 9 }, () => client());
+  for (const call of clients) expect((await call(...SEARCH)).data.results).toEqual([{ external_id: 'a', score: expect.closeTo(1), metadata: { n: 1 } }]);
+  expect(server.threads.connections).toEqual([3, 3, 3]);
+  await server.threads.flush();
+  expect(server.counted.filter((request) => request === '/v1/collections/{name}/search 200')).toHaveLength(9);
+});
+
+test('what is changed through one thread is known to all before the answer', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '3' });
+  await withCollection();
+  const [one, two, three] = [client(), client(), client()];
+  for (const call of [one, two, three]) expect((await call(...SEARCH)).status).toBe('success');
+  for (let round = 0; round < 20; round += 1) {
+    const key = (await one('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' })).data;
+    const [a, b] = [client(key.key), client(key.key)];
+    expect([(await a(...SEARCH)).status, (await b(...SEARCH)).status]).toEqual(['success', 'success']);
+    await two('PATCH', `/v1/admin/keys/${key.id}`, { is_active: false });
+    expect([(await a(...SEARCH)).error.code, (await b(...SEARCH)).error.code]).toEqual([401, 401]);
+    // The collection is deleted and made anew under its name, with another dimension.
+    expect((await three('DELETE', '/v1/collections/c')).status).toBe('success');
+    for (const call of [one, two]) expect((await call(...SEARCH)).error.code).toBe(404);
+    expect((await two('POST', '/v1/collections', { name: 'c', dim: 3 + round })).status).toBe('success');
+    for (const call of [one, three]) expect((await call(...SEARCH)).error.message).toContain(`dimension ${3 + round}`);
+    expect((await one('DELETE', '/v1/collections/c')).status).toBe('success');
+    await two('POST', '/v1/collections', { name: 'c', dim: 2 });
+  }
+});
+
+test('items written through different threads keep the order in which they were answered', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '3' });
+  await withCollection();
+  const clients = [client(), client(), client()];
+  const ids = ['a'];
+  for (let i = 0; i < 300; i += 1) {
+    ids.push(`item-${i}`);
+    await clients[i % 3]('POST', '/v1/collections/c/upsert', { external_id: `item-${i}`, vector: [1, 2] });
+  }
+  const { vectors } = (await clients[0]('GET', '/v1/collections/c/export')).data;
+  expect(vectors.map((vector: { external_id: string }) => vector.external_id)).toEqual(ids);
+});
+
+test.each([
+  ['dies', 'die'],
+  ['stands still', 'hang'],
+])('while a thread %s and is replaced, no request of another thread fails', async (_what, order) => {
+  server = await startThreadedServer({}, { lookMs: 100 });
+  await withCollection();
+  for (const agent of agents.splice(0)) agent.destroy();
+  await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
+  const clients = Array.from({ length: 8 }, () => client());
+  for (const call of clients) await call(...SEARCH);
+  expect(server.threads.connections).toEqual([4, 4]);
+  let isOver = false;
+  const failures = clients.map(() => 0);
+  const successes = clients.map(() => 0);
+  const load = clients.map(async (call, i) => {
+    while (!isOver) {
+      const isOk = await call(...SEARCH).then(
+        ({ status }) => status === 'success',
+        () => false,
+      );
+      if (isOk) successes[i] += 1;
+      else failures[i] += 1;
+      if (!isOk) await new Promise((wake) => setTimeout(wake, 5));
+    }
+  });
+  try {
+    const restarted = server.peers.length + 1;
+    server.peers[1].tell(order);
+    await eventually(
+      'the thread is replaced and serves',
+      async () => {
+        if (server.peers.length < restarted) return false;
+        await client()(...SEARCH);
+        return server.threads.connections.every((count) => count > 0);
+      },
+      60_000,
+    );
+    const before = [...successes];
+    await eventually('every client is served', () => successes.every((count, i) => count > before[i]));
+    // Four clients had connections to the other thread and never noticed.
+    expect(failures.filter((count) => count === 0).length).toBeGreaterThanOrEqual(4);
+  } finally {
+    isOver = true;
+    await Promise.all(load);
+  }
+  expect(server.log.lines.filter(({ level }) => level === 'error')).toEqual([
+    {
+      level: 'error',
+      message: 'a thread that serves the API has ended; it is replaced',
+      fields: { thread: 1, code: 1, error: order === 'hang' ? expect.objectContaining({ message: expect.stringContaining('did nothing') }) : undefined },
+    },
+  ]);
+});
+
+test('an upload and an export go through a thread in pieces', async () => {
+  server = await startThreadedServer();
+  const call = new ApiClient({ baseUrl: server.baseUrl, adminKey: server.adminKey });
+  await call.post('/v1/collections', { name: 'texts', dim: 32 });
+  const form = new FormData();
+  form.set('collection_name', 'texts');
+  form.set('file', new Blob([Array.from({ length: 20_000 }, (_, i) => `sentence number ${i}.`).join(' ')]), 'long.txt');
+  const answer = (await (await fetch(`${server.baseUrl}/v1/documents/upload`, { method: 'POST', headers: { 'x-api-key': server.adminKey }, body: form })).json()) as any;
+  expect(answer.status).toBe('success');
+  const { vectors } = ((await call.get('/v1/collections/texts/export')).json as any).data;
+  expect(vectors).toHaveLength(answer.data.chunks_created);
+  const empty = new FormData();
+  empty.set('collection_name', 'texts');
+  empty.set('file', new Blob([Buffer.from([0x61, 0xff, 0xfe])]), 'bad.txt');
+  const refused = (await (await fetch(`${server.baseUrl}/v1/documents/upload`, { method: 'POST', headers: { 'x-api-key': server.adminKey }, body: empty })).json()) as any;
+  expect(refused.error).toMatchObject({ code: 400, message: expect.stringContaining('UTF-8') });
+});
+
+test('a closing process finishes the requests that run, and says that the connection ends', async () => {
+  server = await startThreadedServer();
+  await withCollection();
+  const connection = await RawConnection.open(server);
+  await connection.send(`POST /v1/collections/c/search HTTP/1.1\r\nhost: x\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{"vector":[1,2],`);
+  await eventually('the request has arrived', () => server.threads.connections.includes(1));
+  const closing = server.threads.close(30_000);
+  await connection.send('"k":  1}');
+  expect(await connection.closed()).toMatch(/connection: close[^]*"external_id":"a"/i);
+  await closing;
+});
