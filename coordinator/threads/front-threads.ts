@@ -128,7 +128,7 @@ export class FrontThreads {
   }
 
   private async askAll(name: string, ...args: unknown[]): Promise<void> {
-    await Promise.all(this.fronts.map((front) => front?.peer.ask(name, ...args).catch(() => undefined)));
+    await Promise.all(this.fronts.flatMap((front) => front?.peer.ask(name, ...args).catch(() => undefined) ?? []));
   }
 
   private startOne(place: number): Promise<void> {
