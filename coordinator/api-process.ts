@@ -22,6 +22,7 @@ import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
 import { RequestReporter } from './metrics/request-reporter';
 import type { OperationsService } from './operations/operations-service';
+import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { createService, type RunningService } from './service-factory';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { FrontThreads } from './threads/front-threads';
@@ -150,9 +151,11 @@ export class ApiProcess {
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
     let port: number;
     let close: () => Promise<void>;
-    if (parts.fronts !== null && config.httpThreads > 1) {
+    const addon = loadBodyScanner();
+    // Without the addon, connections can't be handed over.
+    if (parts.fronts !== null && config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
-      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText }, parts.fronts, connections);
+      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText }, { ...parts.fronts, ...addon }, connections);
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
@@ -176,7 +179,11 @@ export class ApiProcess {
     return { port, firstSecret };
   }
 
-  private async startThreads(main: MainServices & { keys: StoreKeysService; stampMemory: BigInt64Array }, form: FrontForm, connections: ConnectionBounds): Promise<FrontThreads> {
+  private async startThreads(
+    main: MainServices & { keys: StoreKeysService; stampMemory: BigInt64Array },
+    form: FrontForm & Pick<BodyScannerAddon, 'duplicateHandle'>,
+    connections: ConnectionBounds,
+  ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
     const { apiKey: _apiKey, ...config } = this.config;
     const { keys, usage } = main;
@@ -202,6 +209,7 @@ export class ApiProcess {
         };
       },
       isShort: connections.isShort,
+      duplicateHandle: form.duplicateHandle,
       logger: log,
     });
     const started = threads;

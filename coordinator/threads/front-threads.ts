@@ -6,7 +6,6 @@ import type { Logger } from '../../shared/logs/logger';
 import { inTime } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
-import { loadBodyScanner } from '../native/body-scanner';
 import { type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, newFrontState } from './front-state';
 import type { FrontThreadData } from './front-thread';
@@ -19,7 +18,7 @@ const LOOK_MS = 1_000;
  * some hundredths of a second.
  */
 const LOOKS_MAX = 10;
-/** Readers of metrics and usage don't wait longer for a thread that is busy. */
+/** Readers of metrics and usage, and a process that ends, don't wait longer for a thread that is busy. */
 const FLUSH_MS = 1_000;
 /** A thread that ends again at once must not keep the processor busy. */
 const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
@@ -37,6 +36,8 @@ export interface FrontThreadsParts {
   /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
   onStarted: (peer: ThreadPeer) => () => void;
   isShort: () => boolean;
+  /** Of the native addon. */
+  duplicateHandle: (handle: number) => number;
   logger: Logger;
   /** Default: {@link LOOK_MS}. */
   lookMs?: number;
@@ -80,11 +81,15 @@ export class FrontThreads {
     this.look.unref();
   }
 
-  /** Resolves when all threads are ready. */
+  /** Resolves when all threads are ready. Errors: internal when one ends before that. */
   static async start(parts: FrontThreadsParts): Promise<FrontThreads> {
     const threads = new FrontThreads(parts);
-    const ready = threads.fronts.map((_, i) => threads.startOne(i));
-    await Promise.all(ready);
+    try {
+      await Promise.all(threads.fronts.map((_, i) => threads.startOne(i)));
+    } catch (error) {
+      await threads.close(0);
+      throw error;
+    }
     return threads;
   }
 
@@ -122,7 +127,7 @@ export class FrontThreads {
     this.isClosing = true;
     clearInterval(this.look);
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    await this.askAll('close', graceMs);
+    await inTime(this.askAll('close', graceMs), graceMs + FLUSH_MS, () => new Error('late')).catch(() => undefined);
     await Promise.all(this.fronts.flatMap((front) => front?.worker.terminate() ?? []));
     if (this.server.listening) await closed;
   }
@@ -135,7 +140,7 @@ export class FrontThreads {
     const { parts } = this;
     const state = newFrontState();
     const worker = new Worker(parts.entry, { workerData: { ...parts.data, state, threads: parts.threads } satisfies FrontThreadData });
-    return new Promise((ready) => {
+    return new Promise((ready, fail) => {
       const front: Front = {
         worker,
         state,
@@ -161,7 +166,11 @@ export class FrontThreads {
       front.stop = parts.onStarted(front.peer);
       this.fronts[place] = front;
       worker.on('error', (error) => (front.reason = error));
-      worker.once('exit', (code) => this.ended(place, front, code));
+      worker.once('exit', (code) => {
+        // Without effect on a thread that was ready.
+        fail(new QuiverError('internal', 'a thread that serves the API could not start', { cause: front.reason }));
+        this.ended(place, front, code);
+      });
     });
   }
 
@@ -176,7 +185,8 @@ export class FrontThreads {
     if (this.isClosing) return;
     this.parts.logger.error({ thread: place, code, error: front.reason }, 'a thread that serves the API has ended; it is replaced');
     setTimeout(() => {
-      if (!this.isClosing) void this.startOne(place);
+      // One that fails again has its place tried again, too.
+      if (!this.isClosing) this.startOne(place).catch(() => undefined);
     }, this.backoffs[place].nextMs());
   }
 
@@ -191,7 +201,7 @@ export class FrontThreads {
       return;
     }
     // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the connection.
-    const own = loadBodyScanner()!.duplicateHandle(handle);
+    const own = this.parts.duplicateHandle(handle);
     socket.destroy();
     this.forgetTaken(front);
     front.handed.push(own);

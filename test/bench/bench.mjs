@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
 import { openChroma } from './chroma-target.mjs';
@@ -24,6 +25,8 @@ export const USAGE = `npm run bench -- [options]          (or: text, how well te
                      ${Object.keys(IN_PROCESS).join(', ')}
   --nodes N          of the cluster (2)         --shards LIST      1,2: a cluster for each     --replicas N  1
   --chroma-ef N      Chroma's ef_search, its own default otherwise
+  --beside WHAT      another Quiver in the same run, may be repeated: NAME=VALUE, settings that it has (HTTP_THREADS=1,
+                     several with commas), or the folder of another checkout that is set up
   --recall R         what in-process peers are tuned to (0.99)
   --connections LIST 1,8,32     --load-connections N  4
   --seconds N        of searching with each number of connections (15), in --rounds N (5), in which servers take turns
@@ -52,6 +55,7 @@ export async function bench(words) {
       nodes: { type: 'string', default: '2' },
       shards: { type: 'string', default: '1,2' },
       replicas: { type: 'string', default: '1' },
+      beside: { type: 'string', multiple: true, default: [] },
       recall: { type: 'string', default: '0.99' },
       connections: { type: 'string', default: '1,8,32' },
       'load-connections': { type: 'string', default: '4' },
@@ -83,7 +87,7 @@ export async function bench(words) {
     threads,
   });
   /** @type {(() => Promise<any>)[]} */
-  const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] })];
+  const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] }), ...values.beside.map((what) => () => openQuiver(besides(what)))];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
   if (values.peer.includes('cluster')) {
     const { nodes, replicas } = values;
@@ -114,6 +118,15 @@ export async function bench(words) {
     const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
     writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, dataset: facts, servers, libraries }, null, 2)}\n`);
   }
+}
+
+/**
+ * What `--beside` says: settings, or a checkout.
+ * @param {string} what
+ */
+function besides(what) {
+  if (!what.includes('=')) return { name: what, root: resolve(what) };
+  return { name: what, environment: Object.fromEntries(what.split(',').map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)])) };
 }
 
 /** Loads every server, then asks them in turn, so that all are measured in the same minutes of the same machine. */

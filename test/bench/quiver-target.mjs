@@ -10,10 +10,10 @@ export const API_KEY = 'bench-key';
 
 /**
  * A Quiver to be measured: a process of its own on free ports and a temporary data folder, or, given its `url`, one that
- * runs already (its rate limit must be off). `server` is null for the latter.
- * @param {{ url?: string, apiKey?: string, environment?: Record<string, string> }} [options]
+ * runs already (its rate limit must be off). `server` is null for the latter. `root`: the checkout that it runs from.
+ * @param {{ url?: string, apiKey?: string, environment?: Record<string, string>, name?: string, root?: string }} [options]
  */
-export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {}) {
+export async function openQuiver({ url, apiKey = API_KEY, environment = {}, name = 'quiver', root = ROOT } = {}) {
   if (url !== undefined) {
     const { hostname, port } = new URL(url);
     return new QuiverTarget({ address: { host: hostname, port: Number(port || 80) }, apiKey, server: null });
@@ -22,8 +22,8 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {
   const opsPort = await freePort();
   const dataFolder = mkdtempSync(join(tmpdir(), 'quiver-bench-data-'));
   const server = new ServerProcess({
-    name: 'quiver',
-    script: join(ROOT, 'dist', 'embedded', 'main.js'),
+    name,
+    script: join(root, 'dist', 'embedded', 'main.js'),
     environment: {
       PATH: process.env.PATH,
       PORT: String(address.port),
@@ -40,7 +40,7 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {} } = {
     dataFolder,
     isReady: async () => (await fetch(`http://127.0.0.1:${opsPort}/readyz`)).status === 200,
   });
-  return new QuiverTarget({ address, apiKey, server });
+  return new QuiverTarget({ name, address, apiKey, server });
 }
 
 export class QuiverTarget {

@@ -1,4 +1,6 @@
 import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ApiClient } from '../support/api-client';
 import { eventually } from '../support/eventually';
 import { RawConnection } from '../support/raw-connection';
@@ -137,6 +139,12 @@ test.each([
       fields: { thread: 1, code: 1, error: order === 'hang' ? expect.objectContaining({ message: expect.stringContaining('did nothing') }) : undefined },
     },
   ]);
+});
+
+test('threads that can not start fail the start of the process, with the reason', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '1' });
+  const failed = await startThreadedServer({}, { entry: join(tmpdir(), 'no-such-worker.js') }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ kind: 'internal', cause: expect.objectContaining({ message: expect.stringContaining('no-such-worker.js') }) });
 });
 
 test('an upload and an export go through a thread in pieces', async () => {

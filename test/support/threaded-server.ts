@@ -3,6 +3,7 @@ import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
+import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
 import type { ThreadPeer } from '../../coordinator/threads/thread-peer';
@@ -24,7 +25,7 @@ export interface ThreadedServer extends ApiTarget {
 }
 
 /** Real front threads over a plain service in this process. `environment` as for the process. */
-export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number } = {}): Promise<ThreadedServer> {
+export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string } = {}): Promise<ThreadedServer> {
   const config = readConfig({ EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', BAD_KEY_LIMIT_PER_MINUTE: '0', HTTP_THREADS: '2', ...environment }, 1);
   const adminKey = 'admin-secret';
   const clock = systemClock;
@@ -57,7 +58,7 @@ export async function startThreadedServer(environment: Record<string, string> = 
   };
   let started: FrontThreads | null = null;
   const threads = await FrontThreads.start({
-    entry: join(__dirname, 'front-thread-worker.js'),
+    entry: options.entry ?? join(__dirname, 'front-thread-worker.js'),
     threads: config.httpThreads,
     data: { config, connectionsMax: options.connectionsMax ?? 1_000, stampMemory: service.stampMemory },
     handlers: (peer) => frontHandlers(main, () => started as FrontThreads, peer),
@@ -68,6 +69,7 @@ export async function startThreadedServer(environment: Record<string, string> = 
       return keys.follow({ put: (record, revision) => peer.tell('keys.put', record, revision), remove: (id) => peer.tell('keys.remove', id) });
     },
     isShort: () => false,
+    duplicateHandle: (loadBodyScanner() as BodyScannerAddon).duplicateHandle,
     logger: log as never,
     lookMs: options.lookMs,
   });
