@@ -23,6 +23,7 @@ import { MeasuredEmbedding } from './metrics/measured-embedding';
 import { RequestReporter } from './metrics/request-reporter';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
+import { DeepReads } from './routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { FrontThreads } from './threads/front-threads';
@@ -155,7 +156,11 @@ export class ApiProcess {
     // Without the addon, connections can't be handed over.
     if (parts.fronts !== null && config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
-      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText }, { ...parts.fronts, ...addon }, connections);
+      const threads = await this.startThreads(
+        { ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
+        { ...parts.fronts, ...addon },
+        connections,
+      );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {

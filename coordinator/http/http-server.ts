@@ -50,6 +50,8 @@ export interface HttpServerParts {
   /** Default: {@link overloadBounds}. */
   overload?: OverloadBounds;
   connections?: ConnectionBounds;
+  /** How late another event loop is on which requests depend; default: 0. */
+  otherDelayMs?: () => number;
   /** Whether connections end with their next answer. Default: once the server does not listen any more. */
   isDraining?: () => boolean;
 }
@@ -78,7 +80,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
-  const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => lag.delayMs, load: parts.load });
+  const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
   const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 

@@ -1,4 +1,4 @@
-import type { ShardClient, ShardId } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
@@ -13,9 +13,11 @@ import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import { collectionNotFound } from '../routing/collection-not-found';
+import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { Service } from '../service';
 import type { FrontThreads } from './front-threads';
-import { handlersOf, type ThreadPeer } from './thread-peer';
+import { sharedMs } from './front-state';
+import { errorOf, handlersOf, type ThreadFailure, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
 export interface MainServices {
@@ -30,6 +32,8 @@ export interface MainServices {
   operations: OperationsService;
   observer: RequestObserver;
   metricsText: MetricsText;
+  /** Of all threads together. */
+  deep: DeepReads;
   clock: Clock;
 }
 
@@ -43,11 +47,12 @@ type Handlers = Record<string, (...args: never[]) => unknown>;
  * collection is known to all threads before whoever made it has the answer.
  */
 export function frontHandlers(main: MainServices, threads: () => FrontThreads, peer: () => ThreadPeer): Handlers {
-  const { service, catalog, embedder, shardClient, keys, usage, operations, clock } = main;
+  const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
   const reads: Handlers = {
     ...handlersOf('keys', keys, ['list', 'get']),
     ...handlersOf('usage', usage, ['ofKey', 'summary']),
   };
+  const callUntil = (deadline: number): CallOptions => ({ deadlineMs: clock.monotonicMs() + deadline - sharedMs() });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
   const { create, update, delete: drop } = service.collections;
   const changed = async <Result>(name: string, change: Promise<Result>): Promise<Result> => {
@@ -72,7 +77,17 @@ export function frontHandlers(main: MainServices, threads: () => FrontThreads, p
             .then(() => read(...args)),
       ]),
     ),
-    ...Object.fromEntries(Object.entries(keyChanges).map(([name, change]) => [name, (...args: never[]) => settled(change(...args) as Promise<unknown>, threads())])),
+    ...Object.fromEntries(
+      Object.entries(keyChanges).map(([name, change]) => [
+        name,
+        async (...args: never[]) => {
+          await threads().flush();
+          const result = await (change(...args) as Promise<unknown>);
+          await threads().synced();
+          return result;
+        },
+      ]),
+    ),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
@@ -86,21 +101,34 @@ export function frontHandlers(main: MainServices, threads: () => FrontThreads, p
     ...handlersOf('catalog', catalog, ['find', 'has']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
-    'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, leftMs: number) => shardClient.read(id, kind, request, { deadlineMs: clock.monotonicMs() + leftMs }),
-    'shards.write': async (payload: Uint8Array, id: ShardId, leftMs: number) => {
-      const call = { deadlineMs: clock.monotonicMs() + leftMs };
+    'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
+      deep.run(hitsOf({ kind, request } as AnyRead), () => shardClient.read(id, kind, request, callUntil(deadline))),
+    'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
+      const call = callUntil(deadline);
       const operations = await inSlices(operationsInSteps(bufferOver(payload)));
       return outcomesToBytes(await shardClient.write(id, operations, call));
     },
-    request: (facts: AnsweredRequest) => main.observer.requestAnswered(facts),
+    request: (facts: AnsweredRequest, failure: ThreadFailure | null) => main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
   };
 }
 
-/** The result of a change, once every thread knows of it. */
-async function settled<Result>(change: Promise<Result>, threads: FrontThreads): Promise<Result> {
-  const result = await change;
-  await threads.tellAll('synced');
-  return result;
+type AnyRead = { [Kind in ReadKind]: { kind: Kind; request: RequestOf<Kind> } }[ReadKind];
+
+/** How many hits an answer may have: the deep ones of all threads wait for each other here, where they are built. */
+function hitsOf(read: AnyRead): number {
+  switch (read.kind) {
+    case 'search':
+    case 'keywordSearch':
+      return read.request.k;
+    case 'score':
+      return read.request.externalIds.length;
+    case 'fetch':
+      return read.request.externalIds.length * HITS_PER_ITEM;
+    case 'scan':
+      return read.request.limit * HITS_PER_ITEM;
+    default:
+      return 0;
+  }
 }
 
 /** Bytes that came from another thread are no Buffers any more. */

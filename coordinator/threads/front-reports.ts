@@ -41,6 +41,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly indexes = new Map<string, number>();
   private names: string[] = [];
   private facts: number[] = [];
+  private sentLoad = '';
   private readonly slowMs: number;
   private readonly clock: Clock;
   private readonly load: HttpLoad;
@@ -83,6 +84,9 @@ export class FrontReports implements RequestObserver, SearchObserver {
   /** Sends what has been counted. */
   flush(): void {
     const { requests, bodyBytes, refused } = this.load;
+    const load = `${requests} ${bodyBytes} ${refused}`;
+    if (this.facts.length === 0 && load === this.sentLoad) return;
+    this.sentLoad = load;
     this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, refused } });
     this.names = [];
     this.facts = [];

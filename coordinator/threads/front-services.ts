@@ -1,11 +1,12 @@
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
 import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { InlineSearches } from '../../shared/shard/inline-search';
-import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
+import { TURN_MS, Turns } from '../http/turns';
 import { DeepReads } from '../routing/deep-reads';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
@@ -13,6 +14,7 @@ import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
 import type { CollectionsService, DocumentsService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
+import { sharedMs } from './front-state';
 import { remote, type ThreadPeer } from './thread-peer';
 
 /**
@@ -31,7 +33,7 @@ export function frontServices(parts: { main: ThreadPeer; inline: InlineSearches 
     embedQueries: ({ name, uid }, texts) => main.ask('embedder.embedQueries', { name, uid }, texts),
     embedPassages: ({ name, uid }, texts) => main.ask('embedder.embedPassages', { name, uid }, texts),
   };
-  const shared = { catalog, embedder, shards: frontShards({ main, inline, clock }), scatter, deep: new DeepReads(), clock };
+  const shared = { catalog, embedder, shards: new FrontShards({ main, inline, clock }), scatter, deep: new DeepReads(), clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   return { catalog, service: { search, vectors, collections, documents: frontDocuments(main) } };
@@ -66,31 +68,72 @@ export class FrontCatalog {
   }
 }
 
-function frontShards({ main, inline, clock }: { main: ThreadPeer; inline: InlineSearches | null; clock: Clock }): Pick<ShardClient, 'read' | 'write'> {
-  // The clocks of two threads start at different times.
-  const leftMs = (call: CallOptions): number => call.deadlineMs - clock.monotonicMs();
-  return {
-    read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
-      if (kind === 'search' && inline !== null) {
-        const found = inline.search(id, request as VectorSearch);
-        if (found !== null) return Promise.resolve(found as AnswerOf<Kind>);
-      }
-      return main.ask('shards.read', id, kind, request, leftMs(call));
-    },
-    // One buffer goes over, instead of thousands of objects that would be copied one by one.
-    write: async (id, operations, call) => outcomesFromBytes(await main.hand<Uint8Array>('shards.write', operationsToBytes(operations), id, leftMs(call))),
-  };
+/**
+ * The shards on a front thread. Vectors are searched here, in the shards' shared memory, where that is enough. Searches
+ * here occupy the thread, so after some milliseconds of them in one round of the event loop, further ones wait for turns.
+ */
+export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
+  private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
+  private readonly inline: InlineSearches | null;
+  private readonly clock: Clock;
+  private readonly turns = new Turns();
+  /** Time of searches in this round of the event loop. */
+  private spentMs = 0;
+
+  constructor(parts: { main: Pick<ThreadPeer, 'ask' | 'hand'>; inline: InlineSearches | null; clock: Clock }) {
+    this.main = parts.main;
+    this.inline = parts.inline;
+    this.clock = parts.clock;
+  }
+
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    if (kind !== 'search' || this.inline === null) return this.ask(id, kind, request, call);
+    if (this.spentMs < TURN_MS) return this.search(id, kind, request, call);
+    return this.turns.next().then(() => this.search(id, kind, request, call));
+  }
+
+  /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    return outcomesFromBytes(await this.main.hand<Uint8Array>('shards.write', operationsToBytes(operations), id, this.deadlineOf(call)));
+  }
+
+  private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    const startMs = this.clock.monotonicMs();
+    const found = this.inline?.search(id, request as VectorSearch) ?? null;
+    if (this.spentMs === 0) setImmediate(() => (this.spentMs = 0));
+    this.spentMs += this.clock.monotonicMs() - startMs;
+    return found === null ? this.ask(id, kind, request, call) : (found as AnswerOf<Kind>);
+  }
+
+  private ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    return this.main.ask('shards.read', id, kind, withOwnVector(request), this.deadlineOf(call));
+  }
+
+  /** By the clock that all threads share: what waits for the main thread has no more time than it had here. */
+  private deadlineOf(call: CallOptions): number {
+    return sharedMs() + call.deadlineMs - this.clock.monotonicMs();
+  }
+}
+
+/** The request with a vector in memory of its own. One from a body is a view of all vectors there, which would all be copied. */
+function withOwnVector<Request>(request: Request): Request {
+  const { vector } = (request ?? {}) as { vector?: unknown };
+  if (!(vector instanceof Float32Array) || vector.byteLength === vector.buffer.byteLength) return request;
+  return { ...request, vector: vector.slice() };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {
   return {
     async upload(collection, { name, content }) {
       const file = new NotedFailure(content);
+      const stream = main.offer(file);
       try {
-        return await main.ask('documents.upload', collection, { name, stream: main.offer(file) });
+        return await main.ask('documents.upload', collection, { name, stream });
       } catch (error) {
         // What failed here came back as a copy.
         throw file.error ?? error;
+      } finally {
+        main.withdraw(stream);
       }
     },
   };

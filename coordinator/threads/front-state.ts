@@ -11,10 +11,20 @@ export const FRONT_STATE = {
   taken: 2,
   /** Of the connections that it serves, those that are only told that there is no room. */
   turnedAway: 3,
+  /** When the main thread's event loop turned last, by {@link sharedMs}; wraps around. */
+  mainBeat: 4,
 } as const;
+
+/** How often the main thread shows that its event loop turns. */
+export const MAIN_BEAT_MS = 100;
 
 const FIELDS = Object.keys(FRONT_STATE).length;
 
 export function newFrontState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(FIELDS * Int32Array.BYTES_PER_ELEMENT));
+}
+
+/** Milliseconds by a clock that all threads of the process share; only differences mean something. */
+export function sharedMs(): number {
+  return Number(process.hrtime.bigint() / 1000n) / 1000;
 }

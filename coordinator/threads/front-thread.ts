@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Server } from 'node:http';
 import type { Config } from '../../shared/config/config';
@@ -15,8 +16,8 @@ import type { OperationsService } from '../operations/operations-service';
 import { frontKeys } from './front-keys';
 import { FrontReports } from './front-reports';
 import { frontServices } from './front-services';
-import { FRONT_STATE } from './front-state';
-import { remote, ThreadPeer, type ThreadPort } from './thread-peer';
+import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
+import { failureOf, remote, ThreadPeer, type ThreadPort } from './thread-peer';
 
 /** How often the thread shows that its event loop turns. */
 const BEAT_MS = 250;
@@ -25,11 +26,14 @@ const SWEEP_MS = 50;
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
-  config: Omit<Config, 'apiKey' | 'clusterSecret'>;
+  config: Omit<Config, 'apiKey'>;
   state: Int32Array;
   stampMemory: BigInt64Array;
-  /** How many threads share the limits of the process. */
+  /** How many threads share the limits of the process, and which of them this is. */
   threads: number;
+  place: number;
+  /** Bytes of the bodies that each thread holds, by its place; float64 in shared memory. */
+  bodyBytes: Float64Array;
   /** Of the whole process. */
   connectionsMax: number;
 }
@@ -43,7 +47,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const { config, state, threads } = data;
   const clock: Clock = systemClock;
   const keys = new KeyDirectory();
-  const load = new HttpLoad();
+  const load = new HttpLoad({ bytes: data.bodyBytes, place: data.place });
   let isDraining = false;
   let isTurningAway = false;
   const main = new ThreadPeer(parts.port, {
@@ -62,7 +66,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       reports.close();
     },
   });
-  const reports = new FrontReports({ rule: config, clock, load, send: (report) => main.tell('report', report), notable: (facts) => main.tell('request', asMessage(facts)) });
+  const reports = new FrontReports({ rule: config, clock, load, send: (report) => main.tell('report', report), notable: (facts) => tellRequest(main, facts) });
   const { service, catalog } = frontServices({ main, inline, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
@@ -78,7 +82,8 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     hasDocs: config.apiDocs === 'true',
     load,
     limits: config,
-    overload: { ...bounds, bodyBytesMax: Math.max(config.bodyBytesMax, bounds.bodyBytesMax / threads), requestsMax: Math.ceil(bounds.requestsMax / threads) },
+    overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / threads) },
+    otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.
     connections: { connectionsMax: Infinity, shownMax: data.connectionsMax, isShort: () => isTurningAway },
     clock,
@@ -91,7 +96,14 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const take = (handle: number, isTurnedAway: boolean): void => {
     // Counted first: if the thread is ended here, a handle stays open, which is better than to be closed twice.
     Atomics.add(state, FRONT_STATE.taken, 1);
-    const socket = new Socket({ fd: handle, readable: true, writable: true });
+    let socket: Socket;
+    try {
+      socket = new Socket({ fd: handle, readable: true, writable: true });
+    } catch {
+      // Some systems say so when the client is gone already.
+      closeSync(handle);
+      return;
+    }
     const counted = isTurnedAway ? [FRONT_STATE.connections, FRONT_STATE.turnedAway] : [FRONT_STATE.connections];
     for (const field of counted) Atomics.add(state, field, 1);
     connections.add(socket);
@@ -112,11 +124,14 @@ function frontLimiter(main: ThreadPeer, room: string, limit: number, clock: Cloc
   return limit === 0 ? new SlidingWindowLimiter({ limit, clock }) : remote<RateLimiter>(main, room);
 }
 
-function asMessage(facts: AnsweredRequest): AnsweredRequest {
-  const { error } = facts;
-  if (error === null || error === undefined) return facts;
-  // Structured clone keeps of an error its message, stack and cause, and can't copy what may be in anything else.
-  return { ...facts, error: error instanceof Error ? error : new Error('what was thrown is no error') };
+function tellRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): void {
+  main.tell('request', facts, error === null || error === undefined ? null : failureOf(error));
+}
+
+/** How late the main thread's event loop is, which does what this thread can't. */
+function mainDelayMs(state: Int32Array): number {
+  const sinceMs = (Math.floor(sharedMs()) - Atomics.load(state, FRONT_STATE.mainBeat)) | 0;
+  return Math.max(0, sinceMs - MAIN_BEAT_MS);
 }
 
 /** As closeHttpServer, for a server that does not listen: no connection comes any more; running requests finish. */

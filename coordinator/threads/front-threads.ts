@@ -7,7 +7,7 @@ import { inTime } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
 import { type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
-import { FRONT_STATE, newFrontState } from './front-state';
+import { FRONT_STATE, MAIN_BEAT_MS, newFrontState, sharedMs } from './front-state';
 import type { FrontThreadData } from './front-thread';
 import { ThreadPeer } from './thread-peer';
 
@@ -20,6 +20,10 @@ const LOOK_MS = 1_000;
 const LOOKS_MAX = 10;
 /** Readers of metrics and usage, and a process that ends, don't wait longer for a thread that is busy. */
 const FLUSH_MS = 1_000;
+/** Loading its code takes a thread a second, and a busy machine far longer. */
+const STARTING_LOOKS_MAX = 120;
+/** A thread that lived this long did not end because of how it starts. */
+const LONG_LIFE_MS = 30_000;
 /** A thread that ends again at once must not keep the processor busy. */
 const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
 
@@ -27,7 +31,7 @@ export interface FrontThreadsParts {
   /** The JavaScript file of a worker that calls serveFrontThread. */
   entry: string;
   threads: number;
-  data: Omit<FrontThreadData, 'state' | 'threads'>;
+  data: Omit<FrontThreadData, 'state' | 'threads' | 'place' | 'bodyBytes'>;
   /** What the threads may ask. `peer` is the one that asks. */
   handlers: (peer: () => ThreadPeer) => Record<string, (...args: never[]) => unknown>;
   reader: ReportReader;
@@ -55,6 +59,7 @@ interface Front {
   lastBeat: number;
   silentLooks: number;
   isReady: boolean;
+  readyMs: number;
   /** Why it ends, as far as that is known. */
   reason: unknown;
   stop: () => void;
@@ -68,6 +73,8 @@ export class FrontThreads {
   private readonly fronts: (Front | null)[];
   private readonly server: Server;
   private readonly look: NodeJS.Timeout;
+  private readonly beat: NodeJS.Timeout;
+  private readonly bodyBytes: Float64Array;
   private readonly backoffs: RetryBackoff[];
   private readonly shed = { requests: 0, bodyBytes: 0, refused: 0 };
   private isClosing = false;
@@ -79,6 +86,12 @@ export class FrontThreads {
     this.server = createServer({ pauseOnConnect: true }, (socket) => this.deal(socket));
     this.look = setInterval(() => this.watch(), parts.lookMs ?? LOOK_MS);
     this.look.unref();
+    this.bodyBytes = new Float64Array(new SharedArrayBuffer(parts.threads * Float64Array.BYTES_PER_ELEMENT));
+    this.beat = setInterval(() => {
+      const nowMs = Math.floor(sharedMs());
+      for (const front of this.fronts) if (front !== null) Atomics.store(front.state, FRONT_STATE.mainBeat, nowMs);
+    }, MAIN_BEAT_MS);
+    this.beat.unref();
   }
 
   /** Resolves when all threads are ready. Errors: internal when one ends before that. */
@@ -116,9 +129,14 @@ export class FrontThreads {
     await inTime(this.askAll('flush'), FLUSH_MS, () => new Error('late')).catch(() => undefined);
   }
 
-  /** Tells every thread. Resolves when each has taken it. */
+  /** Tells every thread. Resolves when each that serves has taken it; one that starts takes it before it serves. */
   async tellAll(name: string, ...args: unknown[]): Promise<void> {
     for (const front of this.fronts) front?.peer.tell(name, ...args);
+    await this.synced();
+  }
+
+  /** Resolves when every thread that serves has taken what it was told before. */
+  async synced(): Promise<void> {
     await this.askAll('synced');
   }
 
@@ -126,20 +144,30 @@ export class FrontThreads {
   async close(graceMs: number): Promise<void> {
     this.isClosing = true;
     clearInterval(this.look);
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    clearInterval(this.beat);
+    const closed = this.server.listening ? new Promise<void>((resolve) => this.server.close(() => resolve())) : Promise.resolve();
     await inTime(this.askAll('close', graceMs), graceMs + FLUSH_MS, () => new Error('late')).catch(() => undefined);
     await Promise.all(this.fronts.flatMap((front) => front?.worker.terminate() ?? []));
-    if (this.server.listening) await closed;
+    await closed;
   }
 
   private async askAll(name: string, ...args: unknown[]): Promise<void> {
-    await Promise.all(this.fronts.flatMap((front) => front?.peer.ask(name, ...args).catch(() => undefined) ?? []));
+    await Promise.all(this.fronts.flatMap((front) => (front?.isReady ? front.peer.ask(name, ...args).catch(() => undefined) : [])));
   }
 
-  private startOne(place: number): Promise<void> {
+  private async startOne(place: number): Promise<void> {
     const { parts } = this;
     const state = newFrontState();
-    const worker = new Worker(parts.entry, { workerData: { ...parts.data, state, threads: parts.threads } satisfies FrontThreadData });
+    Atomics.store(state, FRONT_STATE.mainBeat, Math.floor(sharedMs()));
+    const workerData: FrontThreadData = { ...parts.data, state, threads: parts.threads, place, bodyBytes: this.bodyBytes };
+    let worker: Worker;
+    try {
+      // It learns from workerData what it may know; the environment holds the first key's secret.
+      worker = new Worker(parts.entry, { workerData, env: {} });
+    } catch (error) {
+      this.restart(place);
+      throw error;
+    }
     return new Promise((ready, fail) => {
       const front: Front = {
         worker,
@@ -151,6 +179,7 @@ export class FrontThreads {
         lastBeat: 0,
         silentLooks: 0,
         isReady: false,
+        readyMs: Infinity,
         reason: undefined,
         stop: () => undefined,
         peer: new ThreadPeer(worker, {
@@ -158,7 +187,8 @@ export class FrontThreads {
           report: (report: FrontReport) => this.read(front, report),
           ready: () => {
             front.isReady = true;
-            this.backoffs[place].reset();
+            front.readyMs = performance.now();
+            front.silentLooks = 0;
             ready();
           },
         }),
@@ -181,9 +211,15 @@ export class FrontThreads {
     for (const handle of front.handed.splice(0)) closeSync(handle);
     this.shed.refused += front.load.refused;
     this.fronts[place] = null;
+    this.bodyBytes[place] = 0;
     this.sumLoads();
     if (this.isClosing) return;
+    if (performance.now() - front.readyMs > LONG_LIFE_MS) this.backoffs[place].reset();
     this.parts.logger.error({ thread: place, code, error: front.reason }, 'a thread that serves the API has ended; it is replaced');
+    this.restart(place);
+  }
+
+  private restart(place: number): void {
     setTimeout(() => {
       // One that fails again has its place tried again, too.
       if (!this.isClosing) this.startOne(place).catch(() => undefined);
@@ -196,13 +232,22 @@ export class FrontThreads {
     const isTurnedAway = connections - turnedAway >= this.parts.data.connectionsMax || this.parts.isShort();
     if (isTurnedAway) this.sweep();
     const handle = (socket as unknown as { _handle: { fd: number } | null })._handle?.fd;
-    if (front === null || handle === undefined || handle < 0 || (isTurnedAway && turnedAway >= REFUSED_MAX)) {
+    // Those on their way count as connections, and not yet as turned away.
+    const isTooMany = isTurnedAway && (turnedAway >= REFUSED_MAX || connections >= this.parts.data.connectionsMax + REFUSED_MAX);
+    if (front === null || handle === undefined || handle < 0 || isTooMany) {
       socket.destroy();
       return;
     }
     // A handle of its own for the other thread: this thread's is closed with the socket, which does not end the connection.
-    const own = this.parts.duplicateHandle(handle);
-    socket.destroy();
+    let own: number;
+    try {
+      own = this.parts.duplicateHandle(handle);
+    } catch (error) {
+      this.parts.logger.error({ error }, 'the API port could not take a connection');
+      return;
+    } finally {
+      socket.destroy();
+    }
     this.forgetTaken(front);
     front.handed.push(own);
     front.peer.tell('connection', own, isTurnedAway);
@@ -238,7 +283,7 @@ export class FrontThreads {
   /** Forgets the handles that the thread has taken: they are its own now. */
   private forgetTaken(front: Front): void {
     const taken = Atomics.load(front.state, FRONT_STATE.taken);
-    front.handed.splice(0, taken - front.takenBefore);
+    front.handed.splice(0, (taken - front.takenBefore) | 0);
     front.takenBefore = taken;
   }
 
@@ -261,13 +306,14 @@ export class FrontThreads {
   /** Ends threads that stand still. Looks are counted, not time: a process that was suspended is not late. */
   private watch(): void {
     for (const front of this.fronts) {
-      // A thread that starts has no event loop yet, for as long as it loads its code.
-      if (front === null || !front.isReady) continue;
+      if (front === null) continue;
       const beat = Atomics.load(front.state, FRONT_STATE.beat);
       front.silentLooks = beat === front.lastBeat ? front.silentLooks + 1 : 0;
       front.lastBeat = beat;
-      if (front.silentLooks < LOOKS_MAX) continue;
-      front.reason = new Error(`it did nothing for ${LOOKS_MAX} looks at it`);
+      // A thread that starts has no event loop yet, for as long as it loads its code.
+      const looksMax = front.isReady ? LOOKS_MAX : STARTING_LOOKS_MAX;
+      if (front.silentLooks < looksMax) continue;
+      front.reason = new Error(`it did nothing for ${looksMax} looks at it`);
       void front.worker.terminate();
     }
   }

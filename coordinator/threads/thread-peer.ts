@@ -15,8 +15,9 @@ export type ThreadMessage =
   | { type: 'failure'; id: number; failure: ThreadFailure };
 
 /** An error on its way. `kind` undefined: no operating error. */
-interface ThreadFailure {
+export interface ThreadFailure {
   kind: ErrorKind | undefined;
+  name: string;
   message: string;
   stack: string | undefined;
   details: Readonly<Record<string, unknown>>;
@@ -48,7 +49,7 @@ export class ThreadPeer {
   ) {
     for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
     this.handlers.set(NEXT, (stream: number) => this.next(stream));
-    this.handlers.set(RETURN, (stream: number) => this.offered.remove(stream)?.return?.());
+    this.handlers.set(RETURN, (stream: number) => this.withdraw(stream));
     port.on('message', (message) => this.take(message));
   }
 
@@ -83,6 +84,14 @@ export class ThreadPeer {
   /** The number by which the other side can draw from `items` ({@link drawn}), one at a time. */
   offer(items: AsyncIterable<unknown>): number {
     return this.offered.add(items[Symbol.asyncIterator]());
+  }
+
+  /** Gives up what was offered, if the other side has not drawn all of it. */
+  withdraw(stream: number): void {
+    this.offered
+      .remove(stream)
+      ?.return?.()
+      .catch(() => undefined);
   }
 
   /** What the other side offered under this number. To be drawn once. */
@@ -145,7 +154,12 @@ export class ThreadPeer {
   }
 
   private reply(message: Extract<ThreadMessage, { id: number }>): void {
-    if (this.end === null) this.port.postMessage(message);
+    if (this.end !== null) return;
+    try {
+      this.port.postMessage(message);
+    } catch (error) {
+      this.port.postMessage({ type: 'failure', id: message.id, failure: failureOf(error) } satisfies ThreadMessage);
+    }
   }
 }
 
@@ -170,17 +184,25 @@ export function handlersOf<Service extends object>(room: string, service: Servic
   return Object.fromEntries(methods.map((name) => [`${room}.${name}`, (...args: never[]) => (service[name] as Handler).apply(service, args)]));
 }
 
-function failureOf(error: unknown): ThreadFailure {
-  const { message, stack, cause } = error instanceof Error ? error : new Error('what was thrown is no error');
+/** An error as it goes to another thread. */
+export function failureOf(error: unknown): ThreadFailure {
+  const { name, message, stack, cause } = isErrorLike(error) ? error : new Error('what was thrown is no error');
   const isOperating = isQuiverError(error);
   const causeText = cause instanceof Error ? (cause.stack ?? cause.message) : undefined;
-  return { kind: isOperating ? error.kind : undefined, message, stack, details: isOperating ? plain(error.details) : {}, cause: causeText };
+  return { kind: isOperating ? error.kind : undefined, name, message, stack, details: isOperating ? plain(error.details) : {}, cause: causeText };
 }
 
-function errorOf({ kind, message, stack, details, cause }: ThreadFailure): Error {
+/** Errors of the runtime itself, such as of structured clone, need not be made by this realm's Error. */
+function isErrorLike(error: unknown): error is Error {
+  return typeof error === 'object' && error !== null && 'message' in error && 'stack' in error;
+}
+
+/** The error that came from another thread. */
+export function errorOf({ kind, name, message, stack, details, cause }: ThreadFailure): Error {
   const reason = cause === undefined ? undefined : new Error(cause);
   if (kind === undefined) {
     const error = new Error(message, { cause: reason });
+    error.name = name;
     error.stack = stack;
     return error;
   }

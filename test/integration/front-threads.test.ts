@@ -168,6 +168,8 @@ test('an upload and an export go through a thread in pieces', async () => {
 test('a closing process finishes the requests that run, and says that the connection ends', async () => {
   server = await startThreadedServer();
   await withCollection();
+  for (const agent of agents.splice(0)) agent.destroy();
+  await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
   const connection = await RawConnection.open(server);
   await connection.send(`POST /v1/collections/c/search HTTP/1.1\r\nhost: x\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{"vector":[1,2],`);
   await eventually('the request has arrived', () => server.threads.connections.includes(1));

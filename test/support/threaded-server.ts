@@ -4,6 +4,7 @@ import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
+import { DeepReads } from '../../coordinator/routing/deep-reads';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
 import type { ThreadPeer } from '../../coordinator/threads/thread-peer';
@@ -54,6 +55,7 @@ export async function startThreadedServer(environment: Record<string, string> = 
     }),
     observer: { requestAnswered: (facts: AnsweredRequest) => void answered.push(facts) },
     metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
+    deep: new DeepReads(),
     clock,
   };
   let started: FrontThreads | null = null;

@@ -57,9 +57,10 @@ test('an operating error arrives as one; any other with its message and stack', 
 });
 
 test('a name that nobody handles and a value that cannot be copied fail by themselves', async () => {
-  const { left } = pair({}, { back: (value: unknown) => value });
+  const { left } = pair({}, { back: (value: unknown) => value, uncopied: () => () => 1 });
   await expect(left.ask('nothing')).rejects.toThrow('no thread handles nothing');
   await expect(left.ask('back', () => 1)).rejects.toThrow('could not be cloned');
+  await expect(left.ask('uncopied')).rejects.toThrow('could not be cloned');
   expect(await left.ask('back', 1)).toBe(1);
 });
 
@@ -106,6 +107,24 @@ describe('a stream', () => {
     await draw(ending());
     await expect(draw(failing())).rejects.toMatchObject({ kind: 'invalid_parameter', message: 'broken off' });
     expect(seen).toEqual(['only', 'first']);
+  });
+
+  test('that is given up before it was drawn frees its source', async () => {
+    let isReturned = false;
+    const source: AsyncIterable<number> = {
+      [Symbol.asyncIterator]: () => ({
+        next: async () => ({ done: false, value: 1 }),
+        return: async () => {
+          isReturned = true;
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+    const { left, right } = pair({}, {});
+    const stream = left.offer(source);
+    left.withdraw(stream);
+    expect(isReturned).toBe(true);
+    await expect(right.drawn(stream).next()).rejects.toThrow();
   });
 
   test('breaks off on both sides when the other thread ends', async () => {

@@ -1,0 +1,59 @@
+import { FrontShards } from '../../../../coordinator/threads/front-services';
+import { systemClock } from '../../../../shared/time/clock';
+import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
+
+const ID = { collectionUid: 'c', shard: 0 };
+const NOTHING: VectorSearchResult = { hits: [], vectorCount: 0 };
+
+function search(vector: Float32Array): VectorSearch {
+  return { vector, k: 1, filter: null, effort: { type: 'calibrated' }, texts: false };
+}
+
+/** Shards over a main thread that answers every read with what it was asked. */
+function shards(inline: (request: VectorSearch) => VectorSearchResult | null) {
+  const asked: unknown[][] = [];
+  const main = {
+    ask: async (...args: unknown[]): Promise<any> => {
+      asked.push(structuredClone(args));
+      return NOTHING;
+    },
+    hand: async (): Promise<any> => undefined,
+  };
+  return { asked, client: new FrontShards({ main, inline: { search: (_id, request) => inline(request) }, clock: systemClock }) };
+}
+
+test('what can not be answered here goes to the main thread, without the other vectors of its body', async () => {
+  const { client, asked } = shards(() => null);
+  const body = new Float32Array(10_000).fill(7);
+  await client.read(ID, 'search', search(body.subarray(8, 16)), { deadlineMs: systemClock.monotonicMs() + 1_000 });
+  const [name, id, kind, request] = asked[0] as [string, object, string, VectorSearch];
+  expect([name, id, kind]).toEqual(['shards.read', ID, 'search']);
+  expect(request.vector).toEqual(new Float32Array(8).fill(7));
+  expect(request.vector.buffer.byteLength).toBe(32);
+});
+
+test('many searches at once leave the thread to others in between', async () => {
+  const { client, asked } = shards(() => {
+    for (const endMs = performance.now() + 2; performance.now() < endMs;);
+    return NOTHING;
+  });
+  let rounds = 0;
+  let isOver = false;
+  const count = (): void => {
+    rounds += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(Array.from({ length: 40 }, () => client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 60_000 })));
+  isOver = true;
+  // 8 ms of searches in the first round, then one in each.
+  expect(rounds).toBeGreaterThanOrEqual(30);
+  expect(asked).toEqual([]);
+});
+
+test('a search that fails here fails its call', async () => {
+  const { client } = shards(() => {
+    throw new Error('out of memory');
+  });
+  await expect(client.read(ID, 'search', search(Float32Array.of(1)), { deadlineMs: systemClock.monotonicMs() + 1_000 })).rejects.toThrow('out of memory');
+});
