@@ -5,12 +5,12 @@
 export const FRONT_STATE = {
   /** Rises while the front thread's event loop turns. */
   beat: 0,
-  /** Connections that the front thread serves. */
-  connections: 1,
   /** Connections that it has taken since it started, of those handed to it, in their order. */
-  taken: 2,
-  /** Of the connections that it serves, those that are only told that there is no room. */
-  turnedAway: 3,
+  taken: 1,
+  /** Those of them that are closed; the main thread knows how many it dealt. */
+  closed: 2,
+  /** The closed ones that were only told that there is no room. */
+  closedTurnedAway: 3,
   /** When the main thread's event loop turned last, by {@link sharedMs}; wraps around. */
   mainBeat: 4,
 } as const;

@@ -93,6 +93,10 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const connections = new Set<Socket>();
   const beat = setInterval(() => Atomics.add(state, FRONT_STATE.beat, 1), BEAT_MS);
 
+  const noteClosed = (isTurnedAway: boolean): void => {
+    if (isTurnedAway) Atomics.add(state, FRONT_STATE.closedTurnedAway, 1);
+    Atomics.add(state, FRONT_STATE.closed, 1);
+  };
   const take = (handle: number, isTurnedAway: boolean): void => {
     // Counted first: if the thread is ended here, a handle stays open, which is better than to be closed twice.
     Atomics.add(state, FRONT_STATE.taken, 1);
@@ -102,14 +106,13 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     } catch {
       // Some systems say so when the client is gone already.
       closeSync(handle);
+      noteClosed(isTurnedAway);
       return;
     }
-    const counted = isTurnedAway ? [FRONT_STATE.connections, FRONT_STATE.turnedAway] : [FRONT_STATE.connections];
-    for (const field of counted) Atomics.add(state, field, 1);
     connections.add(socket);
     socket.once('close', () => {
       connections.delete(socket);
-      for (const field of counted) Atomics.sub(state, field, 1);
+      noteClosed(isTurnedAway);
     });
     socket.setNoDelay(true);
     socket.setKeepAlive(true);

@@ -55,6 +55,9 @@ interface Front {
   load: FrontReport['load'];
   /** Handles of connections on their way to it, the oldest first, and how many it has taken before these. */
   handed: number[];
+  /** Connections that it was given since it started, and those of them that are only told that there is no room. */
+  dealt: number;
+  dealtTurnedAway: number;
   takenBefore: number;
   lastBeat: number;
   silentLooks: number;
@@ -108,7 +111,7 @@ export class FrontThreads {
 
   /** How many connections each thread serves. */
   get connections(): number[] {
-    return this.fronts.map((front) => (front === null ? 0 : Atomics.load(front.state, FRONT_STATE.connections)));
+    return this.fronts.map((front) => (front === null ? 0 : connectionsOf(front)));
   }
 
   /** Opens the port and answers its number. Errors: invalid_parameter when the port or address can't be used. */
@@ -175,6 +178,8 @@ export class FrontThreads {
         reader: new FrontReportReader(parts.reader),
         load: { requests: 0, bodyBytes: 0, refused: 0 },
         handed: [],
+        dealt: 0,
+        dealtTurnedAway: 0,
         takenBefore: 0,
         lastBeat: 0,
         silentLooks: 0,
@@ -232,9 +237,7 @@ export class FrontThreads {
     const isTurnedAway = connections - turnedAway >= this.parts.data.connectionsMax || this.parts.isShort();
     if (isTurnedAway) this.sweep();
     const handle = (socket as unknown as { _handle: { fd: number } | null })._handle?.fd;
-    // Those on their way count as connections, and not yet as turned away.
-    const isTooMany = isTurnedAway && (turnedAway >= REFUSED_MAX || connections >= this.parts.data.connectionsMax + REFUSED_MAX);
-    if (front === null || handle === undefined || handle < 0 || isTooMany) {
+    if (front === null || handle === undefined || handle < 0 || (isTurnedAway && turnedAway >= REFUSED_MAX)) {
       socket.destroy();
       return;
     }
@@ -250,6 +253,8 @@ export class FrontThreads {
     }
     this.forgetTaken(front);
     front.handed.push(own);
+    front.dealt += 1;
+    if (isTurnedAway) front.dealtTurnedAway += 1;
     front.peer.tell('connection', own, isTurnedAway);
   }
 
@@ -269,10 +274,9 @@ export class FrontThreads {
     let turnedAway = 0;
     for (const front of this.fronts) {
       if (front === null || !front.isReady) continue;
-      this.forgetTaken(front);
-      const count = Atomics.load(front.state, FRONT_STATE.connections) + front.handed.length;
+      const count = connectionsOf(front);
       connections += count;
-      turnedAway += Atomics.load(front.state, FRONT_STATE.turnedAway);
+      turnedAway += (front.dealtTurnedAway - Atomics.load(front.state, FRONT_STATE.closedTurnedAway)) | 0;
       if (count >= leastCount) continue;
       least = front;
       leastCount = count;
@@ -317,4 +321,9 @@ export class FrontThreads {
       void front.worker.terminate();
     }
   }
+}
+
+/** Counts wrap around after 2^32; their difference does not. */
+function connectionsOf(front: Front): number {
+  return (front.dealt - Atomics.load(front.state, FRONT_STATE.closed)) | 0;
 }
