@@ -56,35 +56,37 @@ const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 const WRITE_HEAD_BYTES = 1_024;
 
 /**
- * A read of more bytes goes over a stream for such reads, so that no short one waits behind it. Plain searches stay far
- * below; a megabyte of filter is far above.
+ * A read of more bytes goes over a connection for such reads, so that no short one waits behind it. Plain searches stay
+ * far below; a megabyte of filter is far above.
  */
 const LONG_READ_BYTES = 64 * 1024;
 
 type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
 
 /**
- * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns, and one for
- * long reads when there is the first. It connects when it is made and lives until one of its streams ends. Then `ended`
+ * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. For long reads
+ * there is a stream over a channel of its own, made for the first of them. It connects when it is made and lives until one of its streams ends. Then `ended`
  * is called, once. `isSilent` means that the node has not answered at all, so that the channel is useless, too.
  */
 export class NodeLink {
   private readonly reads: ReadStream;
   private longReads: ReadStream | null = null;
   private readonly writes: RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>;
-  private readonly channel: RpcChannel;
+  private longChannel: RpcChannel | null = null;
+  private readonly newChannel: () => RpcChannel;
   private readonly clock: Clock;
   private readonly connectTimer: NodeJS.Timeout;
   private readonly callbacks: { ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void };
   private streamsToCome = 2;
   private isOver = false;
 
-  constructor(parts: { channel: RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
+  /** `newChannel`: another channel to the node, which this link then owns. */
+  constructor(parts: { channel: RpcChannel; newChannel: () => RpcChannel; clock: Clock; ready: () => void; ended: (end: StreamEnd, isSilent: boolean) => void }) {
     this.clock = parts.clock;
     this.callbacks = parts;
     this.connectTimer = setTimeout(() => this.end({ isRefused: false, reason: 'the node did not take the connection in time' }, true), CONNECT_TIMEOUT_MS);
-    this.channel = parts.channel;
-    this.reads = this.openReads(() => this.noteReady());
+    this.newChannel = parts.newChannel;
+    this.reads = this.openReads(parts.channel, () => this.noteReady());
     this.writes = new RequestStream<WriteFrame, WriteAnswerFrame__Output, WriteAnswer__Output>({
       channel: parts.channel,
       ready: () => this.noteReady(),
@@ -99,7 +101,7 @@ export class NodeLink {
   read<Kind extends ReadKind>(to: Addressed, kind: Kind, request: RequestOf<Kind>): Attempt<AnswerOf<Kind>> {
     const bytes = readRequestBytes(kind, request);
     if (bytes > ENTRY_BYTES_MAX) throw new QuiverError('limit_exceeded', `the request takes ${bytes} bytes; at most ${ENTRY_BYTES_MAX} can be sent to a node`);
-    const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openReads(() => undefined)) : this.reads;
+    const stream = bytes > LONG_READ_BYTES ? (this.longReads ??= this.openLongReads()) : this.reads;
     refuseWhenFull(stream.queuedBytes, bytes);
     const answer = new ReadAnswer(kind);
     const entriesOf = (id: number): FrameEntry<ReadFrame>[] => [{ bytes, addTo: (frame) => frame.requests?.push(readRequestToProto({ id, ...this.addressToProto(to) }, kind, request)) }];
@@ -129,9 +131,14 @@ export class NodeLink {
     this.end(end, false);
   }
 
-  private openReads(ready: () => void): ReadStream {
+  private openLongReads(): ReadStream {
+    this.longChannel = this.newChannel();
+    return this.openReads(this.longChannel, () => undefined);
+  }
+
+  private openReads(channel: RpcChannel, ready: () => void): ReadStream {
     return new RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>({
-      channel: this.channel,
+      channel,
       ready,
       ended: (end) => this.close(end),
       method: readsDefinition.Exchange,
@@ -147,6 +154,7 @@ export class NodeLink {
     clearTimeout(this.connectTimer);
     this.reads.close(end);
     this.longReads?.close(end);
+    this.longChannel?.close();
     this.writes.close(end);
     this.callbacks.ended(end, isSilent);
   }

@@ -89,6 +89,7 @@ export class NodeLinks {
     let wasReady = false;
     const link = new NodeLink({
       channel: destination.channel,
+      newChannel: () => this.newChannel(address),
       clock,
       ready: () => {
         wasReady = true;
