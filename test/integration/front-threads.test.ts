@@ -91,7 +91,7 @@ test.each([
   ['dies', 'die'],
   ['stands still', 'hang'],
 ])('while a thread %s and is replaced, no request of another thread fails', async (_what, order) => {
-  server = await startThreadedServer({}, { lookMs: 100 });
+  server = await startThreadedServer({}, { lookMs: 500 });
   await withCollection();
   for (const agent of agents.splice(0)) agent.destroy();
   await eventually('the first connection is gone', () => server.threads.connections.every((count) => count === 0));
