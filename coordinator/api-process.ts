@@ -26,6 +26,7 @@ import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { DeepReads } from './routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
+import { tellKeys } from './threads/front-keys';
 import { FrontThreads } from './threads/front-threads';
 import type { ThreadPeer } from './threads/thread-peer';
 
@@ -156,11 +157,10 @@ export class ApiProcess {
     // Without the addon, connections can't be handed over.
     if (parts.fronts !== null && config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
-      const threads = await this.startThreads(
-        { ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
-        { ...parts.fronts, ...addon },
-        connections,
-      );
+      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() }, parts.fronts, {
+        ...connections,
+        duplicateHandle: addon.duplicateHandle,
+      });
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
@@ -186,18 +186,17 @@ export class ApiProcess {
 
   private async startThreads(
     main: MainServices & { keys: StoreKeysService; stampMemory: BigInt64Array },
-    form: FrontForm & Pick<BodyScannerAddon, 'duplicateHandle'>,
-    connections: ConnectionBounds,
+    form: FrontForm,
+    connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
     const { apiKey: _apiKey, ...config } = this.config;
     const { keys, usage } = main;
-    let threads: FrontThreads | null = null;
-    threads = await FrontThreads.start({
+    const threads = await FrontThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
       data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory },
-      handlers: (peer) => frontHandlers(main, () => threads!, peer),
+      handlers: (started, peer) => frontHandlers(main, started, peer),
       reader: {
         request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
         phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),
@@ -208,18 +207,17 @@ export class ApiProcess {
       },
       onLoad: (load) => Object.assign(apiMetrics.load, load),
       onStarted: (peer) => {
-        const ends = [keys.follow({ put: (record, revision) => peer.tell('keys.put', record, revision), remove: (id) => peer.tell('keys.remove', id) }), form.follow(peer)];
+        const ends = [tellKeys(keys, peer), form.follow(peer)];
         return () => {
           for (const end of ends) end();
         };
       },
       isShort: connections.isShort,
-      duplicateHandle: form.duplicateHandle,
+      duplicateHandle: connections.duplicateHandle,
       logger: log,
     });
-    const started = threads;
-    this.metrics.beforeRead(() => started.flush());
-    return started;
+    this.metrics.beforeRead(() => threads.flush());
+    return threads;
   }
 
   private embeddingLoader(): EmbeddingModelLoader {

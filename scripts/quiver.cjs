@@ -33,7 +33,7 @@ function sizeThreadPool(role) {
 /** @param {string} role */
 function become(role) {
   sizeThreadPool(role);
-  // A third of the work of a start is compiling. From Node 22 on it is kept, where the folder can be written.
+  // A quarter of the work of a start is compiling. From Node 22 on it is kept, where the folder can be written.
   enableCompileCache?.(COMPILED);
   require(join(DIST, ROLES[role].main));
 }

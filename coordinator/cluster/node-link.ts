@@ -47,8 +47,8 @@ export interface NamedWrite extends Omit<WriteSource, 'settledBelow'> {
 const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Most bytes that may wait to be sent to one node, for reads, long reads and writes each: room for some of the largest writes, but
- * not all of memory.
+ * Most bytes that may wait to be sent to one node, for reads, long reads and writes each: room for some of the largest
+ * writes, but not all of memory.
  */
 const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -65,8 +65,9 @@ type ReadStream = RequestStream<ReadFrame, AnswerFrame__Output, Answer__Output>;
 
 /**
  * The connection to one node: a stream for reads and one for writes, over a channel that the caller owns. For long reads
- * there is a stream over a channel of its own, made for the first of them. It connects when it is made and lives until one of its streams ends. Then `ended`
- * is called, once. `isSilent` means that the node has not answered at all, so that the channel is useless, too.
+ * there is a stream over a channel of its own, made for the first of them. It connects when it is made and lives until
+ * one of its streams ends. Then `ended` is called, once. `isSilent` means that the node has not answered at all, so that
+ * the channel is useless, too.
  */
 export class NodeLink {
   private readonly reads: ReadStream;

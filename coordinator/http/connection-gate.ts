@@ -9,7 +9,7 @@ import type { Turns } from './turns';
 /** How many clients may be connected. */
 export interface ConnectionBounds {
   connectionsMax: number;
-  /** The bound of the whole process, if `connectionsMax` is one thread's share of it. */
+  /** The bound to name to clients, where another thread counts the connections and `isShort` tells what it found. */
   shownMax?: number;
   /** Whether there are so few open files left that no further connection can be accepted. */
   isShort: () => boolean;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
@@ -170,7 +170,7 @@ function endWithError(socket: Duplex, code: number, message: string): void {
  * (without a listener, such an event would end the process). Errors: invalid_parameter when the port or address can't
  * be used.
  */
-export function listen(server: Server, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
+export function listen(server: TcpServer, port: number, host: string, onError: (error: Error) => void = () => undefined): Promise<number> {
   return new Promise((resolve, reject) => {
     const refused = (cause: Error): void => reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
     server.once('error', refused);
@@ -199,13 +199,31 @@ export async function closeHttpServer(server: Server, graceMs: number): Promise<
     server.emit('close');
     return;
   }
-  await new Promise<void>((resolve) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-    const deadline = setTimeout(() => server.closeAllConnections(), graceMs);
-    server.close(() => {
-      clearInterval(sweep);
-      clearTimeout(deadline);
-      resolve();
-    });
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  await sweepUntil(closed, { server, graceMs, cut: () => server.closeAllConnections() });
+}
+
+/**
+ * As {@link closeHttpServer} for a server that never listened (startUnlistened), to which no connection comes any more.
+ * `connections` are those that it has; whoever opened them removes each when it is closed.
+ */
+export async function closeUnlistened(server: Server, connections: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+  const closed = Promise.all([...connections].map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))));
+  await sweepUntil(closed, {
+    server,
+    graceMs,
+    cut: () => {
+      for (const socket of connections) socket.destroy();
+    },
   });
+  server.emit('close');
+}
+
+/** Closes idle connections again and again until `closed` resolves; after `graceMs` it cuts the rest. */
+async function sweepUntil(closed: Promise<unknown>, parts: { server: Server; graceMs: number; cut: () => void }): Promise<void> {
+  const sweep = setInterval(() => parts.server.closeIdleConnections(), SWEEP_MS);
+  const deadline = setTimeout(parts.cut, parts.graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(deadline);
 }

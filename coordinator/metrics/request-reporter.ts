@@ -10,16 +10,20 @@ export interface RequestLogRule {
   logSlowMs: number;
 }
 
+/** Whether a request gets a line in the log. */
+export function isLogged(rule: RequestLogRule, { code, durationMs, isAdministrative }: AnsweredRequest): boolean {
+  return code >= 400 || isAdministrative || rule.logRequests === 'all' || durationMs >= rule.logSlowMs;
+}
+
 /** Reports every answered request to the metrics and, where the rule says so, in one line to the log. */
 export class RequestReporter implements RequestObserver {
   private readonly metrics: Pick<RequestMetrics, 'observeRequest'>;
   private readonly searches: SearchObserver;
   private readonly logger: Logger;
-  /** Requests that take less are logged only when something else makes them notable. */
-  private readonly slowMs: number;
+  private readonly rule: RequestLogRule;
 
   constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; logger: Logger; rule: RequestLogRule }) {
-    this.slowMs = options.rule.logRequests === 'all' ? 0 : options.rule.logSlowMs;
+    this.rule = options.rule;
     this.metrics = options.metrics;
     this.searches = options.searches;
     this.logger = options.logger;
@@ -32,7 +36,7 @@ export class RequestReporter implements RequestObserver {
       this.searches.phase('parse', steps.parseMs);
       this.searches.phase('serialise', steps.serialiseMs);
     }
-    if (code < 400 && facts.durationMs < this.slowMs && !facts.isAdministrative) return;
+    if (!isLogged(this.rule, facts)) return;
     const fields = {
       method,
       endpoint,

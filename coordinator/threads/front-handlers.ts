@@ -3,55 +3,38 @@ import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
 import { inSlices } from '../../shared/time/work-slices';
-import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
-import type { AnsweredRequest, RequestObserver } from '../http/observer';
+import type { HttpServerParts } from '../http/http-server';
+import type { AnsweredRequest } from '../http/observer';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
-import type { KeysService, KeyUsage } from '../keys/keys-service';
-import type { RateLimiter } from '../limits/rate-limiter';
-import type { OperationsService } from '../operations/operations-service';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
-import type { Service } from '../service';
 import type { FrontThreads } from './front-threads';
 import { sharedMs } from './front-state';
-import { errorOf, handlersOf, type ThreadFailure, type ThreadPeer } from './thread-peer';
+import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices {
-  service: Service;
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'addressLimiter' | 'operations' | 'observer' | 'clock'> {
   catalog: Pick<CollectionCatalog, 'find' | 'has'>;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
-  keys: KeysService;
-  usage: KeyUsage;
-  rateLimiter: RateLimiter;
-  addressLimiter: RateLimiter;
-  operations: OperationsService;
-  observer: RequestObserver;
   metricsText: MetricsText;
   /** Of all threads together. */
   deep: DeepReads;
-  clock: Clock;
 }
 
 /** A collection as a front thread knows it; another one may have its name by now. */
 type CollectionName = Pick<CollectionRecord, 'name' | 'uid'>;
 
-type Handlers = Record<string, (...args: never[]) => unknown>;
-
 /**
  * What a front thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
  * collection is known to all threads before whoever made it has the answer.
  */
-export function frontHandlers(main: MainServices, threads: () => FrontThreads, peer: () => ThreadPeer): Handlers {
+export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
-  const reads: Handlers = {
-    ...handlersOf('keys', keys, ['list', 'get']),
-    ...handlersOf('usage', usage, ['ofKey', 'summary']),
-  };
+  const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']) };
   const callUntil = (deadline: number): CallOptions => ({ deadlineMs: clock.monotonicMs() + deadline - sharedMs() });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
   const { create, update, delete: drop } = service.collections;
@@ -59,7 +42,7 @@ export function frontHandlers(main: MainServices, threads: () => FrontThreads, p
     try {
       return await change;
     } finally {
-      await threads().tellAll('catalog.forget', name);
+      await threads.tellAll('catalog.forget', name);
     }
   };
   const found = async ({ name, uid }: CollectionName): Promise<CollectionRecord> => {
@@ -68,26 +51,16 @@ export function frontHandlers(main: MainServices, threads: () => FrontThreads, p
     return record;
   };
   return {
-    ...Object.fromEntries(
-      Object.entries(reads).map(([name, read]) => [
-        name,
-        async (...args: never[]) =>
-          threads()
-            .flush()
-            .then(() => read(...args)),
-      ]),
-    ),
-    ...Object.fromEntries(
-      Object.entries(keyChanges).map(([name, change]) => [
-        name,
-        async (...args: never[]) => {
-          await threads().flush();
-          const result = await (change(...args) as Promise<unknown>);
-          await threads().synced();
-          return result;
-        },
-      ]),
-    ),
+    ...around(counts, async (read) => {
+      await threads.flush();
+      return read();
+    }),
+    ...around(keyChanges, async (change) => {
+      await threads.flush();
+      const result = await change();
+      await threads.synced();
+      return result;
+    }),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
@@ -110,6 +83,11 @@ export function frontHandlers(main: MainServices, threads: () => FrontThreads, p
     },
     request: (facts: AnsweredRequest, failure: ThreadFailure | null) => main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
   };
+}
+
+/** The handlers with something before and after each call of them. */
+function around(handlers: ThreadHandlers, wrap: (call: () => unknown) => Promise<unknown>): ThreadHandlers {
+  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, (...args: never[]) => wrap(() => handler(...args))]));
 }
 
 type AnyRead = { [Kind in ReadKind]: { kind: Kind; request: RequestOf<Kind> } }[ReadKind];

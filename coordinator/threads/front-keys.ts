@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/time/clock';
-import { KeyDirectory } from '../keys/key-directory';
+import type { KeyDirectory, KeyFollower } from '../keys/key-directory';
 import { keyToView } from '../keys/key-record';
 import type { ApiKeyView, KeysService } from '../keys/keys-service';
 import { secretDigest } from '../keys/secret';
@@ -21,4 +21,9 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
     rotate,
     delete: remove,
   };
+}
+
+/** Tells a front thread the keys, and from now on each change. Answers what ends that. */
+export function tellKeys(keys: { follow(follower: KeyFollower): () => void }, peer: Pick<ThreadPeer, 'tell'>): () => void {
+  return keys.follow({ put: (record, revision) => peer.tell('keys.put', record, revision), remove: (id) => peer.tell('keys.remove', id) });
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import type { HttpLoad } from '../http/http-load';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
-import type { RequestLogRule } from '../metrics/request-reporter';
+import { isLogged, type RequestLogRule } from '../metrics/request-reporter';
 import { SEARCH_PHASES, type SearchObserver, type SearchPhase } from '../search/search-observer';
 
 /** Metrics and usage are at most this old; whoever reads them asks for the rest first. */
@@ -42,7 +42,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private names: string[] = [];
   private facts: number[] = [];
   private sentLoad = '';
-  private readonly slowMs: number;
+  private readonly rule: RequestLogRule;
   private readonly clock: Clock;
   private readonly load: HttpLoad;
   private readonly send: (report: FrontReport) => void;
@@ -50,7 +50,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly timer: NodeJS.Timeout;
 
   constructor(parts: { rule: RequestLogRule; clock: Clock; load: HttpLoad; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
-    this.slowMs = parts.rule.logRequests === 'all' ? 0 : parts.rule.logSlowMs;
+    this.rule = parts.rule;
     this.clock = parts.clock;
     this.load = parts.load;
     this.send = parts.send;
@@ -60,7 +60,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
 
   requestAnswered(facts: AnsweredRequest): void {
     const { endpoint, code, durationMs, steps } = facts;
-    if (code >= 400 || durationMs >= this.slowMs || facts.isAdministrative) {
+    if (isLogged(this.rule, facts)) {
       this.notable(facts);
       return;
     }

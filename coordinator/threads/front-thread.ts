@@ -1,11 +1,10 @@
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { Server } from 'node:http';
 import type { Config } from '../../shared/config/config';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import { type Clock, systemClock } from '../../shared/time/clock';
 import { HttpLoad } from '../http/http-load';
-import { createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
+import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
@@ -17,22 +16,19 @@ import { frontKeys } from './front-keys';
 import { FrontReports } from './front-reports';
 import { frontServices } from './front-services';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
-import { failureOf, remote, ThreadPeer, type ThreadPort } from './thread-peer';
+import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
 
 /** How often the thread shows that its event loop turns. */
 const BEAT_MS = 250;
-/** How often idle connections are looked for while the thread closes. */
-const SWEEP_MS = 50;
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
   config: Omit<Config, 'apiKey'>;
   state: Int32Array;
   stampMemory: BigInt64Array;
-  /** How many threads share the limits of the process, and which of them this is. */
-  threads: number;
+  /** Which of the threads this is. */
   place: number;
-  /** Bytes of the bodies that each thread holds, by its place; float64 in shared memory. */
+  /** Bytes of the bodies that each thread holds, by its place; float64 in shared memory. Its length is how many threads share the limits of the process. */
   bodyBytes: Float64Array;
   /** Of the whole process. */
   connectionsMax: number;
@@ -42,9 +38,9 @@ export interface FrontThreadData {
  * Serves the API on this worker thread, with the connections that the main thread hands over. `more` handles what else
  * the main thread tells.
  */
-export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; inline: InlineSearches | null; more?: Record<string, (...args: never[]) => unknown> }): void {
+export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; inline: InlineSearches | null; more?: ThreadHandlers }): void {
   const { data, inline } = parts;
-  const { config, state, threads } = data;
+  const { config, state } = data;
   const clock: Clock = systemClock;
   const keys = new KeyDirectory();
   const load = new HttpLoad({ bytes: data.bodyBytes, place: data.place });
@@ -82,7 +78,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     hasDocs: config.apiDocs === 'true',
     load,
     limits: config,
-    overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / threads) },
+    overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
     otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.
     connections: { connectionsMax: Infinity, shownMax: data.connectionsMax, isShort: () => isTurningAway },
@@ -135,21 +131,4 @@ function tellRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): vo
 function mainDelayMs(state: Int32Array): number {
   const sinceMs = (Math.floor(sharedMs()) - Atomics.load(state, FRONT_STATE.mainBeat)) | 0;
   return Math.max(0, sinceMs - MAIN_BEAT_MS);
-}
-
-/** As closeHttpServer, for a server that does not listen: no connection comes any more; running requests finish. */
-async function closeUnlistened(server: Server, connections: ReadonlySet<Socket>, graceMs: number): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const deadline = setTimeout(() => {
-      for (const socket of connections) socket.destroy();
-    }, graceMs);
-    const sweep = setInterval(() => {
-      server.closeIdleConnections();
-      if (connections.size > 0) return;
-      clearInterval(sweep);
-      clearTimeout(deadline);
-      resolve();
-    }, SWEEP_MS);
-  });
-  server.emit('close');
 }

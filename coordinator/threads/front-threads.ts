@@ -1,15 +1,16 @@
 import { closeSync } from 'node:fs';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { inTime } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
+import { listen } from '../http/http-server';
 import { type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, MAIN_BEAT_MS, newFrontState, sharedMs } from './front-state';
 import type { FrontThreadData } from './front-thread';
-import { ThreadPeer } from './thread-peer';
+import { type ThreadHandlers, ThreadPeer } from './thread-peer';
 
 /** How often the threads are looked at. */
 const LOOK_MS = 1_000;
@@ -31,9 +32,9 @@ export interface FrontThreadsParts {
   /** The JavaScript file of a worker that calls serveFrontThread. */
   entry: string;
   threads: number;
-  data: Omit<FrontThreadData, 'state' | 'threads' | 'place' | 'bodyBytes'>;
+  data: Omit<FrontThreadData, 'state' | 'place' | 'bodyBytes'>;
   /** What the threads may ask. `peer` is the one that asks. */
-  handlers: (peer: () => ThreadPeer) => Record<string, (...args: never[]) => unknown>;
+  handlers: (threads: FrontThreads, peer: () => ThreadPeer) => ThreadHandlers;
   reader: ReportReader;
   /** The load of all threads changed. */
   onLoad: (load: FrontReport['load']) => void;
@@ -116,15 +117,7 @@ export class FrontThreads {
 
   /** Opens the port and answers its number. Errors: invalid_parameter when the port or address can't be used. */
   listen(port: number, host: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const refused = (cause: Error): void => reject(new QuiverError('invalid_parameter', `the port ${host}:${port} can't be opened (PORT): ${cause.message}`, { cause }));
-      this.server.once('error', refused);
-      this.server.listen(port, host, () => {
-        this.server.off('error', refused);
-        this.server.on('error', (error) => this.parts.logger.error({ error }, 'the API port could not take a connection'));
-        resolve((this.server.address() as AddressInfo).port);
-      });
-    });
+    return listen(this.server, port, host, (error) => this.parts.logger.error({ error }, 'the API port could not take a connection'));
   }
 
   /** Resolves when every thread has reported what it counted before this call; one that is late is not waited for. */
@@ -162,7 +155,7 @@ export class FrontThreads {
     const { parts } = this;
     const state = newFrontState();
     Atomics.store(state, FRONT_STATE.mainBeat, Math.floor(sharedMs()));
-    const workerData: FrontThreadData = { ...parts.data, state, threads: parts.threads, place, bodyBytes: this.bodyBytes };
+    const workerData: FrontThreadData = { ...parts.data, state, place, bodyBytes: this.bodyBytes };
     let worker: Worker;
     try {
       // It learns from workerData what it may know; the environment holds the first key's secret.
@@ -188,7 +181,7 @@ export class FrontThreads {
         reason: undefined,
         stop: () => undefined,
         peer: new ThreadPeer(worker, {
-          ...parts.handlers(() => front.peer),
+          ...parts.handlers(this, () => front.peer),
           report: (report: FrontReport) => this.read(front, report),
           ready: () => {
             front.isReady = true;

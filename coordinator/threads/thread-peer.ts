@@ -26,6 +26,9 @@ export interface ThreadFailure {
 
 type Handler = (...args: never[]) => unknown;
 
+/** What a side of a ThreadPeer may be asked and told, by name. */
+export type ThreadHandlers = Record<string, Handler>;
+
 interface Pending {
   done: (value: unknown) => void;
   fail: (error: unknown) => void;
@@ -45,7 +48,7 @@ export class ThreadPeer {
   /** `handlers` by name; any other name fails as `internal`. */
   constructor(
     private readonly port: ThreadPort,
-    handlers: Record<string, Handler>,
+    handlers: ThreadHandlers,
   ) {
     for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
     this.handlers.set(NEXT, (stream: number) => this.next(stream));
@@ -180,7 +183,7 @@ export function remote<Service extends object>(peer: Pick<ThreadPeer, 'ask'>, ro
 }
 
 /** Handlers for the named methods of a service, as {@link remote} asks for them. */
-export function handlersOf<Service extends object>(room: string, service: Service, methods: readonly (keyof Service & string)[]): Record<string, Handler> {
+export function handlersOf<Service extends object>(room: string, service: Service, methods: readonly (keyof Service & string)[]): ThreadHandlers {
   return Object.fromEntries(methods.map((name) => [`${room}.${name}`, (...args: never[]) => (service[name] as Handler).apply(service, args)]));
 }
 

@@ -1,0 +1,67 @@
+import type { HttpServerParts } from '../../coordinator/http/http-server';
+import type { AnsweredRequest } from '../../coordinator/http/observer';
+import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
+import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
+import type { RunningService } from '../../coordinator/service-factory';
+import { EmbeddedOperations } from '../../embedded/embedded-operations';
+import { type Config, readConfig } from '../../shared/config/config';
+import { systemClock } from '../../shared/time/clock';
+import type { PlainShardClient } from './plain-shard-client';
+import { plainService } from './plain-service';
+
+export interface PlainParts {
+  config: Config;
+  adminKey: string;
+  shards: PlainShardClient;
+  /** What the observer was told, in order. */
+  answered: AnsweredRequest[];
+  /** What the HTTP layer needs besides its limits. */
+  parts: Pick<HttpServerParts, 'rateLimiter' | 'addressLimiter' | 'operations' | 'observer' | 'clock'> & {
+    service: RunningService;
+    keys: StoreKeysService;
+    usage: StoreKeyUsage;
+    metricsText: NonNullable<HttpServerParts['metricsText']>;
+  };
+  close(): Promise<void>;
+}
+
+/** The services of a process over a plain service: nothing is kept, and shards are searched by brute force. `environment` as for the process. */
+export async function plainParts(environment: Record<string, string>): Promise<PlainParts> {
+  const config = readConfig({ EMBEDDING_MODEL: 'builtin', RATE_LIMIT_PER_MINUTE: '0', BAD_KEY_LIMIT_PER_MINUTE: '0', ...environment }, 1);
+  const adminKey = 'admin-secret';
+  const clock = systemClock;
+  const { service, store, shards, embedding } = await plainService({ environment });
+  const { keys } = await StoreKeysService.open({ store, clock, apiKey: adminKey });
+  const usage = new StoreKeyUsage({ store, clock, coordinatorId: 'plain', keys, onFlushError: () => undefined });
+  const answered: AnsweredRequest[] = [];
+  const operations = new EmbeddedOperations({
+    process: { coordinatorId: 'plain', nodeId: 'plain', address: 'local', zone: '', pid: process.pid },
+    clock,
+    collections: () => service.collections.list(),
+    shards: () => service.readShards(),
+    embedding: () => embedding.status(),
+  });
+  return {
+    config,
+    adminKey,
+    shards,
+    answered,
+    parts: {
+      service,
+      keys,
+      usage,
+      rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
+      addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+      operations,
+      observer: { requestAnswered: (facts) => answered.push(facts) },
+      metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
+      clock,
+    },
+    close: async () => {
+      await usage.close();
+      keys.close();
+      service.close();
+    },
+  };
+}
