@@ -2,7 +2,7 @@ import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
 import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
-import { inSlices } from '../../shared/time/work-slices';
+import { inSlices, inTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
@@ -74,6 +74,8 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('catalog', catalog, ['find', 'has']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
+    // Given once in each round of the event loop, and in turn with all long work.
+    turn: () => inTurn(() => undefined),
     'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
       deep.run(hitsOf({ kind, request } as AnyRead), () => shardClient.read(id, kind, request, callUntil(deadline))),
     'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {

@@ -105,7 +105,9 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
     return found === null ? this.ask(id, kind, request, call) : (found as AnswerOf<Kind>);
   }
 
-  private ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+  private async ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by one.
+    if (isLong(request)) await this.main.ask('turn');
     return this.main.ask('shards.read', id, kind, withOwnVector(request), this.deadlineOf(call));
   }
 
@@ -113,6 +115,27 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
   private deadlineOf(call: CallOptions): number {
     return sharedMs() + call.deadlineMs - this.clock.monotonicMs();
   }
+}
+
+/** Parts of a request beyond which it waits for its turn: copying so many takes some hundred microseconds. */
+const SHORT_PARTS_MAX = 512;
+/** A text counts as one part for each so many characters. */
+const PART_CHARACTERS = 256;
+
+function isLong(request: unknown): boolean {
+  return partsLeft(request, SHORT_PARTS_MAX) < 0;
+}
+
+/** `left` less the parts of the value, as far as they are counted: negative if it has more. */
+function partsLeft(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - 1 - value.length / PART_CHARACTERS;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return left - 1;
+  let rest = left - 1;
+  for (const name in value) {
+    if (rest < 0) return rest;
+    rest = partsLeft((value as Record<string, unknown>)[name], rest - name.length / PART_CHARACTERS);
+  }
+  return rest;
 }
 
 /** The request with a vector in memory of its own. One from a body is a view of all vectors there, which would all be copied. */

@@ -8,7 +8,7 @@ import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
 import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
-import { searchPostings } from './keyword-search';
+import { type RankedTerm, searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
 
@@ -38,6 +38,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
   /** By term: its frequency in the text being put; all 0 between puts. */
   private frequencies = new Uint32Array(64);
   private distinct = new Uint32Array(64);
+  /** See SearchedPostings. */
+  private revision = 0;
+  private numbering = 0;
   /** The running save: document numbers must not change until it ends. A new save replaces it. */
   private runningSave: symbol | null = null;
 
@@ -154,21 +157,44 @@ export class Bm25KeywordIndex implements KeywordIndex {
   }
 
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores {
-    const weighted = terms.map((text, order) => ({
-      term: this.dictionary.find(text),
+    return resultOf(this.searchInSteps(terms, statistics, { ...options, allowed: () => options.allowed }));
+  }
+
+  *searchInSteps(
+    terms: string[],
+    statistics: KeywordStatistics,
+    { k, allowed, nameOf = slotName }: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null },
+  ): Generator<undefined, SlotScores> {
+    const { documents, lists } = this;
+    const source = {
+      documents,
+      lists,
+      norm: lengthNorm(statistics),
+      terms: this.rankedTerms(terms, statistics),
+      revision: () => this.revision,
+      numbering: () => this.numbering,
+    };
+    const found = yield* searchPostings(source, { k, allowed, nameOf: (document) => nameOf(documents.slots[document]) });
+    return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+  }
+
+  /** The terms that have documents at each call, in the same order in every shard: rarest first, then as in the request. */
+  private rankedTerms(texts: string[], statistics: KeywordStatistics): () => RankedTerm[] {
+    const weighted = texts.map((text, order) => ({
+      text,
       weight: inverseDocumentFrequency(statistics.documentCount, statistics.documentFrequencies[order]) * (K1 + 1),
       order,
     }));
-    // The same order in every shard: rarest first, then as in the request.
     weighted.sort((a, b) => b.weight - a.weight || a.order - b.order);
-    // A term of a text that is not put yet has a number but no document.
-    const isFound = (term: number | undefined): term is number => term !== undefined && this.dictionary.documentFrequencies[term] > 0;
-    const known = weighted.flatMap(({ term, weight }) => (isFound(term) ? [{ term, weight }] : []));
-    const { documents, lists } = this;
-    const { k, allowed, nameOf = slotName } = options;
-    const wanted = { k, allowed, nameOf: (document: number) => nameOf(documents.slots[document]) };
-    const found = searchPostings(known, { documents, lists, norm: lengthNorm(statistics) }, wanted);
-    return { slots: found.documents.map((document) => documents.slots[document]), scores: found.scores };
+    return () => {
+      const found: RankedTerm[] = [];
+      weighted.forEach(({ text, weight }, rank) => {
+        const term = this.dictionary.find(text);
+        // A term of a text that is not put yet has a number but no document.
+        if (term !== undefined && this.dictionary.documentFrequencies[term] > 0) found.push({ term, weight, rank });
+      });
+      return found;
+    };
   }
 
   *save(): Iterable<Buffer> {
@@ -206,7 +232,9 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return count;
   }
 
+  /** After every put and remove. */
   private maintain(): void {
+    this.revision += 1;
     if (this.lists.isRewriting || this.documents.isSliding) {
       this.lists.rewriteSome(POSTINGS_PER_STEP);
       this.documents.slideLists(DOCUMENTS_PER_STEP);
@@ -214,6 +242,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     }
     const dead = this.documents.count - this.documents.liveCount;
     if (this.runningSave !== null || dead < DEAD_DOCUMENTS_MIN || dead < this.documents.count * DEAD_SHARE_MAX) return;
+    this.numbering += 1;
     this.lists.beginRewrite(this.documents.renumber(), this.dictionary.count);
   }
 }

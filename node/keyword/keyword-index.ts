@@ -50,6 +50,12 @@ export interface KeywordIndex {
    * whole collection, frequencies in the order of terms), limited to `allowed` if given; equal scores by name.
    */
   search(terms: string[], statistics: KeywordStatistics, options: KeywordSearchOptions): SlotScores;
+  /**
+   * The same in steps of a few milliseconds, between which the index may change. A slot that is put meanwhile may be in
+   * the answer; one that was there all the time is, if it belongs there. Slots that were removed meanwhile may be in it,
+   * in the place of others: whoever finds one searches again. `allowed` is asked again for what was put meanwhile.
+   */
+  searchInSteps(terms: string[], statistics: KeywordStatistics, options: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null }): Generator<undefined, SlotScores>;
   removeEverywhere(slots: SlotSet): void;
   /** Like FilterIndex.save. */
   save(): Iterable<Buffer>;

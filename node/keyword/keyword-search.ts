@@ -1,14 +1,17 @@
 import type { SlotSet } from '../slots/slot-set';
-import type { BlockBounds } from './block-maxima';
 import type { LengthNorm } from './bm25';
 import { NO_DOCUMENT, type DocumentTable } from './document-table';
 import { PostingCursor, type WeightedTerm, type WindowScores } from './posting-cursor';
 import type { PostingLists } from './posting-lists';
 import { TopDocuments } from './top-documents';
 
-/** Documents per pass over the accumulators: 128 KiB of scores fit into the second-level cache. */
-const WINDOW_BITS = 14;
-const WINDOW = 1 << WINDOW_BITS;
+/**
+ * Documents per pass over the accumulators: 128 KiB of scores fit into the second-level cache. With very many terms a
+ * pass has fewer, so that it takes a few milliseconds at most.
+ */
+const WINDOW = 1 << 14;
+const WINDOW_MIN = 1 << 8;
+const WINDOW_POSTINGS_MAX = 1 << 20;
 
 /** The cost of a jump in a posting list relative to reading one posting in order (measured: about 15 to 1). */
 const SEEK_COST = 16;
@@ -16,81 +19,154 @@ const SEEK_COST = 16;
 /** Postings of the rarest terms that are scored one by one before all others, to get a threshold for pruning. */
 const LISTED_POSTINGS_MAX = 1024;
 
-/** May be shared by all searches: a search never waits, so they don't overlap. */
+/** Look-ups of a term in a document before a break: about two milliseconds. */
+const LOOK_UPS_AT_ONCE = 1 << 15;
+
+/** Postings of a list that is read alone before a break. */
+const ALONE_AT_ONCE = 1 << 14;
+
+/** May be shared by all searches: none has a break while it uses them. */
 const scoresOfWindow = new Float64Array(WINDOW);
 const touchedInWindow = new Uint32Array(WINDOW);
 
-/** What is searched. */
+/** What is searched. It may change during the breaks of a search. */
 export interface SearchedPostings {
-  documents: DocumentTable;
-  lists: PostingLists;
-  norm: LengthNorm;
+  readonly documents: DocumentTable;
+  readonly lists: PostingLists;
+  readonly norm: LengthNorm;
+  /** The terms that have documents now, rarest first. */
+  terms(): RankedTerm[];
+  /** Changes with everything. */
+  revision(): number;
+  /** Changes when documents get new numbers. */
+  numbering(): number;
 }
 
-/** Which documents are wanted, and how many. */
+/** `rank`: the term's place among all terms of the query, in the order of {@link SearchedPostings.terms}. */
+export interface RankedTerm extends WeightedTerm {
+  rank: number;
+}
+
+/** How many documents are wanted, and which. */
+export interface KeywordWish {
+  k: number;
+  /** By slot, as it is now; null: all. */
+  allowed: () => SlotSet | null;
+  /** See TopDocuments. */
+  nameOf: (document: number) => string;
+}
+
+/** What one pass over the documents looks for. */
 interface Wanted {
   top: TopDocuments;
   /** By slot; null: all. */
   allowed: Uint32Array | null;
   /** Documents that are in `top` already, ascending. */
   done: Uint32Array;
+  /** Documents from this number on are left out. */
+  end: number;
 }
 
+/** Thrown after a break during which documents got new numbers: the search begins anew. */
+class Renumbered extends Error {}
+
 /**
- * The best documents for the terms, exactly. A document's score is summed over the terms in the given order, however it
- * is computed, so it depends only on the document, the terms and the statistics. The order "rarest first" prunes best.
+ * The best documents for the terms, exactly, in steps of a few milliseconds. A document's score is summed over the terms
+ * in the given order, however it is computed, so it depends only on the document, the terms and the statistics. The
+ * order "rarest first" prunes best.
  *
  * The documents of the rarest terms are scored first, which usually gives the threshold. The others follow by MaxScore
  * (Turtle & Flood, "Query evaluation: strategies and optimizations", 1995) over windows of documents. Once the
  * threshold exceeds what the last terms can add together, these terms contribute no new documents. They are only looked
  * up for documents that other terms found and that may still reach the threshold. When only one term is left that
  * contributes documents, its list is read alone, without the blocks in which nothing scores high enough.
+ *
+ * The index may change between two steps. Documents that come meanwhile are scored at the end, because they may be new
+ * versions of documents that went. What was found and went meanwhile is still in the answer: the caller looks for it.
  */
-export function searchPostings(
-  terms: WeightedTerm[],
-  source: SearchedPostings,
-  options: { k: number; allowed: SlotSet | null; nameOf: (document: number) => string },
-): { documents: Uint32Array; scores: Float64Array } {
+export function* searchPostings(source: SearchedPostings, wish: KeywordWish): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
+  for (;;) {
+    try {
+      return yield* searchNumbered(source, wish);
+    } catch (error) {
+      if (!(error instanceof Renumbered)) throw error;
+    }
+  }
+}
+
+function* searchNumbered(source: SearchedPostings, { k, allowed: allowedNow, nameOf }: KeywordWish): Generator<undefined, { documents: Uint32Array; scores: Float64Array }> {
   const { documents, lists } = source;
-  const { allowed } = options;
+  const end = documents.count;
+  const allowed = allowedNow();
+  const terms = source.terms();
   const postings = terms.reduce((sum, { term }) => sum + lists.length(term), 0);
   const candidateCount = Math.min(postings, documents.liveCount, allowed?.size ?? Infinity);
-  const top = new TopDocuments(options.k, candidateCount, options.nameOf);
+  const top = new TopDocuments(k, candidateCount, nameOf);
+  const pause = pauseOf(source);
   if (candidateCount === 0) return top.take();
   if (allowed !== null && allowed.size * terms.length * SEEK_COST < postings) {
-    scoreListed(
-      allowed
-        .toArray()
-        .map((slot) => documents.documentOf(slot))
-        .sort(),
-      cursorsOf(terms, source),
-      documents,
-      top,
-    );
-    return top.take();
+    const listed = allowed.toArray().map((slot) => documents.documentOf(slot));
+    yield* scoreListed(listed.sort(), source, top, pause);
+  } else {
+    let rareCount = 0;
+    for (let sum = 0; rareCount < terms.length; rareCount++) {
+      sum += lists.length(terms[rareCount].term);
+      if (sum > LISTED_POSTINGS_MAX) break;
+    }
+    const done = documentsOf(terms.slice(0, rareCount), source, allowed).sort();
+    const rank = rareCount < terms.length ? terms[rareCount].rank : null;
+    const bitmap = rank === null ? null : (allowed?.toBitmap(documents.slotCapacity) ?? null);
+    yield* scoreListed(done, source, top, pause);
+    if (rank !== null) yield* scoreWindows(rank, source, { top, allowed: bitmap, done, end }, pause);
   }
-  let rareCount = 0;
-  for (let sum = 0; rareCount < terms.length; rareCount++) {
-    sum += lists.length(terms[rareCount].term);
-    if (sum > LISTED_POSTINGS_MAX) break;
+  for (let from = end; from < documents.count;) {
+    const to = documents.count;
+    yield* scoreListed(liveDocuments(from, to, source, allowedNow()), source, top, pause);
+    from = to;
   }
-  const done = documentsOf(terms.slice(0, rareCount), source, allowed).sort();
-  scoreListed(done, cursorsOf(terms, source), documents, top);
-  const bitmap = rareCount === terms.length ? null : (allowed?.toBitmap(documents.slotCapacity) ?? null);
-  if (rareCount < terms.length) scoreWindows(terms.slice(rareCount), source, { top, allowed: bitmap, done });
   return top.take();
 }
 
-function cursorsOf(terms: WeightedTerm[], { lists, norm }: SearchedPostings): PostingCursor[] {
-  return terms.map(({ term, weight }) => new PostingCursor(lists, term, weight, norm));
+/** Breaks of a search; the one after which documents have new numbers ends it by {@link Renumbered}. */
+function pauseOf(source: SearchedPostings): () => Generator<undefined, void> {
+  const numbering = source.numbering();
+  return function* () {
+    yield;
+    if (source.numbering() !== numbering) throw new Renumbered();
+  };
+}
+
+/** The terms' cursors, made anew if the index has changed: those are then at the start of their lists. */
+class Cursors {
+  private revision = NaN;
+  private cursors: PostingCursor[] = [];
+
+  constructor(
+    private readonly source: SearchedPostings,
+    /** Terms of a lower rank are left out. */
+    private readonly rank: number,
+  ) {}
+
+  get isOutdated(): boolean {
+    return this.revision !== this.source.revision();
+  }
+
+  get current(): PostingCursor[] {
+    if (!this.isOutdated) return this.cursors;
+    const { lists, norm } = this.source;
+    const terms = this.source.terms().filter(({ rank }) => rank >= this.rank);
+    this.cursors = terms.map(({ term, weight }) => new PostingCursor(lists, term, weight, norm));
+    this.revision = this.source.revision();
+    return this.cursors;
+  }
 }
 
 /** The live, allowed documents that hold any of the terms, some of them repeatedly. */
-function documentsOf(terms: WeightedTerm[], source: SearchedPostings, allowed: SlotSet | null): Uint32Array {
-  const { lengths, slots } = source.documents;
+function documentsOf(terms: WeightedTerm[], { documents, lists }: SearchedPostings, allowed: SlotSet | null): Uint32Array {
+  const { lengths, slots } = documents;
   const found: number[] = [];
   for (const { term } of terms) {
-    const view = source.lists.view(term);
+    const view = lists.view(term);
     for (let i = view.start; i < view.end; i++) {
       const document = view.documents[i];
       if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
@@ -99,47 +175,83 @@ function documentsOf(terms: WeightedTerm[], source: SearchedPostings, allowed: S
   return Uint32Array.from(found);
 }
 
+function liveDocuments(from: number, to: number, { documents: { lengths, slots } }: SearchedPostings, allowed: SlotSet | null): Uint32Array {
+  const found: number[] = [];
+  for (let document = from; document < to; document++) {
+    if (lengths[document] > 0 && (allowed === null || allowed.has(slots[document]))) found.push(document);
+  }
+  return Uint32Array.from(found);
+}
+
 /** For few documents: looks each of them up in every list. `listed` is ascending and may contain repetitions. */
-function scoreListed(listed: Uint32Array, cursors: PostingCursor[], documents: DocumentTable, top: TopDocuments): void {
+function* scoreListed(listed: Uint32Array, source: SearchedPostings, top: TopDocuments, pause: () => Generator<undefined, void>): Generator<undefined, void> {
+  const { documents } = source;
+  const known = new Cursors(source, 0);
+  let cursors = known.current;
   let previous = NO_DOCUMENT;
+  let lookUps = 0;
   for (const document of listed) {
     if (document === NO_DOCUMENT) break;
     if (document === previous) continue;
     previous = document;
+    if (lookUps >= LOOK_UPS_AT_ONCE) {
+      yield* pause();
+      cursors = known.current;
+      lookUps = 0;
+    }
     const length = documents.lengths[document];
+    if (length === 0) continue;
     let score = 0;
     for (const cursor of cursors) score += cursor.scoreOf(document, length);
     if (score > 0) top.add(document, score);
+    lookUps += cursors.length;
   }
 }
 
-/** Scores all documents that hold any of the terms and are not done, as far as they may be among the best. */
-function scoreWindows(terms: WeightedTerm[], source: SearchedPostings, wanted: Wanted): void {
-  const { documents, lists, norm } = source;
-  const { top } = wanted;
-  const { lengths } = documents;
-  const cursors = cursorsOf(terms, source);
-  const judge = new Judge(cursors, documents, wanted);
-  const { boundFrom } = judge;
-  const window: WindowScores = { first: 0, scores: scoresOfWindow, touched: touchedInWindow, touchedCount: 0 };
+/** Scores all documents that hold any of the terms from `rank` on and are not done, as far as they may be among the best. */
+function* scoreWindows(rank: number, source: SearchedPostings, wanted: Wanted, pause: () => Generator<undefined, void>): Generator<undefined, void> {
+  const { documents } = source;
+  const { top, end } = wanted;
+  const known = new Cursors(source, rank);
+  let cursors = known.current;
+  let judge = new Judge(cursors, documents, wanted);
   let essential = cursors.length;
+  /** Documents before this one are scored. */
+  let from = 0;
   for (;;) {
+    if (known.isOutdated) {
+      cursors = known.current;
+      for (const cursor of cursors) cursor.seek(from);
+      judge = new Judge(cursors, documents, wanted);
+      essential = cursors.length;
+    }
+    const { boundFrom } = judge;
     while (essential > 0 && boundFrom[essential - 1] < top.threshold) essential--;
     if (essential === 0) return;
     if (essential === 1) {
-      scoreAlone(cursors[0], lengths, judge, lists.maxima.boundsOf(terms[0].term, lists.view(terms[0].term), lengths, norm));
-      return;
+      const next = scoreAlone(cursors[0], source, judge, end);
+      if (next === NO_DOCUMENT) return;
+      from = next;
+    } else {
+      let next = NO_DOCUMENT;
+      for (let i = 0; i < essential; i++) next = Math.min(next, cursors[i].next);
+      if (next >= end) return;
+      const size = windowSize(essential);
+      const window = { first: next - (next % size), scores: scoresOfWindow, touched: touchedInWindow, touchedCount: 0 };
+      from = Math.min(window.first + size, end);
+      for (let i = 0; i < essential; i++) cursors[i].accumulate(window, from, documents.lengths);
+      for (const { document, score } of promising(window, top.threshold, boundFrom[essential])) {
+        judge.consider(document, documents.lengths[document], score, essential);
+      }
     }
-    let next = NO_DOCUMENT;
-    for (let i = 0; i < essential; i++) next = Math.min(next, cursors[i].next);
-    if (next === NO_DOCUMENT) return;
-    window.first = (next >>> WINDOW_BITS) * WINDOW;
-    window.touchedCount = 0;
-    for (let i = 0; i < essential; i++) cursors[i].accumulate(window, window.first + WINDOW, lengths);
-    for (const { document, score } of promising(window, top.threshold, boundFrom[essential])) {
-      judge.consider(document, lengths[document], score, essential);
-    }
+    yield* pause();
   }
+}
+
+function windowSize(termCount: number): number {
+  let size = WINDOW;
+  while (size > WINDOW_MIN && size * termCount > WINDOW_POSTINGS_MAX) size /= 2;
+  return size;
 }
 
 /** The documents of a window that may be among the best, ascending, as look-ups require; clears the window. */
@@ -155,12 +267,17 @@ function promising(window: WindowScores, threshold: number, bound: number): { do
   return found.sort((a, b) => a.document - b.document);
 }
 
-/** Only one term contributes documents: reads its list in order, skipping blocks that can't score high enough. */
-function scoreAlone(cursor: PostingCursor, lengths: Uint32Array, judge: Judge, bounds: BlockBounds | null): void {
-  for (;;) {
+/**
+ * Only one term contributes documents: reads some of its list in order, skipping blocks that can't score high enough.
+ * Answers the next document, or NO_DOCUMENT when nothing more is to be found.
+ */
+function scoreAlone(cursor: PostingCursor, { documents: { lengths }, lists, norm }: SearchedPostings, judge: Judge, end: number): number {
+  const bounds = lists.maxima.boundsOf(cursor.term, lists.view(cursor.term), lengths, norm);
+  for (let read = 0; ; read++) {
     if (bounds !== null) cursor.skipBlocks(bounds, judge.leastOf(1));
     const document = cursor.next;
-    if (document === NO_DOCUMENT || judge.isOver) return;
+    if (document >= end || judge.isOver) return NO_DOCUMENT;
+    if (read === ALONE_AT_ONCE) return document;
     const length = lengths[document];
     judge.consider(document, length, length === 0 ? 0 : cursor.score(length), 1);
     cursor.advance();

@@ -72,6 +72,11 @@ export class PlainKeywordIndex implements KeywordIndex {
     return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
   }
 
+  *searchInSteps(terms: string[], statistics: KeywordStatistics, options: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null }): Generator<undefined, SlotScores> {
+    yield;
+    return this.search(terms, statistics, { ...options, allowed: options.allowed() });
+  }
+
   *save(): Iterable<Buffer> {
     yield Buffer.from(JSON.stringify([...this.documents]));
   }

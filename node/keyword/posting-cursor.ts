@@ -34,7 +34,7 @@ export class PostingCursor {
 
   constructor(
     private readonly lists: PostingLists,
-    private readonly term: number,
+    readonly term: number,
     weight: number,
     private readonly norm: LengthNorm,
   ) {

@@ -11,13 +11,13 @@ export class TopDocuments {
   threshold = -Infinity;
   private readonly heap: Float64Array;
   private heapSize = 0;
-  private readonly scores: Float64Array;
-  private readonly documents: Uint32Array;
+  private scores: Float64Array;
+  private documents: Uint32Array;
   private buffered = 0;
   /** The last name that is kept among those that tie with `score`; set once there were too many of them. */
   private cut: { score: number; name: string } | null = null;
 
-  /** `candidateCount` bounds how many documents there can be. */
+  /** `candidateCount`: about how many documents there may be. */
   constructor(
     private readonly k: number,
     candidateCount: number,
@@ -35,7 +35,7 @@ export class TopDocuments {
     if (this.heapSize < this.heap.length) this.siftUp(score);
     else if (score > this.heap[0]) this.replaceLeast(score);
     if (this.heapSize === this.k) this.threshold = this.heap[0];
-    if (this.buffered === this.scores.length) this.sift();
+    if (this.buffered === this.scores.length) this.makeRoom();
     this.documents[this.buffered] = document;
     this.scores[this.buffered++] = score;
   }
@@ -58,6 +58,16 @@ export class TopDocuments {
   private isCut(document: number, score: number): boolean {
     const cut = this.cut as { score: number; name: string };
     return score === cut.score && score === this.threshold && this.nameOf(document) > cut.name;
+  }
+
+  private makeRoom(): void {
+    this.sift();
+    if (this.buffered < this.scores.length) return;
+    const { scores, documents } = this;
+    this.scores = new Float64Array(2 * scores.length + 1);
+    this.scores.set(scores);
+    this.documents = new Uint32Array(this.scores.length);
+    this.documents.set(documents);
   }
 
   /** Drops documents below the threshold and, among those that tie with it, all but the first that fill up the k. */

@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
 import type { Hit, KeywordSearch, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
-import { inLaterSlices, resultOf } from '../../shared/time/work-slices';
+import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import type { SlotScores } from '../slots/slot-scores';
@@ -116,14 +116,15 @@ export class ShardSearch {
     const { keywords, directory, filters } = indexes;
     if (request.filter !== null) await filters.prepare(request.filter);
     // Many short texts have equal scores, so ids decide which of them are the best k.
-    const nameOf = (slot: number): string => directory.externalIdOf(slot);
+    const nameOf = (slot: number): string => (directory.isLive(slot) ? directory.externalIdOf(slot) : '');
     // A slot that is emptied between two slices stays empty until the read ends.
     const epoch = slots.beginRead();
     try {
       for (let round = 1; round <= ATTEMPTS_MAX; round++) {
-        const allowed = this.allowed(request.filter);
-        if (allowed !== null && allowed.size === 0) return [];
-        const found = keywords.search(request.terms, request.statistics, { k: request.k, allowed, nameOf });
+        if (this.allowed(request.filter)?.size === 0) return [];
+        const steps = keywords.searchInSteps(request.terms, request.statistics, { k: request.k, allowed: () => this.allowed(request.filter), nameOf });
+        // The last round runs at once, so that nothing can be removed meanwhile.
+        const found = round < ATTEMPTS_MAX ? await inSlices(steps) : resultOf(steps);
         const hits = await this.made(pairsOf(found), request.k, round);
         if (hits !== null) return hits.map(({ hit }) => hit);
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Bm25KeywordIndex } from '../../node/keyword/bm25-keyword-index';
-import type { KeywordIndex } from '../../node/keyword/keyword-index';
+import { type KeywordIndex, slotName } from '../../node/keyword/keyword-index';
 import { PlainKeywordIndex } from '../../node/keyword/plain-keyword-index';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
 import type { QuiverError } from '../../shared/errors/quiver-error';
@@ -68,6 +68,61 @@ test('answers as the definition does under puts, removes, saves and loads', () =
     if (step % 80 === 0) expectSameAnswers(index, plain, slotCount);
     if (step % 3000 === 1700) index = reloaded(index);
   }
+});
+
+test('a search in steps finds what is best, whatever changes between its steps', () => {
+  const index = new Bm25KeywordIndex();
+  const plain = new PlainKeywordIndex();
+  const slotCount = 20_000;
+  const contents: string[] = [];
+  const put = (slot: number, content: string): void => {
+    contents[slot] = content;
+    index.put(slot, content);
+    plain.put(slot, content);
+  };
+  const remove = (slot: number): void => {
+    contents[slot] = '';
+    index.remove(slot);
+    plain.remove(slot);
+  };
+  for (let slot = 0; slot < slotCount; slot++) put(slot, text());
+  let next = slotCount;
+  let breaks = 0;
+  for (let round = 0; round < 20; round++) {
+    // Many terms make several steps; few of them make windows.
+    const terms = [...new Set(Array.from({ length: round % 2 === 0 ? 3 + below(3) : 120 }, word))];
+    const k = 1 + below(30);
+    const isAllowed = round % 3 === 0 ? (slot: number): boolean => slot % 5 < 3 : null;
+    const allowed = (): ChunkedSlotSet | null => (isAllowed === null ? null : ChunkedSlotSet.fromArray([...contents.keys()].filter((slot) => contents[slot] !== '' && isAllowed(slot))));
+    const statistics = index.statistics(terms);
+    const steps = index.searchInSteps(terms, statistics, { k, allowed, nameOf: slotName });
+    const put0 = next;
+    const gone = new Set<number>();
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) {
+      breaks += 1;
+      // An item is replaced by a version in a slot of its own, or goes, or comes. Now and then all get new numbers.
+      for (let i = 0; i < (round % 8 === 6 && breaks % 3 === 0 ? 6_000 : 3); i++) {
+        const slot = below(next);
+        if (gone.has(slot) || slot >= put0) continue;
+        const content = contents[slot];
+        gone.add(slot);
+        remove(slot);
+        if (random() < 0.9) put(next++, content);
+      }
+    }
+    const { slots, scores } = step.value;
+    const whole = plain.search(terms, statistics, { k: next, allowed: allowed(), nameOf: slotName });
+    const truth = new Map([...whole.slots].map((slot, i) => [slot, whole.scores[i]]));
+    const alive = [...slots].filter((slot) => !gone.has(slot));
+    for (const [i, slot] of slots.entries()) {
+      if (!gone.has(slot)) assert.ok(Math.abs(scores[i] - (truth.get(slot) ?? NaN)) < 1e-9, `round ${round}, slot ${slot}: ${scores[i]}, not ${truth.get(slot)}`);
+    }
+    // The best of those that there are, if none of those that went took a place.
+    if (alive.length === slots.length) alive.forEach((_, i) => assert.ok(Math.abs(scores[i] - whole.scores[i]) < 1e-9, `round ${round}, at ${i}: ${scores[i]}, not ${whole.scores[i]}`));
+    assert.equal(slots.length, Math.min(k, whole.slots.length + slots.length - alive.length), `round ${round}`);
+  }
+  expect(breaks).toBeGreaterThan(20);
 });
 
 test('scores do not depend on the split into shards or on the order of insertion', () => {

@@ -32,6 +32,17 @@ test('what can not be answered here goes to the main thread, without the other v
   expect(request.vector.buffer.byteLength).toBe(32);
 });
 
+test('a long request waits for its turn on the main thread, a short one does not', async () => {
+  const { client, asked } = shards(() => null);
+  const call = { deadlineMs: systemClock.monotonicMs() + 1_000 };
+  const values = Array.from({ length: 2_000 }, (_, i) => i);
+  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values: values.slice(0, 100) } }, call);
+  expect(asked.map(([name]) => name)).toEqual(['shards.read']);
+  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'in', path: 'year', values } }, call);
+  await client.read(ID, 'search', { ...search(Float32Array.of(1)), filter: { type: 'equals', path: 'a', value: 'x'.repeat(200_000) } }, call);
+  expect(asked.map(([name]) => name)).toEqual(['shards.read', 'turn', 'shards.read', 'turn', 'shards.read']);
+});
+
 test('many searches at once leave the thread to others in between', async () => {
   const { client, asked } = shards(() => {
     for (const endMs = performance.now() + 2; performance.now() < endMs;);
