@@ -13,6 +13,7 @@ const USAGE = `npm run hostile -- [options]
 
   --only NAMES     attacks whose names begin with one of these, by commas; "all": all at once (every attack, then all)
   --together       the attacks named by --only all at once, in one round
+  --mixes N        N rounds in which each of the clients attacks in another way (0)
   --seconds S      how long each attack lasts (5)
   --limit-ms M     longest that a search or /livez may wait (250)
   --patience S     how long an answer that is due is waited for at most (30)
@@ -25,6 +26,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     together: { type: 'boolean', default: false },
+    mixes: { type: 'string', default: '0' },
     seconds: { type: 'string', default: '5' },
     'limit-ms': { type: 'string', default: '250' },
     patience: { type: 'string', default: '30' },
@@ -54,7 +56,7 @@ if (values.list) {
   for (const { name, role } of ATTACKS) console.log(`${name} (${role})`);
   process.exit(0);
 }
-const rounds = roundsOf(values.only.split(',').filter(Boolean), values.together);
+const rounds = roundsOf(values.only.split(',').filter(Boolean), { together: values.together, mixes: Number(values.mixes), seed });
 if (rounds.length < 2) {
   console.error(`there is no attack named ${values.only}; --list names them`);
   process.exit(2);

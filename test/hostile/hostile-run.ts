@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DIM, library, LIBRARY } from './attack';
+import { seededRandom } from '../support/random';
 import { AttackParty } from './attack-party';
 import type { Order } from './attacker';
 import { ATTACKS, attacksNamed } from './attacks/catalogue';
@@ -124,12 +125,26 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((wake) => setTimeout(wake, milliseconds));
 }
 
-/** The rounds of a run: nobody hostile, each attack by itself, all at once; or `together`, those named in one round. */
-export function roundsOf(beginnings: readonly string[], together = false): { name: string; attacks: string[] }[] {
+/**
+ * The rounds of a run: nobody hostile, each attack by itself or `together` those named in one round, then `mixes`
+ * rounds in which each hostile client does something else, and at last everything at once.
+ */
+export function roundsOf(beginnings: readonly string[], { together = false, mixes = 0, seed = 1 } = {}): { name: string; attacks: string[] }[] {
   const wanted = beginnings.filter((beginning) => beginning !== 'all' && beginning !== 'nobody');
-  const named = beginnings.length > 0 && wanted.length === 0 ? [] : attacksNamed(wanted).map(({ name }) => name);
+  const isOnlyMixes = mixes > 0 && beginnings.length === 0;
+  const named = isOnlyMixes || (beginnings.length > 0 && wanted.length === 0) ? [] : attacksNamed(wanted).map(({ name }) => name);
   const single = together ? [{ name: beginnings.join(' + '), attacks: named }] : named.map((name) => ({ name, attacks: [name] }));
   const everything = ATTACKS.map(({ name }) => name);
-  const all = !together && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
-  return [{ name: 'nobody', attacks: [] }, ...single, ...all];
+  const all = !together && !isOnlyMixes && (beginnings.length === 0 || beginnings.includes('all')) ? [{ name: 'all', attacks: everything }] : [];
+  return [{ name: 'nobody', attacks: [] }, ...single, ...Array.from({ length: mixes }, (_, i) => mixOf(seed + i)), ...all];
+}
+
+/** As many attacks of each role as it has hostile clients, so that each of them does one. */
+function mixOf(seed: number): { name: string; attacks: string[] } {
+  const random = seededRandom(seed);
+  const attacks = (['readonly', 'readwrite'] as const).flatMap((role) => {
+    const left = ATTACKS.filter((attack) => attack.role === role).map(({ name }) => name);
+    return Array.from({ length: HOSTILE[role] }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
+  });
+  return { name: `mix of seed ${seed}: ${attacks.join(', ')}`, attacks };
 }
