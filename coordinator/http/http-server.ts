@@ -20,6 +20,7 @@ import { EventLoopLag } from './event-loop-lag';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
+import { writeInOnePiece } from './one-write';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
@@ -114,6 +115,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     if (connections.isTurnedAway(request.socket)) connections.refuse(request, response, { clock, observer, turns });
     else queue.take(request, response);
   };
+  server.on('connection', writeInOnePiece);
   server.on('request', accept);
   // A client that asks first learns about a wrong key or an oversized body before it sends the body.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
