@@ -46,8 +46,10 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
   if (living.length === 0) return null;
   const primary = longest(living, assignment, members);
   const eligible = [...assignment.eligible, ...assignment.inSync].filter((member) => member.node !== primary.node);
+  // Earlier versions could take an eligible replica out of the shard, and its node would close what it is to lead.
+  const replicas = assignment.replicas.includes(primary.node) ? assignment.replicas : [...assignment.replicas, primary.node];
   return {
-    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible },
+    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible, replicas },
     requires: [primary],
     from: 'eligible',
   };

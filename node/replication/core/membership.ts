@@ -1,4 +1,4 @@
-import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
@@ -121,9 +121,4 @@ export class Membership {
     const { assignment, expectedRevision, requires } = pending;
     this.emit({ type: 'change', assignment, expectedRevision, requires });
   }
-}
-
-/** The smallest in-sync set that commits. A shard with one replica needs no other. */
-export function minInSyncOf(assignment: ShardAssignment): number {
-  return assignment.replicas.length === 1 ? 1 : assignment.minInSync;
 }
