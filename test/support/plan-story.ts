@@ -13,6 +13,7 @@ const DISK_BYTES = 1000;
  *
  *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
+ *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
  *   drain a | undrain a | unreachable a … | reachable a …
  *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are well
  *   collection books shards= replicas= [min-in-sync=]          wanted from now on, or wanted otherwise than before
@@ -30,6 +31,7 @@ class PlanStory {
   private readonly members = new Map<string, NodeMember>();
   private readonly collections = new Map<string, CollectionRecord>();
   private readonly draining = new Set<string>();
+  private reprieved = new Set<string>();
   private readonly unreachable = new Set<string>();
   private readonly failing = new Map<string, Set<string>>();
   private readonly awayMs = new Map<string, number>();
@@ -45,6 +47,9 @@ class PlanStory {
         return [];
       case 'away':
         for (const id of words) this.awayMs.set(id, Number(options.ms));
+        return [];
+      case 'reprieve':
+        this.reprieved = new Set(words);
         return [];
       case 'drain':
         for (const id of words) this.draining.add(id);
@@ -99,11 +104,12 @@ class PlanStory {
 
   /** What the plan changes, made by compare-and-swap as the controller does. */
   private round(): string[] {
-    const { unreachable, failing, draining, awayMs } = this;
+    const { reprieved, unreachable, failing, draining, awayMs } = this;
     const changes = planChanges({
       collections: [...this.collections.values()].map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members: [...this.members.values()],
+      reprieved,
       unreachable,
       failing,
       draining,
