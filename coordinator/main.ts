@@ -35,6 +35,7 @@ import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
 import { Sealing } from './cluster/sealing';
+import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
@@ -98,6 +99,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
+  const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
+  endings.defer(() => tombstones.close());
 
   const peers = new PeerLimits({ map, channels });
   endings.defer(() => peers.close());
