@@ -21,7 +21,7 @@ interface Found {
 export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const present = new Set(picture.members.map(({ id }) => id));
   const nodes = loadOf(
-    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.members.filter(({ id }) => !picture.draining.has(id) && !picture.reprieved.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
   const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));

@@ -52,8 +52,8 @@ export class CatalogCollectionsService implements CollectionsService {
   }
 
   /**
-   * Errors: already_exists; commit_unknown when answers of the cluster store were lost; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are.
+   * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
+   * sync than there are; commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;

@@ -9,12 +9,12 @@ export class LostAnswers {
   private count = 0;
   private last: unknown = null;
 
-  /** null when the answer is lost. Errors: those of the transaction; commit_unknown for one lost answer too many. */
+  /** null when the answer is lost. Errors: those of the transaction; commit_unknown for one lost answer too many, or later. */
   async unlessLost(transaction: Promise<TransactionResult>): Promise<TransactionResult | null> {
     try {
       return await transaction;
     } catch (error) {
-      if (!isQuiverError(error) || error.kind !== 'commit_unknown') throw error;
+      if (!isQuiverError(error) || error.kind !== 'commit_unknown') throw this.last ?? error;
       this.last = error;
       if (++this.count === LOST_MAX) throw error;
       return null;

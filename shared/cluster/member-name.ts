@@ -7,6 +7,7 @@ import { QuiverError } from '../errors/quiver-error';
  * some 8 s.
  */
 const TAKEN_AFTER_MS = 15_000;
+/** Between two looks whether the name is free: a start is not held up for noticeably longer than needed. */
 const LOOK_EVERY_MS = 200;
 
 /** What the entries of nodes and coordinators have in common. */
@@ -37,7 +38,7 @@ export class MemberName<Member extends Registered = Registered> {
   /** Resolves when no other process has the name. Errors: invalid_parameter when one keeps it, unavailable. */
   async free(ending: AbortSignal): Promise<void> {
     for (;;) {
-      const entry = await this.options.store.get(this.key);
+      const entry = await this.asked(this.options.store.get(this.key));
       if (entry === null || this.isOurs(entry.value)) return this.isFree();
       const refusal = this.isTaken(entry.value);
       if (refusal !== null) throw refusal;
@@ -46,11 +47,28 @@ export class MemberName<Member extends Registered = Registered> {
     }
   }
 
-  /** Whether the value is an entry that this process may replace. */
+  /** Whether the value is an entry that this process may replace: also one that can't be read. */
   isOurs(value: string): boolean {
-    return this.options.isSame(JSON.parse(value) as Member);
+    let entry: Member;
+    try {
+      entry = JSON.parse(value) as Member;
+    } catch {
+      return true;
+    }
+    return this.options.isSame(entry);
   }
 
+  /** Passes an answer of the store on. While the store is away, sessions don't end, so what was waited before does not count. */
+  async asked<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    try {
+      return await answer;
+    } catch (error) {
+      this.isFree();
+      throw error;
+    }
+  }
+
+  /** Notes that no other process is known to have the name. */
   isFree(): void {
     this.takenSinceMs = null;
   }

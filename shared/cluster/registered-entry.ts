@@ -16,7 +16,7 @@ export class RegisteredEntry {
   private readonly key: string;
   private readonly ttlSeconds: number;
   private readonly logger: Logger;
-  private readonly name: Pick<MemberName, 'isOurs' | 'isFree' | 'isTaken'> | null;
+  private readonly name: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'> | null;
   private readonly onTaken: (refusal: QuiverError) => void;
   private readonly backoff = new RetryBackoff();
   private readonly closing = new AbortController();
@@ -42,7 +42,7 @@ export class RegisteredEntry {
     value: string;
     ttlSeconds: number;
     logger?: Logger;
-    name?: Pick<MemberName, 'isOurs' | 'isFree' | 'isTaken'>;
+    name?: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'>;
     onTaken?: (refusal: QuiverError) => void;
   }) {
     this.store = options.store;
@@ -115,7 +115,8 @@ export class RegisteredEntry {
   private async put(session: StoreSession): Promise<number> {
     const { key, value, name } = this;
     for (let standing = this.putRevision; ;) {
-      const result = await this.store.transact(name === null ? [] : [{ key, revision: standing }], [{ type: 'put', key, value, session: session.id }]);
+      const answer = this.store.transact(name === null ? [] : [{ key, revision: standing }], [{ type: 'put', key, value, session: session.id }]);
+      const result = await (name === null ? answer : name.asked(answer));
       if (result.applied) {
         name?.isFree();
         return result.revision;

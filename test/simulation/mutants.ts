@@ -328,7 +328,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M24',
     title: 'a move ends with fewer in sync than the minimum',
     minInSync: 2,
-    seed: 10,
+    seed: 132,
     faults: { moves: true, crashes: true },
     plan: (picture) => {
       const alone = picture.assignments.map((found) => ({ ...found, assignment: { ...found.assignment, minInSync: 1 } }));
