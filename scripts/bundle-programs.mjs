@@ -1,6 +1,6 @@
 // Makes one file of each program of the service: what it loads of the compiled sources and of npm's packages. A process
 // that reads one file starts in half the time of one that looks for six hundred.
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 
 /** The roles, and the threads that they start, each by the compiled file that it begins with. */
 const PROGRAMS = {
@@ -25,10 +25,11 @@ const APART = ['@huggingface/transformers', 'express', 'snowball-stemmers', 'swa
 export async function bundlePrograms(dist) {
   // Not before the packages are installed.
   const { build } = await import('esbuild');
-  const entryPoints = Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, join(dist, `${path}.js`)]));
+  const entryPoints = Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, `./${path}.js`]));
   const { metafile } = await build({
+    absWorkingDir: dist,
     entryPoints,
-    outdir: join(dist, 'programs'),
+    outdir: 'programs',
     bundle: true,
     platform: 'node',
     target: 'node20',

@@ -10,7 +10,7 @@ const { Script } = require('node:vm');
 
 const COMPILED = join(__dirname, '..', '.setup', 'compiled');
 /** Of a digest of the source and the code: V8 compares no more than the length of the source, and takes damaged code. */
-const DIGEST_BYTES = 32;
+const DIGEST_BYTES = 20;
 
 /**
  * @param {string} file
@@ -31,9 +31,9 @@ function loadProgram(file, folder = COMPILED) {
  * @param {string} codeFile
  */
 function runKept(file, codeFile) {
-  const source = readFileSync(file, 'utf8');
+  const source = readFileSync(file);
   const cachedData = readCode(codeFile, source);
-  const script = new Script(nodeModule.wrap(source), { filename: file, cachedData });
+  const script = new Script(nodeModule.wrap(source.toString()), { filename: file, cachedData });
   const module = { exports: {} };
   script.runInThisContext().call(module.exports, module.exports, nodeModule.createRequire(file), module, file, dirname(file));
   if (cachedData !== undefined && script.cachedDataRejected === false) return;
@@ -43,7 +43,7 @@ function runKept(file, codeFile) {
 
 /**
  * @param {string} codeFile
- * @param {string} source
+ * @param {Buffer} source
  */
 function readCode(codeFile, source) {
   try {
@@ -57,7 +57,7 @@ function readCode(codeFile, source) {
 
 /**
  * @param {string} codeFile
- * @param {string} source
+ * @param {Buffer} source
  * @param {Buffer} code
  */
 function writeCode(codeFile, source, code) {
@@ -72,11 +72,11 @@ function writeCode(codeFile, source, code) {
 }
 
 /**
- * @param {string} source
+ * @param {Buffer} source
  * @param {Buffer} code
  */
 function digestOf(source, code) {
-  return createHash('sha256').update(source).update(code).digest();
+  return createHash('sha1').update(source).update(code).digest();
 }
 
 module.exports = { loadProgram };

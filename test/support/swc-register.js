@@ -25,6 +25,10 @@ require.extensions['.ts'] = (module, filename) => {
   /** @type {any} */ (module)._compile(code, filename);
 };
 
+/**
+ * @param {string} source
+ * @param {string} filename
+ */
 function strip(source, filename) {
   const { transformSync } = require('@swc/core');
   return transformSync(source, { filename, jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }).code;
