@@ -45,7 +45,7 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
   std::chrono::steady_clock::duration taken{};
   while (const std::shared_ptr<Index> index = shared_index(number)) {
     // Graphs are built at a low priority, which gets next to nothing beside threads that hardly rest.
-    std::this_thread::sleep_for(std::max<std::chrono::steady_clock::duration>(std::chrono::microseconds(500), 5 * taken));
+    std::this_thread::sleep_for(std::clamp<std::chrono::steady_clock::duration>(5 * taken, std::chrono::microseconds(500), std::chrono::milliseconds(50)));
     const auto since = std::chrono::steady_clock::now();
     const Snapshot snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr) continue;
