@@ -5,21 +5,17 @@
 // first use.
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
-
-/** Node 20 has no compile cache. */
-const { enableCompileCache } = /** @type {{ enableCompileCache?: (folder: string) => unknown }} */ (require('node:module'));
+const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
-/** Beside the rest of the set-up, where nobody else writes: what is in it is run. */
-const COMPILED = join(__dirname, '..', '.setup', 'compiled');
 /** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
-/** @type {Record<string, { main: string, searchThreads: number }>} */
+/** @type {Record<string, { searchThreads: number }>} */
 const ROLES = {
-  embedded: { main: 'embedded/main.js', searchThreads: availableParallelism() },
-  coordinator: { main: 'coordinator/main.js', searchThreads: 0 },
-  node: { main: 'node/main.js', searchThreads: availableParallelism() },
+  embedded: { searchThreads: availableParallelism() },
+  coordinator: { searchThreads: 0 },
+  node: { searchThreads: availableParallelism() },
 };
 
 /**
@@ -33,9 +29,7 @@ function sizeThreadPool(role) {
 /** @param {string} role */
 function become(role) {
   sizeThreadPool(role);
-  // A quarter of the work of a start is compiling. From Node 22 on it is kept, where the folder can be written.
-  enableCompileCache?.(COMPILED);
-  require(join(DIST, ROLES[role].main));
+  loadProgram(join(DIST, 'programs', `${role}.js`));
 }
 
 /** @param {string[]} words */

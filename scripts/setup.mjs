@@ -10,6 +10,7 @@ import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSyn
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildNative } from './build-native.mjs';
+import { bundlePrograms } from './bundle-programs.mjs';
 import { withSetupLock } from './setup-lock.mjs';
 import { ensureSystemPackages } from './system-packages.mjs';
 
@@ -65,7 +66,7 @@ async function installAndCompile(log, packagesOnly, stop) {
   }
   if (packagesOnly) return;
   const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts'));
-  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json')], [lock]);
+  const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'bundle-programs.mjs')], [lock]);
   if (isStamped(DIST_STAMP, sourceHash)) return;
   log('compiling TypeScript');
   await compile(sourceHash, stop);
@@ -82,6 +83,7 @@ async function compile(sourceHash, stop) {
   const last = `${dist}.last`;
   for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true });
   await runBeside(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next], stop);
+  await bundlePrograms(next);
   writeFileSync(join(next, basename(DIST_STAMP)), sourceHash);
   if (existsSync(dist)) renameSync(dist, last);
   renameSync(next, dist);

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type NextFunction, type Request, type RequestHandler, type Response } from 'express';
-import swaggerUi from 'swagger-ui-express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { SwaggerUiOptions } from 'swagger-ui-express';
 
 /** The page loads everything from this server. */
-const OPTIONS: swaggerUi.SwaggerUiOptions = {
+const OPTIONS: SwaggerUiOptions = {
   swaggerUrl: '/openapi.json',
   // With a `validatorUrl`, the browser would ask a public service for a badge. The default layout adds a bar that loads
   // other documents, and has a logo with inline styles.
@@ -48,8 +48,11 @@ const HIDDEN = /\/package\.json$/;
 
 /**
  * Answers requests under /docs: the explorer's files, and the page itself, at /docs/ only. Other paths go to `otherwise`.
+ * It takes a tenth of a start, so it is made for the first request.
  */
 export function docsPage(): (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void {
+  const express = require('express') as typeof import('express');
+  const swaggerUi = require('swagger-ui-express') as typeof import('swagger-ui-express');
   const app = express();
   app.disable('etag');
   app.disable('x-powered-by');

@@ -102,13 +102,13 @@ export function createHttpServer(parts: HttpServerParts): Server {
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();
-  const explorer = hasDocs ? docsPage() : null;
+  let explorer: ReturnType<typeof docsPage> | null = null;
 
   const queue = new ConnectionQueue((request, response) => {
     const target = parseTarget(request.url ?? '/');
     const match = matcher.match(request.method ?? '', target.segments);
     const arrival = { request, response, target, match, awaitsContinue: waiting.has(request) };
-    if (explorer !== null && target.segments[0] === 'docs') explorer(request, response, () => void pipeline.serve(arrival));
+    if (hasDocs && target.segments[0] === 'docs') (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
     else void pipeline.serve(arrival);
   });
   const accept = (request: IncomingMessage, response: ServerResponse): void => {

@@ -1,4 +1,3 @@
-import { newStemmer } from 'snowball-stemmers';
 import { foldWord } from './fold-text';
 import type { Language } from './language';
 
@@ -64,6 +63,8 @@ const RULES: Record<Language, StemmerRules> = {
  */
 export function snowballStemmer(language: Language): Stemmer {
   const { algorithm, letters = '', respell = [] } = RULES[language];
+  // Loaded with the first language: most processes have none.
+  const { newStemmer } = require('snowball-stemmers') as typeof import('snowball-stemmers');
   const stemmer = newStemmer(algorithm);
   return (word) => {
     let known = partlyFolded(word, letters);

@@ -75,9 +75,9 @@ test('indexes that are dropped are collected, with work in flight too', async ()
     const alive = setInterval(() => {}, 1000);
     const ends = [];
     for (let round = 0; round < 30; round++) {
-      let index = make(3000);
+      let index = make(1500);
       ends.push(codeOf(search(index)), codeOf(search(index, 10, 2)));
-      if (round % 3 === 0) ends.push(codeOf(index.extend(3000, 1)));
+      if (round % 3 === 0) ends.push(codeOf(index.extend(1500, 1)));
       index = null;
       global.gc();
       await new Promise((wake) => setImmediate(wake));
@@ -178,9 +178,9 @@ test('arrays that are detached or changed after the call do no harm', async () =
 
 test('only one change of the graph at a time', async () => {
   await tell(`
-    const index = make(4000);
+    const index = make(2000);
     const alive = setInterval(() => {}, 1000);
-    const first = index.extend(4000, 1);
+    const first = index.extend(2000, 1);
     assert.throws(() => index.extend(1, 1));
     assert.throws(() => index.compact(join(folder, 'c'), 1, 1));
     await first;
@@ -195,9 +195,10 @@ test('many indexes in worker threads that are terminated at any moment', async (
     const source = ${JSON.stringify(NATIVE_PROLOGUE)} + \`
       const held = [];
       for (let i = 0; i < 4; i++) {
-        const index = make(20000);
+        // Enough for a build to last longer than its thread.
+        const index = make(6000);
         held.push(index);
-        index.extend(20000, 1).catch(() => {});
+        index.extend(6000, 1).catch(() => {});
         for (let j = 0; j < 20; j++) search(index, 10, j % 3 === 0 ? 2 : 0).catch(() => {});
       }
       setInterval(() => held.forEach((index) => { try { search(index).catch(() => {}); } catch {} }), 1);

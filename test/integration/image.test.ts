@@ -82,6 +82,7 @@ if (missing.length > 0) {
         './package.json',
         './sbom.json',
         './scripts/healthcheck.cjs',
+        './scripts/load-program.cjs',
         './scripts/quiver.cjs',
         './scripts/sbom.mjs',
       ]);

@@ -14,7 +14,12 @@ export const NATIVE_PROLOGUE = `
   const { threadId } = require('node:worker_threads');
   let state = 20_261;
   const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
-  const vectorsOf = (rows) => Float32Array.from({ length: rows * D }, () => random() - 0.5);
+  const vectorsOf = (rows) => {
+    const vectors = new Float32Array(rows * D);
+    // Millions of them: \`Float32Array.from\` calls back ten times as slowly.
+    for (let i = 0; i < vectors.length; i++) vectors[i] = random() - 0.5;
+    return vectors;
+  };
   const slotsOf = (rows) => Uint32Array.from({ length: rows }, (_, i) => i);
   const make = (rows, metric = 'cosine') => {
     const index = new VectorIndex({ metric, dim: D, originals: join(folder, ['o', process.pid, threadId, files++].join('-')) });

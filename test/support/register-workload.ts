@@ -5,8 +5,12 @@ import type { RegisterOperation } from './register-history';
 
 const DIM = 4;
 const CALL_TIMEOUT_MS = 20_000;
-/** Between two operations of a client: histories stay small enough to be checked pair by pair. */
-const PAUSE_MS = 4;
+/**
+ * Between two operations of a client. Eight clients then ask some 150 times a second, so that calls are under way whenever
+ * something breaks, and histories stay small enough to be checked pair by pair. Without rest they would take the processors
+ * from what is tested: a call costs six processes several milliseconds.
+ */
+const PAUSE_MS = 50;
 /** Of each kind, in the story of a failure. */
 const ERRORS_SHOWN = 5;
 

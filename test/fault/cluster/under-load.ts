@@ -6,8 +6,8 @@ import { contradictionsOf } from '../../support/register-history';
 import { RegisterWorkload } from '../../support/register-workload';
 
 export const COLLECTION = 'ledger';
-/** Writes that are acknowledged before and after what happens, at least: every id is written some times. */
-const CALM_WRITES = 200;
+/** Writes that are acknowledged before and after what happens, at least: each of the ids four times. */
+const CALM_WRITES = 100;
 /** What a call is told that found no primary in time: as promised while one is replaced, which takes longer on a busy machine. */
 export const isRetriable = (message: string): boolean => message.includes('unavailable; the call may be retried');
 /** A minute without an answer is no failover any more, on any machine. */

@@ -1,6 +1,7 @@
 // Threads that search an index inline while its owner changes, rebuilds and closes it, built with ThreadSanitizer. The
 // argument is a folder for files. Exits with 0 if every answer was sound; ThreadSanitizer exits otherwise for a race.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -41,9 +42,11 @@ void fail(const char* what) {
 // Searches until the number leads nowhere; answers how many answers there were.
 void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
   std::mt19937 random(seed);
+  std::chrono::steady_clock::duration taken{};
   while (const std::shared_ptr<Index> index = shared_index(number)) {
-    // Graphs are built at a low priority, which gets nothing beside threads that never rest.
-    std::this_thread::sleep_for(std::chrono::microseconds(500));
+    // Graphs are built at a low priority, which gets next to nothing beside threads that hardly rest.
+    std::this_thread::sleep_for(std::clamp<std::chrono::steady_clock::duration>(5 * taken, std::chrono::microseconds(500), std::chrono::milliseconds(50)));
+    const auto since = std::chrono::steady_clock::now();
     const Snapshot snapshot = index->shared_snapshot();
     if (snapshot.rows == nullptr) continue;
     SearchRequest request{vectors_of(1, random), 10, seed % 2 == 0 ? EffortKind::kCalibrated : EffortKind::kGiven, 20, {}};
@@ -57,6 +60,7 @@ void read(uint64_t number, unsigned seed, std::atomic<size_t>& answers) {
         if (i > 0 && (*hits)[i].score > (*hits)[i - 1].score) fail("the order of an answer");
       }
       answers++;
+      taken = std::chrono::steady_clock::now() - since;
     } catch (const ClosedError&) {
     }
   }
