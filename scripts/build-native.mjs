@@ -13,15 +13,15 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** @typedef {{ name: string, folder: string, library: 'faiss' | 'rocksdb' | null, common: boolean }} Addon */
+/** @typedef {{ name: string, folder: string, inner?: string[], library: 'faiss' | 'rocksdb' | null, common: boolean }} Addon */
 
 /**
- * Every addon: the sources in `folder` become `folder`/build/`name`.node; `library` is linked in, and `common` says
- * whether the sources in COMMON_FOLDER are included.
+ * Every addon: the sources in `folder`, and in those `inner` ones, become `folder`/build/`name`.node; `library` is linked
+ * in, and `common` says whether the sources in COMMON_FOLDER are included.
  * @type {Addon[]}
  */
 export const ADDONS = [
-  { name: 'vectors', folder: 'node/native', library: 'faiss', common: true },
+  { name: 'vectors', folder: 'node/native', inner: ['filter'], library: 'faiss', common: true },
   { name: 'body-scanner', folder: 'coordinator/native', library: null, common: false },
   { name: 'store', folder: 'node/kv/native', library: 'rocksdb', common: true },
 ];
@@ -96,7 +96,8 @@ async function buildAddon(addon, { log, compile }) {
  * @param {Addon} addon
  */
 export function foldersOf(addon) {
-  return (addon.common ? [addon.folder, COMMON_FOLDER] : [addon.folder]).map((folder) => join(ROOT, folder));
+  const inner = (addon.inner ?? []).map((name) => join(addon.folder, name));
+  return [addon.folder, ...inner, ...(addon.common ? [COMMON_FOLDER] : [])].map((folder) => join(ROOT, folder));
 }
 
 /** @param {Addon} addon */
@@ -117,6 +118,7 @@ export function compileFlags(addon) {
     }
   }
   if (addon.common) flags.push(`-I${join(ROOT, COMMON_FOLDER)}`);
+  if (addon.inner) flags.push(`-I${join(ROOT, addon.folder)}`);
   if (addon.library === 'rocksdb' && IS_MAC) flags.push(...existing(['/opt/homebrew/include', '/usr/local/include'], '-I'));
   if (addon.library === 'faiss') {
     flags.push(...(IS_MAC ? ['-Xpreprocessor', '-fopenmp'] : ['-fopenmp']));

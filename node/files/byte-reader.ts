@@ -47,6 +47,11 @@ export class ByteReader {
     return (head & 1) === 1 ? this.bytes(length * 2).toString('utf16le') : this.bytes(length).toString('latin1');
   }
 
+  /** Lets `read` go on in the bytes from where this reader is; it answers where it has ended. */
+  lend(read: (bytes: Buffer, from: number) => number): void {
+    this.at = read(this.buffer, this.at);
+  }
+
   /** Checks a length before anything of that size is allocated: the rest of the bytes must be able to hold it. */
   private checkedLength(length: number, width: number): number {
     if (length * width > this.buffer.length - this.at) throw new Error('saved state ends early');

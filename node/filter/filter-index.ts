@@ -3,8 +3,8 @@ import type { SlotSet } from '../slots/slot-set';
 
 /**
  * Finds the slots whose metadata match a filter, exactly: `resolve(f)` is the set of slots s for which matches(f,
- * metadata of s) (node/filter/matches.ts) is true. Synchronous and single-threaded; kept in memory, rebuilt or reloaded
- * at the start.
+ * metadata of s) (node/filter/matches.ts) is true. Synchronous; kept in memory, rebuilt or reloaded at the start. Belongs
+ * to one thread; others read it through its number.
  */
 export interface FilterIndex {
   /** Sets a slot's metadata; the slot must be empty (never set, or removed). */
@@ -29,5 +29,7 @@ export interface FilterIndex {
    * meanwhile may be saved in any state; the caller repairs them (removeEverywhere, then put).
    */
   save(): Iterable<Buffer>;
+  /** A number by which other threads of the process read the index (node/vector/shared-vectors.ts); the same at each call. */
+  share(): number;
   readonly memoryBytes: number;
 }

@@ -3,15 +3,19 @@ import { filterToText } from '../../shared/filter/filter-text';
 import { inTurn, resultOf } from '../../shared/time/work-slices';
 import { ByteReader } from '../files/byte-reader';
 import { ByteWriter } from '../files/byte-writer';
+import { nativeBinding } from '../vector/native-binding';
 import { matcherOf } from './matcher';
 import { matches } from './matches';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { FoundSlotSet } from '../slots/found-slot-set';
 import type { SlotSet } from '../slots/slot-set';
 import { readSlotSet, writeSlotSet } from '../slots/slot-set-codec';
-import { FieldNode, type IndexExtent } from './field-node';
+import { FieldNode, type FieldTree } from './field-node';
 import { FilterEvaluation } from './filter-evaluation';
 import { readFields, writeFields } from './filter-index-codec';
 import type { FilterIndex } from './filter-index';
+import { filterProgram } from './filter-program';
+import { FilterWords } from './filter-words';
 import { conditionsIn, PreparedFilters } from './prepared-filters';
 import { ResolvedFilters } from './resolved-filters';
 import { UnlistedMatches } from './unlisted-matches';
@@ -43,19 +47,26 @@ const AT_ONCE = { slotsRead: 16_000_000, conditions: 64 };
 
 const SAVE_MAGIC = 0x31494651;
 
-/** The FilterIndex in memory: for each key a dictionary from value to slots. Exact, by set algebra. */
+/**
+ * The FilterIndex in memory, exact by set algebra: a tree of fields, and for each, in the addon, a dictionary from value to
+ * slots, which other threads read, too.
+ */
 export class MemoryFilterIndex implements FilterIndex {
   private readonly metadataOf: (slot: number) => JsonObject;
-  private readonly extent: IndexExtent = { entries: 0, fields: 0, slotLimit: 0 };
-  private readonly root = new FieldNode(this.extent);
+  private readonly native = new (nativeBinding().FilterIndex)();
+  private readonly words = new FilterWords();
+  private readonly tree: FieldTree = { native: this.native, words: this.words, fields: 0 };
+  private readonly root = new FieldNode(this.tree, 0);
   private readonly resolved = new ResolvedFilters();
   private readonly prepared = new PreparedFilters();
-  /** The slots that are in the lists. */
-  private all = new ChunkedSlotSet();
-  /** The slots whose metadata are read instead. */
+  /** The slots whose metadata are read instead of lists. */
   private unlisted = new ChunkedSlotSet();
   /** Which of those match recent filters. */
   private readonly unlistedMatches = new UnlistedMatches();
+  /** Number of fields and distinct values. */
+  private entries = 0;
+  /** Above every slot ever put. */
+  private slotLimit = 0;
 
   constructor(options: MemoryFilterIndexOptions) {
     this.metadataOf = options.metadataOf;
@@ -72,27 +83,31 @@ export class MemoryFilterIndex implements FilterIndex {
   /** Like `load`, in steps. */
   static *loadInSteps(bytes: Buffer, options: MemoryFilterIndexOptions): Generator<undefined, MemoryFilterIndex> {
     const index = new MemoryFilterIndex(options);
+    const { native } = index;
     const reader = new ByteReader(bytes);
     if (reader.u32() !== SAVE_MAGIC) throw new Error('saved filter index: unknown format');
-    index.all = readSlotSet(reader);
+    reader.lend((saved, from) => native.loadSlots(saved, from));
     index.unlisted = readSlotSet(reader);
-    yield* readFields(index.root, reader, index.extent);
-    index.extent.slotLimit = reader.u32() + 1;
+    native.setUnlisted(index.unlisted.size);
+    yield* readFields(index.root, reader, native);
+    index.slotLimit = reader.u32() + 1;
+    native.setSlotLimit(index.slotLimit);
     if (reader.u32() !== SAVE_MAGIC || !reader.atEnd) throw new Error('saved filter index: bytes after its end');
+    index.root.recount();
+    index.entries = native.entries();
     return index;
   }
 
   put(slot: number, metadata: JsonObject): void {
     this.resolved.clear();
     this.prepared.slotChanged(slot);
-    if (slot >= this.extent.slotLimit) this.extent.slotLimit = slot + 1;
-    const before = this.extent.entries;
-    this.all.add(slot);
-    this.root.putMembers(metadata, slot);
-    if (this.extent.entries - before > EXTENT.entriesPerItem && this.isFull()) {
-      this.root.removeMembers(metadata, slot);
-      this.all.remove(slot);
+    if (slot >= this.slotLimit) this.slotLimit = slot + 1;
+    const before = this.entries;
+    this.applyPut(slot, metadata);
+    if (this.entries - before > EXTENT.entriesPerItem && this.isFull()) {
       this.unlisted.add(slot);
+      this.native.setUnlisted(this.unlisted.size);
+      this.applyRemove(slot, metadata);
       this.unlistedMatches.put(slot, metadata);
     }
   }
@@ -101,15 +116,16 @@ export class MemoryFilterIndex implements FilterIndex {
     this.resolved.clear();
     this.prepared.slotChanged(slot);
     if (this.unlisted.remove(slot)) {
+      this.native.setUnlisted(this.unlisted.size);
       this.unlistedMatches.remove(slot);
       return;
     }
-    if (this.all.remove(slot)) this.root.removeMembers(metadata, slot);
+    if (this.native.has(slot)) this.applyRemove(slot, metadata);
   }
 
   prepare(filter: Filter): Promise<void> | null {
     const conditions = conditionsIn(filter);
-    const isLong = conditions > AT_ONCE.conditions || conditions * this.extent.slotLimit > AT_ONCE.slotsRead;
+    const isLong = conditions > AT_ONCE.conditions || conditions * this.slotLimit > AT_ONCE.slotsRead;
     const readsMany = this.unlisted.size > READ_AT_ONCE_MAX;
     if (!isLong && !readsMany) return null;
     return this.prepareLong(filter, isLong);
@@ -122,12 +138,12 @@ export class MemoryFilterIndex implements FilterIndex {
     const isMatch = matcherOf(filter);
     await Promise.all([
       readsMany ? this.unlistedMatches.prepare(key, filter, { slots: () => this.unlisted, metadataOf: this.metadataOf }) : null,
-      isLong ? this.prepared.prepare(key, this.evaluation().steps(filter), (slot) => this.all.has(slot) && isMatch(this.metadataOf(slot))) : null,
+      isLong ? this.prepared.prepare(key, new FilterEvaluation((part) => this.listed(part).toChunked()).steps(filter), (slot) => this.native.has(slot) && isMatch(this.metadataOf(slot))) : null,
     ]);
   }
 
   get fieldCount(): number {
-    return this.extent.fields;
+    return this.tree.fields;
   }
 
   newFields(metadata: JsonObject): string[] {
@@ -140,10 +156,8 @@ export class MemoryFilterIndex implements FilterIndex {
     const key = filterToText(filter);
     const known = this.resolved.get(key);
     if (known !== undefined) return known;
-    const found = this.prepared.get(key) ?? this.evaluation().evaluate(filter);
-    const read = this.unlistedMatches.get(key);
-    if (read !== undefined) found.orInPlace(read);
-    else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
+    const found = this.prepared.get(key) ?? this.listed(filter);
+    if (this.unlisted.size > 0) return this.withUnlisted(key, filter, found);
     this.resolved.set(key, found);
     return found;
   }
@@ -152,34 +166,72 @@ export class MemoryFilterIndex implements FilterIndex {
     this.resolved.clear();
     const gone = ChunkedSlotSet.from(slots);
     gone.forEach((slot) => this.prepared.slotChanged(slot));
-    this.all.andNotInPlace(gone);
     this.unlisted.andNotInPlace(gone);
     gone.forEach((slot) => this.unlistedMatches.remove(slot));
-    this.root.removeEverywhere(gone);
+    this.native.removeEverywhere(gone.toBitmap(0));
+    this.native.setUnlisted(this.unlisted.size);
+    this.root.recount();
+    this.entries = this.native.entries();
+  }
+
+  share(): number {
+    return this.native.share();
   }
 
   *save(): Generator<Buffer> {
     const writer = new ByteWriter();
     writer.u32(SAVE_MAGIC);
-    writeSlotSet(this.all, writer);
+    writer.bytes(this.native.savedSlots());
     writeSlotSet(this.unlisted, writer);
-    yield* writeFields(this.root, writer);
+    yield* writeFields(this.root, writer, this.native);
     // Written last, so that it is above slots that were put during the save, too.
-    writer.u32(Math.max(0, this.extent.slotLimit - 1));
+    writer.u32(Math.max(0, this.slotLimit - 1));
     writer.u32(SAVE_MAGIC);
     yield writer.take();
   }
 
   /** An estimate, accurate to some tens of percent. */
   get memoryBytes(): number {
-    return this.root.memoryBytes() + this.all.memoryBytes + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
+    return this.native.memoryBytes() + this.root.memoryBytes() + this.unlisted.memoryBytes + this.resolved.memoryBytes + this.prepared.memoryBytes;
   }
 
-  private evaluation(): FilterEvaluation {
-    return new FilterEvaluation({ root: this.root, all: this.all, extent: this.extent });
+  private withUnlisted(key: string, filter: Filter, listed: ChunkedSlotSet | FoundSlotSet): SlotSet {
+    const found = listed instanceof FoundSlotSet ? listed.toChunked() : listed;
+    const read = this.unlistedMatches.get(key);
+    if (read !== undefined) found.orInPlace(read);
+    else this.unlisted.forEach((slot) => matches(filter, this.metadataOf(slot)) && found.add(slot));
+    this.resolved.set(key, found);
+    return found;
+  }
+
+  private applyPut(slot: number, metadata: JsonObject): void {
+    const { words } = this;
+    words.clear();
+    words.word(slot);
+    words.word(1);
+    this.root.putMembers(metadata);
+    this.entries = this.native.apply(words.words, words.length);
+  }
+
+  private applyRemove(slot: number, metadata: JsonObject): void {
+    const { words } = this;
+    words.clear();
+    words.word(slot);
+    words.word(0);
+    this.root.removeMembers(metadata);
+    this.native.apply(words.words, words.length);
+    this.root.dropMembers(metadata);
+    this.entries = this.native.entries();
+  }
+
+  /** The slots in the lists that match. */
+  private listed(filter: Filter): FoundSlotSet {
+    const program = filterProgram(filter);
+    const { listed, words, count } = this.native.resolve(program, program.length);
+    return new FoundSlotSet(listed, words, count);
   }
 
   private isFull(): boolean {
-    return this.extent.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.all.size;
+    return this.entries > EXTENT.entriesFree + EXTENT.entriesPerItem * this.native.slotCount();
   }
 }

@@ -1,5 +1,5 @@
 // What JavaScript sees of the vector index: one class, mirrored by node/vector/native-binding.ts with the same names,
-// argument order and meaning. All state of an index belongs to the environment (thread) that made it; other threads may
+// argument order and meaning (for the filter index: filter/filter_calls.cc and node/filter/native-filters.ts). All state of an index belongs to the environment (thread) that made it; other threads may
 // search it by its number (index_registry.h), and nothing else is global.
 
 #include <node_api.h>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "filter/filter_calls.h"
 #include "guarded.h"
 #include "index_object.h"
 #include "index_registry.h"
@@ -224,7 +225,10 @@ NAPI_MODULE_INIT() {
                            &inline_search) != napi_ok) {
     return nullptr;
   }
+  const napi_value filter_class = define_filter_index(env);
+  if (filter_class == nullptr) return nullptr;
   napi_set_named_property(env, exports, "VectorIndex", index_class);
+  napi_set_named_property(env, exports, "FilterIndex", filter_class);
   napi_set_named_property(env, exports, "kernelNames", kernels);
   napi_set_named_property(env, exports, "searchInline", inline_search);
   return exports;

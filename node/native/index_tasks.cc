@@ -14,6 +14,7 @@
 #include "calibration.h"
 #include "compaction.h"
 #include "errors.h"
+#include "filter/filter_calls.h"
 #include "graph_builder.h"
 #include "index_object.h"
 #include "index_save.h"
@@ -106,6 +107,15 @@ bool read_request(const Arguments& arguments, size_t first, const RowStore& rows
   request.ef = arguments.whole(first + 3, 0, kItemLimit);
   request.allowed.count = rows.live();
   return true;
+}
+
+// Allows the slots that a filter found, in the form that the search will read.
+void allow(const Snapshot& snapshot, FoundSlots found, SearchRequest& request) {
+  Allowed& allowed = request.allowed;
+  allowed.count = found.count;
+  const bool scan = prefers_scan(snapshot, request.k, request.effort_kind, request.ef, allowed.count);
+  allowed.kind = scan ? Allowed::Kind::kSlots : Allowed::Kind::kBitmap;
+  allowed.words = scan ? std::move(found).as_list() : std::move(found).as_bitmap();
 }
 
 class SearchTask final : public IndexTask {
@@ -291,11 +301,19 @@ napi_value search_here(napi_env env, const std::shared_ptr<Index>& index, const 
   napi_value null = nullptr;
   napi_get_null(env, &null);
   if (index == nullptr) return null;
-  const Snapshot snapshot = index->shared_snapshot();
   SearchRequest request;
-  if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
+  Snapshot snapshot;
   std::optional<std::vector<Hit>> hits;
   try {
+    std::optional<FoundSlots> allowed;
+    if (!arguments.is_nullish(arguments.at(5))) {
+      allowed = resolve_shared(arguments, 5);
+      if (!allowed.has_value()) return null;
+    }
+    // Only now, so that it has the rows of all slots that are allowed.
+    snapshot = index->shared_snapshot();
+    if (snapshot.rows == nullptr || !read_request(arguments, 1, *snapshot.rows, request)) return null;
+    if (allowed.has_value()) allow(snapshot, std::move(*allowed), request);
     hits = search_inline(snapshot, request, index->stop);
     snapshot.rows->require_sound();
   } catch (const CodedError&) {

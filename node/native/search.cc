@@ -209,8 +209,10 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   const RowStore& rows = *snapshot.rows;
   const uint64_t changes = rows.changes();
   if (request.effort_kind == EffortKind::kExact) return std::nullopt;
-  const bool scan = prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
-  if ((scan ? scan_ns(rows, rows.count()) : walk_ns(snapshot, request)) > kInlineNs) return std::nullopt;
+  const bool scan = request.allowed.kind == Allowed::Kind::kSlots ||
+                    prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const size_t scanned = request.allowed.kind == Allowed::Kind::kSlots ? request.allowed.count : rows.count();
+  if ((scan ? scan_ns(rows, scanned) : walk_ns(snapshot, request)) > kInlineNs) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;

@@ -16,6 +16,8 @@ export type ShardMessage =
       changes: SharedArrayBuffer;
       /** The number of the vector index (VectorIndex.share). */
       vectors: number;
+      /** The number of the filter index (FilterIndex.share). */
+      filters: number;
       parts: DirectoryPart[];
     }
   | { type: 'part'; key: string; part: DirectoryPart }
@@ -61,7 +63,7 @@ export class ShardPublisher implements ShardPublications {
   private opened(key: string): ShardMessage {
     const { indexes, vectors } = this.shards.get(key) as { indexes: ShardIndexes; vectors: number };
     const { directory } = indexes;
-    return { type: 'opened', key, changes: directory.changes.memory, vectors, parts: directory.parts() };
+    return { type: 'opened', key, changes: directory.changes.memory, vectors, filters: indexes.filters.share(), parts: directory.parts() };
   }
 
   private tell(message: ShardMessage): void {

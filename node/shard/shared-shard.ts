@@ -1,6 +1,8 @@
 import type { VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import { resultOf } from '../../shared/time/work-slices';
 import { ChangeWatch } from '../records/change-counter';
+import { filterProgram } from '../filter/filter-program';
+import { conditionsIn } from '../filter/prepared-filters';
 import { type DirectoryPart, DirectoryView } from '../records/directory-view';
 import { searchSharedVectors } from '../vector/shared-vectors';
 import { orderedHits } from './ordered-hits';
@@ -8,12 +10,15 @@ import { orderedHits } from './ordered-hits';
 /** Reading a hit takes about a microsecond, so the hits of a larger answer would double the time of the longest search. */
 const HITS_MAX = 256;
 
+/** A filter of more conditions takes long to pass on; what it takes to evaluate one is judged by the addon. */
+const CONDITIONS_MAX = 64;
+
 /** A shard as another thread searches it. What is unusual, or changes meanwhile, is left to the shard's own thread. */
 export class SharedShard {
   private readonly changes: ChangeWatch;
   private readonly directory = new DirectoryView();
 
-  constructor(private readonly shared: { changes: SharedArrayBuffer; vectors: number; parts: DirectoryPart[] }) {
+  constructor(private readonly shared: { changes: SharedArrayBuffer; vectors: number; filters: number; parts: DirectoryPart[] }) {
     this.changes = new ChangeWatch(shared.changes);
     for (const part of shared.parts) this.take(part);
   }
@@ -25,10 +30,15 @@ export class SharedShard {
   /** As InlineSearches. */
   search(request: VectorSearch): VectorSearchResult | null {
     const { vector, k, filter, effort, texts } = request;
-    if (filter !== null || texts || effort.type === 'exact' || k > HITS_MAX) return null;
+    if (texts || effort.type === 'exact' || k > HITS_MAX) return null;
+    if (filter !== null && conditionsIn(filter) > CONDITIONS_MAX) return null;
     const begun = this.changes.begin();
     if (begun < 0) return null;
-    const found = searchSharedVectors(this.shared.vectors, vector, { k, effort });
+    const found = searchSharedVectors(this.shared.vectors, vector, {
+      k,
+      effort,
+      filter: filter === null ? null : { index: this.shared.filters, program: filterProgram(filter) },
+    });
     if (found === null) return null;
     const scored = Array.from(found.slots, (slot, i) => ({ slot, score: found.scores[i] }));
     const hits = resultOf(orderedHits(this.directory, scored, k));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
+import type { AddonFilterIndex } from '../filter/native-filters';
 
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
@@ -72,11 +73,14 @@ export interface NativeBinding {
     /** One of `kernelNames()`; default: the fastest. */
     kernels?: string | undefined;
   }) => AddonVectorIndex;
+  FilterIndex: new () => AddonFilterIndex;
   /**
-   * Searches the index with this number (`share`) on the calling thread, over all its slots: the answer of `search`. null:
-   * it is closed, of another dimension, its files or the memory fail, or the search would take long.
+   * Searches the index with this number (`share`) on the calling thread: the answer of `search`. Over all its slots, or over
+   * those that pass the filter `program` (FilterProgram) in the filter index `filters` (its `share`); null: no filter.
+   * null: an index is closed, the query of another dimension, items are in no list of the filter index, files or the
+   * memory fail, or the search would take long.
    */
-  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number): { slots: Uint32Array; scores: Float64Array } | null;
+  searchInline(index: number, query: Float32Array, k: number, effort: number, ef: number, filters: number | null, program: Uint32Array | null): { slots: Uint32Array; scores: Float64Array } | null;
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
 import { eventually } from '../support/eventually';
-import { DIM, type InlineStory, PHASES, STEPS, vectorOf } from '../support/inline-story';
+import { DIM, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from '../support/inline-story';
 import { runSeed, seededRandom } from '../support/random';
 import { nativeFactories, NO_HURRY, openMemoryStore, ShardNode } from '../support/shard-node';
 
@@ -94,7 +94,7 @@ class Story {
       Atomics.store(this.begun, item, change);
       if (deletes) return { type: 'delete', externalId: String(item) };
       // Of many lengths, so that the directory's chunks come, are emptied and go.
-      const metadata = JSON.stringify({ change, note: 'x'.repeat(Math.floor(this.random() ** 4 * 3_000)) });
+      const metadata = JSON.stringify({ ...metadataOf(item, change), note: 'x'.repeat(Math.floor(this.random() ** 4 * 3_000)) });
       return { type: 'upsert', externalId: String(item), vector: vectorOf(item, change), stamp: ++this.stamp, metadata, text: undefined };
     });
     await this.node.client.write(this.spec, operations, NO_HURRY);
@@ -110,7 +110,7 @@ function reportOf(worker: Worker): Reader['report'] {
   });
 }
 
-test('every answer that threads find inline while a shard changes is that of a moment of the search', async () => {
+test('every answer that threads find inline while a shard changes, with and without a filter, is that of a moment of the search', async () => {
   const seed = runSeed('inline search');
   const node = await new ShardNode({ factories: nativeFactories, openStore: openMemoryStore }).start();
   const random = seededRandom(seed);

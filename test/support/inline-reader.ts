@@ -1,7 +1,10 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { matches } from '../../node/filter/matches';
 import { ShardViews } from '../../node/shard/shard-views';
+import type { Filter, JsonObject } from '../../shared/filter/filter';
+import { parseFilter } from '../../shared/filter/parse-filter';
 import { compareHits, type VectorSearchResult } from '../../shared/shard/shard-read';
-import { type InlineStory, PHASES, STEPS, vectorOf } from './inline-story';
+import { filterOf, type InlineStory, metadataOf, PHASES, STEPS, vectorOf } from './inline-story';
 import { seededRandom } from './random';
 
 /** Searches a shard inline, as fast as it can, and checks each answer by the rules of InlineStory. */
@@ -33,25 +36,32 @@ const copyOf = (words: Int32Array): Int32Array => Int32Array.from(words, (_, i) 
 const lives = (change: number): boolean => change % 2 === 1;
 
 /** What is wrong with an answer for the item asked for, by the changes answered before and begun after it; null: nothing. */
-function wrongIn({ hits, vectorCount }: VectorSearchResult, asked: number, before: Int32Array, after: Int32Array): string | null {
+function wrongIn({ hits, vectorCount }: VectorSearchResult, filter: Filter | null, asked: number, before: Int32Array, after: Int32Array): string | null {
+  const passes = (metadata: JsonObject): boolean => filter === null || matches(filter, metadata);
   const seen = new Set<number>();
-  for (const { externalId, metadata } of hits) {
-    const item = Number(externalId);
-    const { change } = JSON.parse(metadata) as { change: number };
+  for (const hit of hits) {
+    const item = Number(hit.externalId);
+    const metadata = JSON.parse(hit.metadata) as JsonObject & { change: number };
     if (seen.has(item)) return `${item} twice`;
     seen.add(item);
+    const { change } = metadata;
     if (!lives(change) || change < before[item] || change > after[item]) return `${item} at ${change}, answered ${before[item]}, begun ${after[item]}`;
+    if (!passes(metadata)) return `${item}, which does not pass ${JSON.stringify(filter)}`;
   }
   if (hits.some((hit, i) => i > 0 && compareHits(hits[i - 1], hit) > 0)) return 'out of order';
   const stays = (item: number): boolean => lives(before[item]) && [0, STEPS.replaced].includes(after[item] - before[item]);
-  if (stays(asked) && !seen.has(asked)) return `${asked} was missed`;
+  // With a filter only of those that did not change it is known whether they passed all the time.
+  const isFound = (item: number): boolean => (filter === null ? stays(item) : lives(before[item]) && after[item] === before[item] && passes(metadataOf(item, before[item])));
+  if (isFound(asked) && !seen.has(asked)) return `${asked} was missed`;
   let least = 0;
+  let leastFound = 0;
   let most = 0;
   for (let item = 0; item < items; item++) {
     least += stays(item) ? 1 : 0;
+    leastFound += isFound(item) ? 1 : 0;
     most += lives(before[item]) || after[item] > before[item] ? 1 : 0;
   }
-  if (hits.length < Math.min(K, least) || hits.length > Math.min(K, most)) return `${hits.length} hits of ${least} to ${most} items`;
+  if (hits.length < Math.min(K, leastFound) || hits.length > Math.min(K, most)) return `${hits.length} hits of ${leastFound} to ${most} items`;
   if (vectorCount < least || vectorCount > most) return `a count of ${vectorCount} for ${least} to ${most} items`;
   return null;
 }
@@ -64,11 +74,12 @@ function itemToAsk(before: Int32Array): number {
 }
 
 function searchOnce(now: number): void {
+  const filter = random() < 0.5 ? null : parseFilter(filterOf(random));
   const before = copyOf(answered);
   const asked = itemToAsk(before);
-  const answer = views.search(spec, { vector: vectorOf(asked, before[asked]), k: K, filter: null, effort: { type: 'calibrated' }, texts: false });
+  const answer = views.search(spec, { vector: vectorOf(asked, before[asked]), k: K, filter, effort: { type: 'calibrated' }, texts: false });
   const after = copyOf(begun);
-  const wrong = answer === null ? null : wrongIn(answer, asked, before, after);
+  const wrong = answer === null ? null : wrongIn(answer, filter, asked, before, after);
   if (wrong !== null) failures.push(`${PHASES[now]}: ${wrong}`);
   if (answer === null) {
     const arrived = takeWaiting(port);

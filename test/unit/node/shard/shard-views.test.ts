@@ -8,6 +8,7 @@ import type { ShardSpec, UpsertOperation, WriteOperation } from '../../../../sha
 import type { VectorSearch } from '../../../../shared/shard/shard-read';
 import { METRICS } from '../../../../shared/vector/metric';
 import { eventually } from '../../../support/eventually';
+import { filterOf, metadataOf } from '../../../support/inline-story';
 import { runSeed, seededRandom } from '../../../support/random';
 import { nativeFactories, NO_HURRY, openMemoryStore, plainFactories, ShardNode } from '../../../support/shard-node';
 
@@ -87,6 +88,43 @@ describe('answers', () => {
     }
   });
 
+  test('pass filters as the shard says, of every operator and type', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    const random = seededRandom(runSeed('views filters'));
+    const withFields = (i: number, change: number): WriteOperation => item(i, { metadata: JSON.stringify(metadataOf(i, change)) });
+    await write(Array.from({ length: 1_500 }, (_, i) => withFields(i, 0)));
+    await write(Array.from({ length: 300 }, (_, i) => withFields(i * 3, 1)));
+    await write(Array.from({ length: 100 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${i * 7}` })));
+    let found = 0;
+    for (let i = 0; i < 600; i++) {
+      const request = at(i, { filter: parseFilter(filterOf(random)), k: 20 });
+      const answer = views.search(SPEC, request);
+      expect(answer).toEqual(await asked(request));
+      found += answer?.hits.length ?? 0;
+    }
+    expect(found).toBeGreaterThan(3_000);
+  });
+
+  test('pass ranges over very many distinct numbers and strings as the shard says', async () => {
+    await start();
+    follow();
+    await node.client.open(SPEC);
+    const day = (i: number): string => new Date(1.7e12 + i * 5e6).toISOString();
+    await write(Array.from({ length: 6_000 }, (_, i) => item(i, { metadata: JSON.stringify({ price: i / 8, day: day(i), group: i % 50 }) })));
+    for (const filter of [{ price: { $gte: 100.5, $lt: 120 } }, { group: 7, price: { $gt: 300 } }, { day: { $lt: day(77) } }, { day: { $gt: day(5_000) }, price: { $ne: 700 } }]) {
+      const request = at(3_000, { filter: parseFilter(filter) });
+      const alone = views.search(SPEC, request);
+      // The shard makes its columns and orders at its first range; the answer stays the same.
+      expect(await asked(request)).toEqual(alone);
+      await write([item(6_000, { metadata: JSON.stringify({ price: 110, day: day(5_500) }) })]);
+      expect(views.search(SPEC, request)).toEqual(await asked(request));
+      await write([{ type: 'delete', externalId: 'id-6000' }]);
+      expect(views.search(SPEC, request)).toEqual(alone);
+    }
+  });
+
   test('are there for a thread that begins to follow late, and for each of several', async () => {
     await start();
     await node.client.open(SPEC);
@@ -141,13 +179,25 @@ describe('null, for the shard itself to answer', () => {
   });
 
   test.each<[string, Partial<VectorSearch>]>([
-    ['a filter', { filter: parseFilter({ i: 1 }) }],
+    ['a filter of very many conditions', { filter: parseFilter({ $or: Array.from({ length: 65 }, (_, i) => ({ i })) }) }],
     ['texts', { texts: true }],
     ['an exact search', { effort: { type: 'exact' } }],
     ['more hits than are quick to read', { k: 257 }],
     ['a vector of another dimension', { vector: new Float32Array(DIM + 1) }],
   ])('%s', (_, more) => {
     expect(views.search(SPEC, at(1, more))).toBeNull();
+  });
+
+  test('a filter while an item is in no list', async () => {
+    const filter = parseFilter({ i: { $gte: 0 } });
+    expect(views.search(SPEC, at(1, { filter }))).toEqual(await asked(at(1, { filter })));
+    // More fields and values than the lists take.
+    const own = (id: number): string => JSON.stringify(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`own-${id}-${i}`, id])));
+    for (let from = 10; from < 200; from += 10) await write(items(from, from + 10).map((each, i) => ({ ...each, metadata: own(from + i) }) as WriteOperation));
+    expect(views.search(SPEC, at(1, { filter }))).toBeNull();
+    expect((await asked(at(1, { filter }))).hits).toHaveLength(10);
+    await write(Array.from({ length: 190 }, (_, i): WriteOperation => ({ type: 'delete', externalId: `id-${10 + i}` })));
+    expect(views.search(SPEC, at(1, { filter }))?.hits).toHaveLength(10);
   });
 
   test('a change under way, and one that came in between', () => {

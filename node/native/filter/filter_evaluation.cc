@@ -1,0 +1,303 @@
+#include "filter_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "slot_algebra.h"
+
+namespace quiver {
+
+namespace {
+
+using Type = FilterCondition::Type;
+
+// As deep as a path may reach; node/filter/metadata-path.ts has the same.
+constexpr unsigned kPathDepthMax = 32;
+// Inside an `and`, a column is asked for the slots that are left if they are fewer than one in this many.
+constexpr size_t kFewSlotsShare = 16;
+// What parts of the work take, as in slot_algebra.h.
+constexpr double kConditionNs = 200, kValueNs = 60, kColumnSlotNs = 0.8, kNumberNs = 2, kStringNs = 25, kVisitNs = 5;
+
+// The fields that a path may mean, in the order in which they are tried.
+std::vector<const FilterField*> fields_of(const FilterIndex& index, const Characters& path) {
+  std::vector<const FilterField*> fields;
+  Characters rest = path;
+  const FilterField* field = nullptr;
+  for (unsigned depth = 1; depth <= kPathDepthMax; depth++) {
+    const FilterField* whole = index.child_of(field, rest);
+    if (whole != nullptr) fields.push_back(whole);
+    uint32_t dot = 0;
+    while (dot < rest.count && rest.at(dot) != '.') dot++;
+    if (dot == rest.count) break;
+    field = index.child_of(field, {rest.data, dot, true});
+    if (field == nullptr) break;
+    rest = {rest.data + (size_t(dot) + 1) * 2, rest.count - dot - 1, true};
+  }
+  return fields;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const FilterIndex& index, const FilterCondition& filter, double ns_max)
+      : index_(index), algebra_(index.slot_limit(), ns_max), is_bounded_(!is_monotone(filter)) {
+    // An item that is being put has some of its values in the lists. What asks only for values that are there can't be
+    // misled by that. The rest is answered for the items that were complete at the start.
+    if (is_bounded_) complete_ = algebra_.bitmap_of(PostingView(index.all()));
+  }
+
+  FoundSlots run(const FilterCondition& filter) {
+    Slots found = find(filter);
+    if (is_bounded_) found = algebra_.intersection(std::move(found), Slots::bitmap(complete_));
+    FoundSlots result;
+    if (found.form == Slots::Form::kPosting) found = algebra_.owned(std::move(found));
+    result.listed = found.form == Slots::Form::kList;
+    result.words = std::move(found.words);
+    result.count = result.listed ? result.words.size() : popcount(result.words);
+    return result;
+  }
+
+ private:
+  static bool is_monotone(const FilterCondition& filter) {
+    if (filter.type == Type::kNot || (filter.type == Type::kAnd && filter.parts.empty())) return false;
+    for (uint32_t i = 0; i < filter.path.count; i++) if (filter.path.at(i) == '.') return false;
+    return std::all_of(filter.parts.begin(), filter.parts.end(), is_monotone);
+  }
+
+  Slots find(const FilterCondition& filter) {
+    switch (filter.type) {
+      case Type::kAnd:
+        return conjunction(filter.parts);
+      case Type::kOr:
+        return disjunction(filter.parts);
+      case Type::kNot:
+        return algebra_.difference(Slots::bitmap(complete_), find(filter.parts[0]));
+      default:
+        return on_path(filter);
+    }
+  }
+
+  // Smallest parts first, negations last, so that each step works on what the earlier ones left.
+  Slots conjunction(const std::vector<FilterCondition>& parts) {
+    std::vector<std::pair<double, const FilterCondition*>> positive;
+    for (const FilterCondition& part : parts) {
+      if (part.type != Type::kNot) positive.emplace_back(double(size_at_most(part)) + (part.type == Type::kRange ? algebra_.limit : 0), &part);
+    }
+    std::stable_sort(positive.begin(), positive.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::optional<Slots> left;
+    for (const auto& [size, part] : positive) {
+      left = left.has_value() ? narrowed(std::move(*left), *part) : find(*part);
+      if (SlotAlgebra::is_empty(*left)) return Slots::list({});
+    }
+    if (!left.has_value()) left = Slots::bitmap(complete_);
+    for (const FilterCondition& part : parts) {
+      if (part.type == Type::kNot && !SlotAlgebra::is_empty(*left)) left = algebra_.difference(std::move(*left), find(part.parts[0]));
+    }
+    return std::move(*left);
+  }
+
+  Slots narrowed(Slots left, const FilterCondition& part) {
+    if (part.type == Type::kRange && part.values[0].kind == ValueKind::kNumber && SlotAlgebra::size_of(left) * kFewSlotsShare < algebra_.limit) {
+      const std::vector<const FilterField*> fields = fields_of(index_, part.path);
+      const NumberColumn* column = fields.size() == 1 ? fields[0]->column.load() : nullptr;
+      if (column != nullptr) {
+        const double bound = part.values[0].number;
+        return algebra_.kept(std::move(left), [&](uint32_t slot) { return column->has(slot, part.range, bound); });
+      }
+    }
+    return algebra_.intersection(std::move(left), find(part));
+  }
+
+  Slots disjunction(const std::vector<FilterCondition>& parts) {
+    std::vector<Slots> found;
+    size_t slots = 0;
+    for (const FilterCondition& part : parts) {
+      found.push_back(find(part));
+      slots += SlotAlgebra::size_of(found.back());
+    }
+    if (found.size() == 1) return std::move(found[0]);
+    return algebra_.united(found, slots);
+  }
+
+  /**
+   * The slots for the field that a path means. A dotted path can mean different fields in different items. So the fields
+   * are asked in the order in which lookUpPath tries them, each only for the slots that have none of the earlier ones.
+   */
+  Slots on_path(const FilterCondition& filter) {
+    algebra_.spend(kConditionNs);
+    const std::vector<const FilterField*> fields = fields_of(index_, filter.path);
+    if (fields.empty()) return Slots::list({});
+    Slots result = in_field(*fields[0], filter);
+    if (fields.size() == 1) return result;
+    std::vector<uint32_t> decided = algebra_.bitmap_of(PostingView(fields[0]->present));
+    for (size_t i = 1; i < fields.size(); i++) {
+      std::vector<Slots> both;
+      both.push_back(std::move(result));
+      both.push_back(algebra_.difference(in_field(*fields[i], filter), Slots::bitmap(decided)));
+      result = algebra_.united(both, algebra_.limit);
+      algebra_.or_into(Slots::of(PostingView(fields[i]->present)), decided);
+    }
+    return result;
+  }
+
+  Slots in_field(const FilterField& field, const FilterCondition& filter) {
+    switch (filter.type) {
+      case Type::kEquals:
+        return Slots::of(equal(field, filter.values[0]));
+      case Type::kIn:
+        return any_of(field, filter.values);
+      case Type::kRange:
+        return in_range_of(field, filter);
+      default:
+        return Slots::of(PostingView(field.present));
+    }
+  }
+
+  static PostingView equal(const FilterField& field, const FilterValue& value) {
+    const auto found_in = [](const auto* dictionary, const auto& key) {
+      const Posting* found = dictionary == nullptr ? nullptr : dictionary->find(key);
+      return found == nullptr ? PostingView() : PostingView(*found);
+    };
+    switch (value.kind) {
+      case ValueKind::kNull:
+        return PostingView(field.nulls);
+      case ValueKind::kTrue:
+        return PostingView(field.trues);
+      case ValueKind::kFalse:
+        return PostingView(field.falses);
+      case ValueKind::kNumber:
+        return found_in(field.numbers.load(), value.number);
+      case ValueKind::kString:
+        return found_in(field.strings.load(), value.text);
+      case ValueKind::kComposite:
+        return found_in(field.composites.load(), value.text);
+      default:
+        return PostingView();
+    }
+  }
+
+  Slots any_of(const FilterField& field, const std::vector<FilterValue>& values) {
+    algebra_.spend(double(values.size()) * kValueNs);
+    std::vector<Slots> found;
+    size_t slots = 0;
+    for (const FilterValue& value : values) {
+      const PostingView posting = equal(field, value);
+      if (posting.empty()) continue;
+      slots += posting.size();
+      found.push_back(Slots::of(posting));
+    }
+    return algebra_.united(found, slots);
+  }
+
+  Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
+    const FilterValue& bound = filter.values[0];
+    if (bound.kind == ValueKind::kString) {
+      const StringDictionary* strings = field.strings.load();
+      if (strings == nullptr) return Slots::list({});
+      algebra_.spend(strings->range_steps() * kStringNs);
+      SlotAlgebra::Union all(algebra_);
+      strings->for_each_in_range(filter.range, bound.text, [&](const Posting& posting) {
+        algebra_.spend(kVisitNs);
+        all.add(PostingView(posting));
+      });
+      return all.finish();
+    }
+    const NumberColumn* column = field.column.load();
+    if (column != nullptr) return in_column(*column, filter.range, bound.number);
+    const NumberDictionary* numbers = field.numbers.load();
+    if (numbers == nullptr) return Slots::list({});
+    algebra_.spend(numbers->range_steps() * kNumberNs);
+    SlotAlgebra::Union all(algebra_);
+    numbers->for_each_in_range(filter.range, bound.number, [&](const Posting& posting) {
+      algebra_.spend(kVisitNs);
+      all.add(PostingView(posting));
+    });
+    return all.finish();
+  }
+
+  Slots in_column(const NumberColumn& column, RangeOperator range, double bound) {
+    algebra_.spend(algebra_.limit * kColumnSlotNs);
+    // The range as low ≤ x ≤ high, so that the loop has no branch on the data, which the processor could not predict.
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool above = range == RangeOperator::kGt || range == RangeOperator::kGte;
+    const double low = !above ? -kInfinity : range == RangeOperator::kGt ? std::nextafter(bound, kInfinity) : bound;
+    const double high = above ? kInfinity : range == RangeOperator::kLt ? std::nextafter(bound, -kInfinity) : bound;
+    std::vector<uint32_t> words = algebra_.empty_bitmap();
+    const uint32_t end = std::min(algebra_.limit, column.capacity);
+    for (uint32_t slot = 0; slot < end; slot++) {
+      const double value = column.at(slot).load(std::memory_order_relaxed);
+      words[slot / 32] |= uint32_t((value >= low) & (value <= high)) << (slot % 32);
+    }
+    return Slots::bitmap(std::move(words));
+  }
+
+  // A cheap upper bound on the number of matches.
+  size_t size_at_most(const FilterCondition& filter) const {
+    const size_t all = PostingView(index_.all()).size();
+    size_t size = 0;
+    switch (filter.type) {
+      case Type::kAnd:
+        size = all;
+        for (const FilterCondition& part : filter.parts) size = std::min(size, size_at_most(part));
+        return size;
+      case Type::kOr:
+        for (const FilterCondition& part : filter.parts) size += size_at_most(part);
+        return size;
+      case Type::kNot:
+        return all;
+      default:
+        for (const FilterField* field : fields_of(index_, filter.path)) {
+          size += filter.type == Type::kEquals ? equal(*field, filter.values[0]).size() : PostingView(field->present).size();
+        }
+        return size;
+    }
+  }
+
+  const FilterIndex& index_;
+  SlotAlgebra algebra_;
+  // Whether only the slots that were complete at the start may be answered, and those slots.
+  const bool is_bounded_;
+  std::vector<uint32_t> complete_;
+};
+
+void prepare_field(FilterIndex& index, const FilterField* field, const FilterValue& bound) {
+  // Any field of the index is the owner's to change.
+  FilterField& own = const_cast<FilterField&>(*field);
+  if (bound.kind == ValueKind::kNumber) own.prepare_numbers(index.slot_limit());
+  else if (own.strings.load() != nullptr) own.strings.load()->sort_some();
+}
+
+}  // namespace
+
+std::vector<uint32_t> FoundSlots::as_list() && {
+  if (listed) return std::move(words);
+  std::vector<uint32_t> list;
+  list.reserve(count);
+  for (uint32_t i = 0; i < words.size(); i++) {
+    for (uint32_t word = words[i]; word != 0; word &= word - 1) list.push_back(i * 32 + uint32_t(__builtin_ctz(word)));
+  }
+  return list;
+}
+
+std::vector<uint32_t> FoundSlots::as_bitmap() && {
+  if (!listed) return std::move(words);
+  std::vector<uint32_t> bitmap(words.empty() ? 0 : words.back() / 32 + 1);
+  for (const uint32_t slot : words) bitmap[slot / 32] |= 1u << (slot % 32);
+  return bitmap;
+}
+
+std::optional<FoundSlots> resolve_filter(const FilterIndex& index, const FilterCondition& filter, double ns_max) {
+  try {
+    return Evaluation(index, filter, ns_max).run(filter);
+  } catch (const TakesLong&) {
+    return std::nullopt;
+  }
+}
+
+void prepare_ranges(FilterIndex& index, const FilterCondition& filter) {
+  for (const FilterCondition& part : filter.parts) prepare_ranges(index, part);
+  if (filter.type != Type::kRange) return;
+  for (const FilterField* field : fields_of(index, filter.path)) prepare_field(index, field, filter.values[0]);
+}
+
+}  // namespace quiver

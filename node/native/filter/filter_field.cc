@@ -1,0 +1,159 @@
+#include "filter_field.h"
+
+#include <cmath>
+#include <limits>
+
+namespace quiver {
+
+namespace {
+
+// A column is worth its memory with more than one distinct number for this many slots: visiting a number and its slots
+// costs several times as much as examining one slot of a column.
+constexpr uint32_t kColumnSlotsPerNumber = 8;
+// With fewer distinct numbers than this it never is.
+constexpr uint32_t kColumnNumbersMin = 4'096;
+
+NumberColumn* new_column(Heap& heap, size_t capacity) {
+  NumberColumn* column = static_cast<NumberColumn*>(heap.allocate(NumberColumn::bytes(capacity)));
+  column->capacity = uint32_t(capacity);
+  for (uint32_t slot = 0; slot < capacity; slot++) {
+    column->at(slot).store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
+  }
+  return column;
+}
+
+// The slots of a posting that are not in the bitmap; false if none is.
+bool without(const Posting& posting, const std::vector<uint32_t>& bitmap, std::vector<uint32_t>& left) {
+  left.clear();
+  bool any = false;
+  PostingView(posting).for_each([&](uint32_t slot) {
+    if (slot / 32 < bitmap.size() && (bitmap[slot / 32] >> (slot % 32) & 1) != 0) any = true;
+    else left.push_back(slot);
+  });
+  return any;
+}
+
+}  // namespace
+
+bool NumberColumn::has(uint32_t slot, RangeOperator range, double bound) const {
+  if (slot >= capacity) return false;
+  const double value = at(slot).load(std::memory_order_relaxed);
+  switch (range) {
+    case RangeOperator::kGt:
+      return value > bound;
+    case RangeOperator::kGte:
+      return value >= bound;
+    case RangeOperator::kLt:
+      return value < bound;
+    default:
+      return value <= bound;
+  }
+}
+
+FilterField::FilterField(Heap& heap) : heap_(heap) {}
+
+FilterField::~FilterField() {
+  for (Posting* posting : {&present, &nulls, &trues, &falses}) free_slots(heap_, *posting);
+  delete numbers.load(std::memory_order_relaxed);
+  delete strings.load(std::memory_order_relaxed);
+  delete composites.load(std::memory_order_relaxed);
+  NumberColumn* last = column.load(std::memory_order_relaxed);
+  if (last != nullptr) heap_.release(last, NumberColumn::bytes(last->capacity));
+}
+
+NumberDictionary& FilterField::made_numbers() {
+  NumberDictionary* made = numbers.load(std::memory_order_relaxed);
+  if (made == nullptr) numbers.store(made = new NumberDictionary(heap_));
+  return *made;
+}
+
+StringDictionary& FilterField::made(std::atomic<StringDictionary*>& dictionary) {
+  StringDictionary* made = dictionary.load(std::memory_order_relaxed);
+  if (made == nullptr) dictionary.store(made = new StringDictionary(heap_));
+  return *made;
+}
+
+bool FilterField::add_number(double value, uint32_t slot, bool is_element) {
+  if (is_element && !has_elements_) {
+    has_elements_ = true;
+    drop_column();
+  }
+  const bool is_new = made_numbers().add(value, slot);
+  NumberColumn* present_column = column.load(std::memory_order_relaxed);
+  if (present_column == nullptr) return is_new;
+  if (slot >= present_column->capacity) {
+    NumberColumn* grown = new_column(heap_, std::max<size_t>(size_t(slot) + 1, size_t(present_column->capacity) * 5 / 4));
+    std::memcpy(static_cast<void*>(grown + 1), present_column + 1, size_t(present_column->capacity) * 8);
+    grown->at(slot).store(value, std::memory_order_relaxed);
+    column.store(grown);
+    heap_.retire(present_column, NumberColumn::bytes(present_column->capacity));
+  } else {
+    present_column->at(slot).store(value, std::memory_order_release);
+  }
+  return is_new;
+}
+
+bool FilterField::add_text(std::atomic<StringDictionary*>& dictionary, const Characters& text, uint32_t slot) {
+  return made(dictionary).add(text, slot);
+}
+
+bool FilterField::remove_number(double value, uint32_t slot) {
+  NumberColumn* present_column = column.load(std::memory_order_relaxed);
+  if (present_column != nullptr && slot < present_column->capacity) {
+    present_column->at(slot).store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
+  }
+  NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
+  return dictionary != nullptr && dictionary->remove(value, slot);
+}
+
+bool FilterField::remove_text(std::atomic<StringDictionary*>& dictionary, const Characters& text, uint32_t slot) {
+  StringDictionary* present_one = dictionary.load(std::memory_order_relaxed);
+  return present_one != nullptr && present_one->remove(text, slot);
+}
+
+uint32_t FilterField::remove_everywhere(const std::vector<uint32_t>& bitmap) {
+  drop_column();
+  std::vector<uint32_t> left;
+  const auto change = [&](Posting& posting) {
+    if (without(posting, bitmap, left)) set_slots(heap_, posting, left);
+  };
+  for (Posting* posting : {&present, &nulls, &trues, &falses}) change(*posting);
+  uint32_t gone = 0;
+  if (numbers.load() != nullptr) gone += numbers.load()->change_all(change);
+  if (strings.load() != nullptr) gone += strings.load()->change_all(change);
+  if (composites.load() != nullptr) gone += composites.load()->change_all(change);
+  return gone;
+}
+
+void FilterField::prepare_numbers(uint32_t slot_limit) {
+  const NumberDictionary* dictionary = numbers.load(std::memory_order_relaxed);
+  const uint32_t count = dictionary == nullptr ? 0 : dictionary->size();
+  if (has_elements_ || count < kColumnNumbersMin || count < slot_limit / kColumnSlotsPerNumber) {
+    drop_column();
+    return;
+  }
+  if (column.load(std::memory_order_relaxed) != nullptr) return;
+  NumberColumn* made = new_column(heap_, slot_limit);
+  bool several = false;
+  dictionary->page(0, UINT32_MAX, [&](double value, const PostingView& posting) {
+    posting.for_each([&](uint32_t slot) {
+      if (slot >= slot_limit || !std::isnan(made->at(slot).load(std::memory_order_relaxed))) several = true;
+      else made->at(slot).store(value, std::memory_order_relaxed);
+    });
+  });
+  if (!several) {
+    column.store(made);
+    return;
+  }
+  has_elements_ = true;
+  heap_.release(made, NumberColumn::bytes(made->capacity));
+}
+
+void FilterField::drop_column() {
+  NumberColumn* last = column.load(std::memory_order_relaxed);
+  if (last == nullptr) return;
+  column.store(nullptr);
+  heap_.retire(last, NumberColumn::bytes(last->capacity));
+}
+
+}  // namespace quiver

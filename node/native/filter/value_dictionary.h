@@ -1,0 +1,402 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "dictionary_keys.h"
+#include "heap.h"
+#include "posting.h"
+
+namespace quiver {
+
+enum class RangeOperator { kGt, kGte, kLt, kLte };
+
+inline bool in_range(int comparison, RangeOperator range) {
+  switch (range) {
+    case RangeOperator::kGt:
+      return comparison > 0;
+    case RangeOperator::kGte:
+      return comparison >= 0;
+    case RangeOperator::kLt:
+      return comparison < 0;
+    default:
+      return comparison <= 0;
+  }
+}
+
+/**
+ * The values of one type under one path: value → the slots that have it. A value has a number (id), by which its key and its
+ * posting are kept; ids of values that no slot has any more are used again. One writer; `find`, `size`, `limit`,
+ * `for_each_in_range` and `range_steps` for readers on any thread, as for a Posting.
+ *
+ * Keys are found through a table of ids (linear probing: Knuth, TAOCP 3, 6.4, algorithm L), which is made when there are more
+ * than a few. What grows is copied, and the copy published.
+ */
+template <class Keys>
+class ValueDictionary {
+ public:
+  using Key = typename Keys::Key;
+
+  explicit ValueDictionary(Heap& heap) : heap_(heap) {}
+  // When no reader is left.
+  ~ValueDictionary() {
+    Entries* entries = entries_.load(std::memory_order_relaxed);
+    for (uint32_t id = 0; id < limit_.load(std::memory_order_relaxed); id++) {
+      if (keeps_postings) free_slots(heap_, entries->posting(id));
+      Keys::release(heap_, entries->key(id).load(std::memory_order_relaxed));
+    }
+    if (entries != nullptr) heap_.release(entries, Entries::bytes(entries->capacity));
+    Probes* probes = probes_.load(std::memory_order_relaxed);
+    if (probes != nullptr) heap_.release(probes, Probes::bytes(probes->mask + 1));
+    Order* order = order_.load(std::memory_order_relaxed);
+    if (order != nullptr) free_order(order, true);
+  }
+  ValueDictionary(const ValueDictionary&) = delete;
+  ValueDictionary& operator=(const ValueDictionary&) = delete;
+
+  // False: the postings are words of the owner's own, which are never 0 while their key is in use.
+  bool keeps_postings = true;
+
+  // Number of distinct values.
+  uint32_t size() const { return size_.load(std::memory_order_relaxed); }
+  // Above every id.
+  uint32_t limit() const { return limit_.load(std::memory_order_acquire); }
+
+  // The posting of a value; null if there is none.
+  const Posting* find(const Key& key) const {
+    const int64_t id = id_of(key);
+    return id < 0 ? nullptr : &entries_.load()->posting(uint32_t(id));
+  }
+
+  /// Calls visit(posting) for every value on the right side of the bound.
+  template <class Visit>
+  void for_each_in_range(RangeOperator range, const Key& bound, const Visit& visit) const {
+    const Order* order = order_.load();
+    const uint32_t limit = limit_.load(std::memory_order_acquire);
+    const Entries* entries = entries_.load();
+    if (entries == nullptr) return;
+    const bool from_below = range == RangeOperator::kLt || range == RangeOperator::kLte;
+    const bool strictly = range == RangeOperator::kLt || range == RangeOperator::kGte;
+    for (uint32_t i = 0; order != nullptr && i < order->runs; i++) {
+      const Run& run = *order->run(i);
+      const uint32_t split = split_of(*entries, run, bound, strictly);
+      for (uint32_t at = from_below ? 0 : split, end = from_below ? split : run.length; at < end; at++) {
+        visit(entries->posting(run.id(at)));
+      }
+    }
+    for (uint32_t id = order == nullptr ? 0 : order->covered; id < limit; id++) {
+      const Posting& posting = entries->posting(id);
+      if (posting.load(std::memory_order_acquire) == 0) continue;
+      if (in_range(Keys::compare(entries->key(id).load(std::memory_order_acquire), bound), range)) visit(posting);
+    }
+  }
+
+  // Values that for_each_in_range has to compare one by one.
+  uint32_t range_steps() const {
+    const Order* order = order_.load();
+    return limit() - (order == nullptr ? 0 : order->covered);
+  }
+
+  /**
+   * Sorts a part of the keys if there are many, so that the first range over a million strings takes no second at once: at
+   * most kRunMax. Identifiers that nobody compares cost nothing.
+   */
+  void sort_some() {
+    Order* order = order_.load(std::memory_order_relaxed);
+    const uint32_t limit = limit_.load(std::memory_order_relaxed);
+    if (order == nullptr) {
+      if (size() <= kTestedMax) return;
+      // Keys in a run stay in place, so from here on ids are not used again.
+      retired_ids_.insert(retired_ids_.end(), free_ids_.begin(), free_ids_.end());
+      free_ids_.clear();
+    }
+    const uint32_t covered = order == nullptr ? 0 : order->covered;
+    if (limit - covered < kTestedMax) return;
+    const uint32_t next = std::min(limit, covered + kRunMax);
+    const Entries& entries = *entries_.load(std::memory_order_relaxed);
+    std::vector<uint32_t> ids;
+    for (uint32_t id = covered; id < next; id++) {
+      if (entries.posting(id).load(std::memory_order_relaxed) != 0) ids.push_back(id);
+    }
+    std::sort(ids.begin(), ids.end(), [&](uint32_t a, uint32_t b) {
+      return Keys::compare(entries.key(a).load(std::memory_order_relaxed), Keys::key_of(entries.key(b).load(std::memory_order_relaxed))) < 0;
+    });
+    Run* run = static_cast<Run*>(heap_.allocate(Run::bytes(uint32_t(ids.size()))));
+    run->length = uint32_t(ids.size());
+    if (!ids.empty()) std::memcpy(run + 1, ids.data(), ids.size() * sizeof(uint32_t));
+    const uint32_t runs = order == nullptr ? 0 : order->runs;
+    Order* grown = static_cast<Order*>(heap_.allocate(Order::bytes(runs + 1)));
+    if (order != nullptr) std::memcpy(static_cast<void*>(grown + 1), order + 1, runs * sizeof(Run*));
+    grown->covered = next;
+    grown->runs = runs + 1;
+    grown->run(runs) = run;
+    order_.store(grown);
+    if (order != nullptr) heap_.retire(order, Order::bytes(runs));
+  }
+
+  // Answers whether the value is new.
+  bool add(const Key& key, uint32_t slot) {
+    bool is_new;
+    add_slot(heap_, posting_for(key, is_new), slot);
+    if (is_new) list(key);
+    return is_new;
+  }
+
+  // Answers whether no slot has the value any more.
+  bool remove(const Key& key, uint32_t slot) {
+    const int64_t id = id_of(key);
+    if (id < 0) return false;
+    Posting& posting = entries_.load(std::memory_order_relaxed)->posting(uint32_t(id));
+    remove_slot(heap_, posting, slot);
+    if (posting.load(std::memory_order_relaxed) != 0) return false;
+    release(uint32_t(id));
+    return true;
+  }
+
+  // Sets the whole posting of a value, by `change(posting)`; answers whether the value is new.
+  template <class Change>
+  bool put(const Key& key, const Change& change) {
+    bool is_new;
+    change(posting_for(key, is_new));
+    if (is_new) list(key);
+    return is_new;
+  }
+
+  // Forgets a value, whose posting is the caller's.
+  void forget(const Key& key) {
+    const int64_t id = id_of(key);
+    if (id < 0) return;
+    entries_.load(std::memory_order_relaxed)->posting(uint32_t(id)).store(0);
+    release(uint32_t(id));
+  }
+
+  // Changes every posting by `change(posting)`; answers how many values are gone afterwards. Writer's thread.
+  template <class Change>
+  uint32_t change_all(const Change& change) {
+    uint32_t gone = 0;
+    for (uint32_t id = 0; id < limit_.load(std::memory_order_relaxed); id++) {
+      Posting& posting = entries_.load(std::memory_order_relaxed)->posting(id);
+      if (posting.load(std::memory_order_relaxed) == 0) continue;
+      change(posting);
+      if (posting.load(std::memory_order_relaxed) != 0) continue;
+      release(id);
+      gone++;
+    }
+    return gone;
+  }
+
+  // Calls visit(key, posting) for up to `count` values with an id from `from` on. Answers the id to continue with, or −1.
+  // A walk over all pages visits values that keep a slot all the time once. Writer's thread.
+  template <class Visit>
+  int64_t page(uint32_t from, uint32_t count, const Visit& visit) const {
+    uint32_t id = from;
+    const Entries* entries = entries_.load(std::memory_order_relaxed);
+    const uint32_t limit = limit_.load(std::memory_order_relaxed);
+    for (; id < limit && count > 0; id++) {
+      if (entries->posting(id).load(std::memory_order_relaxed) == 0) continue;
+      visit(Keys::key_of(entries->key(id).load(std::memory_order_relaxed)), PostingView(entries->posting(id)));
+      count--;
+    }
+    return id < limit ? int64_t(id) : -1;
+  }
+
+ private:
+  // Up to this many keys are searched one by one: metadata with many rare keys make very many small dictionaries.
+  static constexpr uint32_t kFewMax = 8;
+  // Fewer keys than this are tested one by one for a range; more are sorted.
+  static constexpr uint32_t kTestedMax = 4'096;
+  // Keys sorted at once: some milliseconds for strings.
+  static constexpr uint32_t kRunMax = 32'768;
+  static constexpr uint32_t kGone = UINT32_MAX;
+
+  // Keys, then postings, by id.
+  struct Entries {
+    uint32_t capacity;
+    uint32_t padding;
+
+    std::atomic<uint64_t>& key(uint32_t id) const { return words()[id]; }
+    Posting& posting(uint32_t id) const { return words()[capacity + id]; }
+    std::atomic<uint64_t>* words() const { return reinterpret_cast<std::atomic<uint64_t>*>(const_cast<Entries*>(this) + 1); }
+    static size_t bytes(uint32_t capacity) { return sizeof(Entries) + size_t(capacity) * 16; }
+  };
+  // id + 1 by hash; 0 where empty, kGone where one was.
+  struct Probes {
+    uint32_t mask;
+    // Of the places, those that are not empty.
+    uint32_t used;
+
+    std::atomic<uint32_t>& at(uint32_t i) const { return reinterpret_cast<std::atomic<uint32_t>*>(const_cast<Probes*>(this) + 1)[i]; }
+    static size_t bytes(size_t capacity) { return sizeof(Probes) + capacity * 4; }
+  };
+  // Ids in the order of their keys; never changed.
+  struct Run {
+    uint32_t length;
+
+    uint32_t id(uint32_t i) const { return reinterpret_cast<const uint32_t*>(this + 1)[i]; }
+    static size_t bytes(uint32_t length) { return sizeof(Run) + size_t(length) * 4; }
+  };
+  // Runs that hold all ids below `covered`.
+  struct Order {
+    uint32_t covered;
+    uint32_t runs;
+
+    Run*& run(uint32_t i) const { return reinterpret_cast<Run**>(const_cast<Order*>(this) + 1)[i]; }
+    static size_t bytes(uint32_t runs) { return sizeof(Order) + size_t(runs) * sizeof(Run*); }
+  };
+
+  int64_t id_of(const Key& key) const {
+    const Probes* probes = probes_.load();
+    if (probes == nullptr) {
+      const uint32_t limit = limit_.load(std::memory_order_acquire);
+      const Entries* entries = entries_.load();
+      for (uint32_t id = 0; id < limit; id++) if (is_at(*entries, id, key)) return id;
+      return -1;
+    }
+    for (uint32_t at = Keys::hash(key) & probes->mask;; at = (at + 1) & probes->mask) {
+      const uint32_t found = probes->at(at).load(std::memory_order_acquire);
+      if (found == 0) return -1;
+      // The entries as of now: those of an id are there before it is.
+      if (found != kGone && is_at(*entries_.load(), found - 1, key)) return found - 1;
+    }
+  }
+
+  static bool is_at(const Entries& entries, uint32_t id, const Key& key) {
+    return entries.posting(id).load(std::memory_order_acquire) != 0 && Keys::equal(entries.key(id).load(std::memory_order_acquire), key);
+  }
+
+  // How many ids of the run have a key below the bound, or at most the bound if `strictly` is false.
+  static uint32_t split_of(const Entries& entries, const Run& run, const Key& bound, bool strictly) {
+    uint32_t from = 0, to = run.length;
+    while (from < to) {
+      const uint32_t middle = (from + to) / 2;
+      const int comparison = Keys::compare(entries.key(run.id(middle)).load(std::memory_order_acquire), bound);
+      if (comparison < 0 || (!strictly && comparison == 0)) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
+  // The posting of a value. One that is new is empty, and readers find it after `list`.
+  Posting& posting_for(const Key& key, bool& is_new) {
+    const int64_t known = id_of(key);
+    is_new = known < 0;
+    if (!is_new) return entries_.load(std::memory_order_relaxed)->posting(uint32_t(known));
+    const uint32_t limit = limit_.load(std::memory_order_relaxed);
+    Entries* entries = entries_.load(std::memory_order_relaxed);
+    if (free_ids_.empty() && (entries == nullptr || limit == entries->capacity)) entries = grow(entries);
+    fresh_ = free_ids_.empty() ? limit : free_ids_.back();
+    if (!free_ids_.empty()) free_ids_.pop_back();
+    entries->key(fresh_).store(Keys::store(heap_, key), std::memory_order_release);
+    return entries->posting(fresh_);
+  }
+
+  void list(const Key& key) {
+    const uint32_t limit = limit_.load(std::memory_order_relaxed);
+    if (fresh_ == limit) limit_.store(limit + 1, std::memory_order_release);
+    const uint32_t size = size_.load(std::memory_order_relaxed) + 1;
+    size_.store(size, std::memory_order_relaxed);
+    Probes* probes = probes_.load(std::memory_order_relaxed);
+    if (probes == nullptr ? limit_.load(std::memory_order_relaxed) <= kFewMax : false) return;
+    if (probes == nullptr || (probes->used + 1) * 5 > (probes->mask + 1) * 3) {
+      make_probes();
+      return;
+    }
+    insert(*probes, Keys::hash(key), fresh_);
+  }
+
+  static void insert(Probes& probes, uint32_t hash, uint32_t id) {
+    uint32_t at = hash & probes.mask;
+    while (probes.at(at).load(std::memory_order_relaxed) != 0) at = (at + 1) & probes.mask;
+    probes.at(at).store(id + 1, std::memory_order_release);
+    probes.used++;
+  }
+
+  // A table of the values that there are, with room for as many more.
+  void make_probes() {
+    uint32_t capacity = 16;
+    while (uint64_t(capacity) * 3 < uint64_t(size()) * 10) capacity *= 2;
+    Probes* probes = static_cast<Probes*>(heap_.allocate(Probes::bytes(capacity)));
+    probes->mask = capacity - 1;
+    const Entries& entries = *entries_.load(std::memory_order_relaxed);
+    for (uint32_t id = 0; id < limit_.load(std::memory_order_relaxed); id++) {
+      if (entries.posting(id).load(std::memory_order_relaxed) == 0) continue;
+      insert(*probes, Keys::stored_hash(entries.key(id).load(std::memory_order_relaxed)), id);
+    }
+    Probes* before = probes_.load(std::memory_order_relaxed);
+    probes_.store(probes);
+    if (before != nullptr) heap_.retire(before, Probes::bytes(before->mask + 1));
+  }
+
+  Entries* grow(Entries* before) {
+    const uint32_t capacity = before == nullptr ? 1 : before->capacity + std::max(1u, before->capacity / 2);
+    Entries* entries = static_cast<Entries*>(heap_.allocate(Entries::bytes(capacity)));
+    entries->capacity = capacity;
+    if (before != nullptr) {
+      std::memcpy(static_cast<void*>(entries->words()), before->words(), size_t(before->capacity) * 8);
+      std::memcpy(static_cast<void*>(entries->words() + capacity), before->words() + before->capacity, size_t(before->capacity) * 8);
+    }
+    entries_.store(entries);
+    if (before != nullptr) heap_.retire(before, Entries::bytes(before->capacity));
+    return entries;
+  }
+
+  // Gives up the id of a value without slots.
+  void release(uint32_t id) {
+    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    std::atomic<uint64_t>& key = entries_.load(std::memory_order_relaxed)->key(id);
+    Probes* probes = probes_.load(std::memory_order_relaxed);
+    if (probes != nullptr) {
+      uint32_t at = Keys::stored_hash(key.load(std::memory_order_relaxed)) & probes->mask;
+      while (probes->at(at).load(std::memory_order_relaxed) != id + 1) at = (at + 1) & probes->mask;
+      probes->at(at).store(kGone, std::memory_order_release);
+    }
+    Order* order = order_.load(std::memory_order_relaxed);
+    if (order == nullptr) {
+      recycle(id);
+      return;
+    }
+    retired_ids_.push_back(id);
+    if (retired_ids_.size() <= kTestedMax + size() / 2) return;
+    order_.store(nullptr);
+    free_order(order, false);
+    for (const uint32_t gone : retired_ids_) recycle(gone);
+    retired_ids_.clear();
+    retired_ids_.shrink_to_fit();
+  }
+
+  void recycle(uint32_t id) {
+    std::atomic<uint64_t>& key = entries_.load(std::memory_order_relaxed)->key(id);
+    const uint64_t stored = key.load(std::memory_order_relaxed);
+    key.store(0);
+    Keys::retire(heap_, stored);
+    free_ids_.push_back(id);
+  }
+
+  void free_order(Order* order, bool at_once) {
+    const auto drop = [&](void* block, size_t bytes) { at_once ? heap_.release(block, bytes) : heap_.retire(block, bytes); };
+    for (uint32_t i = 0; i < order->runs; i++) drop(order->run(i), Run::bytes(order->run(i)->length));
+    drop(order, Order::bytes(order->runs));
+  }
+
+  Heap& heap_;
+  std::atomic<Entries*> entries_{nullptr};
+  std::atomic<Probes*> probes_{nullptr};
+  std::atomic<Order*> order_{nullptr};
+  std::atomic<uint32_t> limit_{0};
+  std::atomic<uint32_t> size_{0};
+  // The id of the value that is about to be listed.
+  uint32_t fresh_ = 0;
+  std::vector<uint32_t> free_ids_;
+  // Ids whose value is gone but whose key an order still needs.
+  std::vector<uint32_t> retired_ids_;
+};
+
+using NumberDictionary = ValueDictionary<NumberKeys>;
+using StringDictionary = ValueDictionary<StringKeys>;
+
+}  // namespace quiver
