@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,9 +21,11 @@ export async function openQuiver({ url, apiKey = API_KEY, environment = {}, name
   const address = { host: '127.0.0.1', port: await freePort() };
   const opsPort = await freePort();
   const dataFolder = mkdtempSync(join(tmpdir(), 'quiver-bench-data-'));
+  // Earlier checkouts have no programs.
+  const scripts = [join(root, 'dist', 'programs', 'embedded.js'), join(root, 'dist', 'embedded', 'main.js')];
   const server = new ServerProcess({
     name,
-    script: join(root, 'dist', 'embedded', 'main.js'),
+    script: scripts.find((script) => existsSync(script)) ?? scripts[0],
     environment: {
       PATH: process.env.PATH,
       PORT: String(address.port),
