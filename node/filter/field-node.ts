@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../shared/filter/filter';
 import { type CompositeKeys, compositeKeys } from './composite-keys';
 import { type FilterWords } from './filter-words';
 import { isJsonObject, PATH_DEPTH_MAX } from './metadata-path';
-import type { AddonFilterIndex } from './native-filters';
+import type { AddonFilterIndex } from '../vector/native-filters';
 
 /** What the nodes of one index share. */
 export interface FieldTree {

@@ -2,7 +2,7 @@ import type { ByteReader } from '../files/byte-reader';
 import type { ByteWriter } from '../files/byte-writer';
 import type { FieldNode } from './field-node';
 import { VALUE } from './filter-words';
-import type { AddonFilterIndex } from './native-filters';
+import type { AddonFilterIndex } from '../vector/native-filters';
 
 /** Values per block: the strings of a block are written and read as one. */
 const BLOCK_VALUES = 1_024;

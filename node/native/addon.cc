@@ -1,6 +1,7 @@
 // What JavaScript sees of the vector index: one class, mirrored by node/vector/native-binding.ts with the same names,
-// argument order and meaning (for the filter index: filter/filter_calls.cc and node/filter/native-filters.ts). All state of an index belongs to the environment (thread) that made it; other threads may
-// search it by its number (index_registry.h), and nothing else is global.
+// argument order and meaning; filter/filter_calls.cc is the same for the filter index. All state of an index belongs to the
+// environment (thread) that made it; other threads may search it by its number (index_registry.h), and nothing else is
+// global but the seats of readers (filter/heap.cc).
 
 #include <node_api.h>
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
-import type { AddonFilterIndex } from '../filter/native-filters';
+import type { AddonFilterIndex } from './native-filters';
 
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors

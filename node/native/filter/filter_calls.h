@@ -10,7 +10,7 @@ namespace quiver {
 
 class Arguments;
 
-// The class FilterIndex, as node/filter/native-filters.ts declares it. Null with a pending exception.
+// The class FilterIndex, as node/vector/native-filters.ts declares it. Null with a pending exception.
 napi_value define_filter_index(napi_env env);
 
 /**
