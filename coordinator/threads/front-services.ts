@@ -1,9 +1,10 @@
 import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
-import { operationsToBytes } from '../../shared/shard/operation-codec';
+import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { inSlices } from '../../shared/time/work-slices';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
 import { TURN_MS, Turns } from '../http/turns';
@@ -94,7 +95,8 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
 
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
   async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    return outcomesFromBytes(await this.main.hand<Uint8Array>('shards.write', operationsToBytes(operations), id, this.deadlineOf(call)));
+    const bytes = await inSlices(operationsToBytesInSteps(operations));
+    return outcomesFromBytes(await this.main.hand<Uint8Array>('shards.write', bytes, id, this.deadlineOf(call)));
   }
 
   private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {

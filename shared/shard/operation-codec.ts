@@ -40,18 +40,28 @@ const UPSERT_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_U
 const DELETE_FLAGS = FLAG_ID_UTF16 | FLAG_FILTER | FLAG_SAME_FILTER;
 
 export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
+  return resultOf(operationsToBytesInSteps(operations));
+}
+
+/** Like {@link operationsToBytes}, one operation measured or written per step. */
+export function* operationsToBytesInSteps(operations: readonly WriteOperation[]): Generator<undefined, Buffer> {
   let size = HEADER_BYTES;
   const filters = filtersToWrite(operations);
-  operations.forEach((operation, i) => (size += aligned(operationBytes(operation, filters[i]))));
+  for (let i = 0; i < operations.length; i++) {
+    size += aligned(operationBytes(operations[i], filters[i]));
+    yield;
+  }
   const bytes = Buffer.allocUnsafeSlow(size);
   bytes.writeUInt32LE(VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
-  operations.forEach((operation, i) => {
+  for (let i = 0; i < operations.length; i++) {
+    const operation = operations[i];
     const end = operation.type === 'upsert' ? writeUpsert(bytes, at, operation) : writeDelete(bytes, at, operation, filters[i]);
     at = aligned(end);
     bytes.fill(0, end, at);
-  });
+    yield;
+  }
   return bytes;
 }
 
