@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { ByteReader } from '../../node/files/byte-reader';
 import { ByteWriter } from '../../node/files/byte-writer';
 import { ChunkedSlotSet } from '../../node/slots/chunked-slot-set';
+import { FoundSlotSet } from '../../node/slots/found-slot-set';
 import { readSlotSet, writeSlotSet } from '../../node/slots/slot-set-codec';
 
-/** ChunkedSlotSet against a plain Set of numbers. */
+/** ChunkedSlotSet and FoundSlotSet against a plain Set of numbers. */
 
 const parameters = { numRuns: 60 };
 
@@ -124,6 +125,26 @@ describe('slot set', () => {
         writeSlotSet(ChunkedSlotSet.fromArray([1, ...start]), writer);
         const bytes = writer.take();
         expect(() => readSlotSet(new ByteReader(bytes.subarray(0, Math.floor(bytes.length * cut))))).toThrow(/saved/);
+      }),
+      parameters,
+    );
+  });
+
+  test('a set that was found is the same as a list and as a bitmap', () => {
+    fc.assert(
+      fc.property(slots, fc.nat({ max: 400_000 }), (some, slotCount) => {
+        const below = some.filter((s) => s < 2 ** 20);
+        const model = new Set(below);
+        const chunked = ChunkedSlotSet.fromArray(below);
+        const bitmap = chunked.toBitmap(slotCount);
+        for (const found of [new FoundSlotSet(true, rising(model), model.size), new FoundSlotSet(false, bitmap, model.size)]) {
+          expectSame(found.toChunked(), model);
+          expect(Buffer.from(found.toArray()).equals(Buffer.from(rising(model)))).toBe(true);
+          const words = found.toBitmap(slotCount);
+          expect(words.length).toBeGreaterThanOrEqual(Math.ceil(slotCount / 32));
+          expectSame(ChunkedSlotSet.fromBitmap(words), model);
+          for (const s of [...below.slice(0, 50), 0, 31, 32, slotCount, 2 ** 31]) assert.equal(found.has(s), model.has(s));
+        }
       }),
       parameters,
     );
