@@ -126,12 +126,13 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     stores,
     onRenewed: () => register(),
     log,
-    open: (spec, assignment, shardStore) =>
+    open: (spec, assignment, shardStore, mayBeNew) =>
       ReplicatedShard.open({
         folder: stores.pathOf(spec),
         spec,
         assignment,
         self: { node: nodeId, store: shardStore },
+        mayBeNew,
         changeIdPrefix: randomUUID(),
         shardOptions,
         budget,

@@ -28,6 +28,8 @@ export interface ReplicatedShardOptions {
   /** That by which it is opened, null when it is not known. A replica made for its epoch follows no primary of an earlier one. */
   assignment: ShardAssignment | null;
   self: { node: string; store: string };
+  /** Whether an empty store is that of a new replica. If not, its data were lost. */
+  mayBeNew: boolean;
   changeIdPrefix: string;
   shardOptions: ShardOptions;
   budget: WriteBudget;
@@ -80,6 +82,7 @@ export class ReplicatedShard implements HostedReplica {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
+      if (isNew && !options.mayBeNew) throw new QuiverError('storage_damaged', 'the store has lost all that it held');
       if (isNew) await data.storage.append({ promisedEpoch: options.assignment?.epoch ?? 0 });
       const hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
       isThere(hosted);

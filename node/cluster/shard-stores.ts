@@ -43,6 +43,11 @@ export class ShardStores {
     return this.ids.get(shardKey(id)) ?? this.nodeStore;
   }
 
+  /** Whether the shard was opened here before. */
+  isKnown(id: ShardId): boolean {
+    return this.ids.has(shardKey(id));
+  }
+
   /** The stores that are not the node's, by shardKey: what others have to be told. */
   ownStores(): Record<string, string> {
     return Object.fromEntries([...this.ids].filter(([, store]) => store !== this.nodeStore));
