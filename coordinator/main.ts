@@ -28,6 +28,7 @@ import { Controller } from './cluster/controller';
 import { Election } from './cluster/election';
 import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
+import { MapRepair } from './cluster/map-repair';
 import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
@@ -109,6 +110,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
+  const repair = new MapRepair({ store, map, office: election, askNode: (address) => reports.ask(address), log, onRepaired: () => changes.changed('repair') });
+  endings.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   endings.defer(() => watch.close());
   const { port } = await reached(
@@ -127,6 +130,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
             store,
             map,
             askNode: (address) => reports.ask(address),
+            clock,
+            log,
             health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
           }),
         recover: async (service) => {

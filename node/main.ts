@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
+import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
@@ -30,9 +30,10 @@ import { systemClock } from '../shared/time/clock';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
 import { diskSpaceOf, isNotable } from './cluster/disk-space';
+import { KnownAssignments } from './cluster/known-assignments';
 import { NodeAgent } from './cluster/node-agent';
 import { readStoreId } from './cluster/node-identity';
-import { ReplicaFailures } from './cluster/replica-failures';
+import { PublishedList } from './cluster/published-list';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
@@ -119,8 +120,12 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
-  const failures = new ReplicaFailures({ store, nodeId, ttlSeconds: SESSION_SECONDS, log });
+  const failures = new PublishedList({ store, key: FAILURES_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
   endings.defer(() => failures.close());
+  const later = new PublishedList({ store, key: LATER_ASSIGNMENTS_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
+  endings.defer(() => later.close());
+  const known = await KnownAssignments.load(folder, log);
+  endings.defer(() => known.settled());
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
@@ -163,6 +168,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   const agent: NodeAgent = new NodeAgent({
     tellFailures: (paths) => failures.tell(paths),
+    known,
+    promisedEpoch: (id) => stores.promisedEpoch(id),
+    tellLater: (assignments) => later.tell(assignments),
     openReplicasMax: capacity.openShardsMax,
     nodeId,
     store,
@@ -178,6 +186,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());
   addDiskMetrics(metrics, folder);
+  metrics.gauge('quiver_shards_behind', 'Shards for which the shard map is earlier than what this node knows: the cluster store was put back', () => known.later().length);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
 
   const snapshots = new SnapshotReceiver({

@@ -3,6 +3,7 @@ import {
   COORDINATORS_PREFIX,
   type CoordinatorMember,
   FAILURES_PREFIX,
+  LATER_ASSIGNMENTS_PREFIX,
   memberFromEntry,
   NODE_INTENTS_PREFIX,
   type NodeIntent,
@@ -10,7 +11,7 @@ import {
   type NodeMember,
   SUSPICIONS_PREFIX,
 } from '../../shared/cluster/members';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
@@ -34,6 +35,8 @@ export class ClusterMap {
   readonly suspicions: WatchedEntries<string>;
   /** By node, the paths of shards whose replica on it failed. */
   readonly failures: WatchedEntries<string[]>;
+  /** By node, the assignments that it knows where the shard map may hold earlier ones. */
+  readonly later: WatchedEntries<KnownAssignment[]>;
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
@@ -55,11 +58,12 @@ export class ClusterMap {
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
     this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
+    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.tombstones, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
@@ -110,6 +114,23 @@ export class ClusterMap {
       for (const path of value) failing.set(path, (failing.get(path) ?? new Set()).add(key.slice(FAILURES_PREFIX.length)));
     }
     return failing;
+  }
+
+  /**
+   * By path, the shards for which the map holds an earlier assignment than nodes know, with what each of them knows: the
+   * cluster store was put back from a backup.
+   */
+  behind(): Map<string, Map<string, KnownAssignment>> {
+    const behind = new Map<string, Map<string, KnownAssignment>>();
+    for (const { key, value } of this.later.all()) {
+      for (const known of value) {
+        const path = assignmentPath(known.assignment.spec);
+        const found = this.assignments.get(path);
+        if (found === null || !isLaterAssignment(known, { assignment: found.value, revision: found.revision })) continue;
+        behind.set(path, (behind.get(path) ?? new Map()).set(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known));
+      }
+    }
+    return behind;
   }
 
   /** Calls `listener` after every change of any part, until the function returned is called. */

@@ -85,7 +85,10 @@ export class Controller {
   private async carryOut(): Promise<void> {
     this.noteAway();
     if (this.office.guard === null) return;
+    const behind = this.map.behind();
     for (const change of planChanges(this.picture())) {
+      // By an earlier map, a replica could be promoted that lacks what was written since.
+      if (behind.has(change.path)) continue;
       const { guard } = this.office;
       if (guard === null || this.closed) return;
       await this.make(change, guard);

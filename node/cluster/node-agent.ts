@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeReport } from '../../shared/cluster/node-report';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
@@ -17,6 +17,7 @@ import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
 import { lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
+import type { KnownAssignments } from './known-assignments';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
 const REFRESH_MS = 5_000;
@@ -24,6 +25,8 @@ const REFRESH_MS = 5_000;
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
+/** As many assignments fit well into one entry of the cluster store. The others follow when these are dealt with. */
+const LATER_TOLD_MAX = 1_000;
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -38,6 +41,11 @@ export interface NodeAgentOptions {
   removeReplica: (id: ShardId) => Promise<void>;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
   tellFailures: (paths: string[]) => void;
+  known: KnownAssignments;
+  /** The highest epoch that a replica's data on the disk have promised to follow; 0 without data, null when that can't be told. */
+  promisedEpoch: (id: ShardId) => Promise<number | null>;
+  /** Tells the cluster the assignments that this node knows, where the shard map holds earlier ones. */
+  tellLater: (later: KnownAssignment[]) => void;
   clock: Clock;
   log: Logger;
 }
@@ -45,6 +53,10 @@ export interface NodeAgentOptions {
 /**
  * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is to
  * stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ *
+ * A cluster store that was restored from a backup may hold an earlier assignment than this node knows. Then the known one
+ * stays in force here until the map has a later one, and the node tells the cluster of it.
+ *
  * A place is there because the map says so: its shard is tried again also when it never was open, and calls wait for it
  * until their deadline, because the next map may send them elsewhere.
  */
@@ -107,7 +119,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.hosted(id);
       if (hosted !== null) return hosted;
-      const known = this.assignments.get(assignmentPath(id))?.value;
+      const known = this.inForce(assignmentPath(id))?.assignment;
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
@@ -160,25 +172,45 @@ export class NodeAgent implements ReplicationReceiver {
   /** Brings the places to what the map says. */
   private apply(): void {
     if (this.closed) return;
+    const { known } = this.options;
+    this.forgetDropped();
     for (const { key, value, revision } of this.assignments.all()) {
-      const isMine = value.replicas.includes(this.options.nodeId);
+      const found = known.judge({ assignment: value, revision });
+      const { assignment } = found;
+      const isMine = assignment.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
-      if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
+      if (isMine || place !== undefined) known.learn(found);
+      if (isMine && place === undefined && !this.isDropped(assignment.spec.collectionUid)) {
         this.cancelRemoval(key);
-        place = this.placeFor(key, value.spec);
+        place = this.placeFor(key, assignment.spec);
         this.places.set(key, place);
       }
-      if (isMine) place?.open?.replica.assigned(value, revision);
+      if (isMine) place?.open?.replica.assigned(assignment, found.revision);
       else if (place !== undefined) {
         const { spec } = place;
         this.options.log.info({ ...spec }, 'a replica has moved away');
         void this.end(key, place, 'closed').then(() => this.removeLater(key, spec));
       }
     }
+    this.options.tellLater(known.later().slice(0, LATER_TOLD_MAX));
     for (const [key, place] of this.places) {
       if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
     }
     this.waiters.wake();
+  }
+
+  /** That by which this node acts; null if the map has nothing of the shard. */
+  private inForce(key: string): KnownAssignment | null {
+    const found = this.assignments.get(key);
+    return found === null ? null : this.options.known.judge({ assignment: found.value, revision: found.revision });
+  }
+
+  private forgetDropped(): void {
+    const { known, log } = this.options;
+    for (const id of known.shards()) {
+      if (!this.isDropped(id.collectionUid)) continue;
+      known.forget(id).catch((error: unknown) => log.warn({ error, ...id }, 'what this node knew of a dropped shard could not be removed'));
+    }
   }
 
   private placeFor(key: string, spec: ShardSpec): ShardPlace<HostedReplica> {
@@ -189,12 +221,12 @@ export class NodeAgent implements ReplicationReceiver {
         // The files that one more would open are those by which the node is reached.
         const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
         if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
-        return openReplica(spec, this.assignments.get(key)?.value ?? null);
+        return openReplica(spec, this.inForce(key)?.assignment ?? null);
       },
       onOpened: ({ replica }) => {
         this.tellFailures();
-        const known = this.assignments.get(key);
-        if (known !== null) replica.assigned(known.value, known.revision);
+        const known = this.inForce(key);
+        if (known !== null) replica.assigned(known.assignment, known.revision);
         this.waiters.wake();
       },
       onFailed: (error, retryMs) => {
@@ -238,9 +270,22 @@ export class NodeAgent implements ReplicationReceiver {
 
   /** Asks the cluster store itself, not the map: a wrong answer here would cost data. */
   private async removeIfUnwanted(key: string, id: ShardId): Promise<void> {
-    const entry = await this.options.store.get(key);
-    if (entry === null || this.places.has(key) || assignmentFromEntry(entry).replicas.includes(this.options.nodeId)) return;
-    await this.remove(id);
+    const { store, known, log, nodeId } = this.options;
+    const entry = await store.get(key);
+    if (entry === null) return;
+    const found = { assignment: assignmentFromEntry(entry), revision: entry.revision };
+    const promisedEpoch = await this.options.promisedEpoch(id);
+    if (this.places.has(key) || found.assignment.replicas.includes(nodeId)) return;
+    const isEarlier = promisedEpoch === null ? known.of(id) === null : promisedEpoch > found.assignment.epoch;
+    if (known.judge(found) !== found || isEarlier) {
+      log.error({ ...id, epoch: found.assignment.epoch, promisedEpoch }, 'the shard map does not give a shard to this node, but may be earlier than the data of it here; they stay');
+      this.removeLater(key, id);
+      return;
+    }
+    // So that an earlier map can't make this node begin the shard anew, once the data are gone.
+    known.learn(found);
+    await known.settled();
+    if (!this.places.has(key)) await this.remove(id);
   }
 
   private async remove(id: ShardId): Promise<void> {

@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
+import { MARK_FILE } from '../replication/log-mark';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
 import { RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
@@ -19,8 +20,6 @@ import type { HostedReplica } from './hosted-replica';
 
 /** Entries looked through at a start for what they are of. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** The log's high-water mark, beside the store. */
-const MARK_FILE = 'log-mark';
 
 export interface ReplicatedShardOptions {
   folder: string;

@@ -277,6 +277,9 @@ export class Replica {
       case 'lossy':
         this.surroundings.onFailed(new QuiverError('storage_damaged', `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`));
         return;
+      case 'diverged':
+        this.surroundings.onFailed(new QuiverError('storage_damaged', `entry ${effect.sequence} is applied here and is another one at the primary`));
+        return;
       case 'role':
         this.log.info({ ...this.id, role: effect.role, epoch: effect.epoch }, 'replica changed its role');
     }

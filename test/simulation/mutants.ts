@@ -272,8 +272,8 @@ export const MUTANTS: Mutant[] = [
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);
       let quietUntil = -Infinity;
-      membership.answered = (changeId, revision) => {
-        if (!changeId.startsWith('read:')) return answered(changeId, revision);
+      membership.answered = (changeId, revision, nowMs) => {
+        if (!changeId.startsWith('read:')) return answered(changeId, revision, nowMs);
         membership.pending = null;
         quietUntil = clock() + 1500;
       };
@@ -315,8 +315,8 @@ export const MUTANTS: Mutant[] = [
     core: (replica) => {
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);
-      membership.answered = (changeId, revision) => {
-        answered(changeId, revision);
+      membership.answered = (changeId, revision, nowMs) => {
+        answered(changeId, revision, nowMs);
         membership.unsettled.length = 0;
       };
     },

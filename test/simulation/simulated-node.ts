@@ -12,6 +12,7 @@ import type { Oracle } from './oracle';
 import type { Schedule } from './schedule';
 import type { SimulatedEtcd, Versioned } from './simulated-etcd';
 import { SimulatedStorage } from './simulated-storage';
+import { Violation } from './violation';
 
 export interface NodeSurroundings {
   schedule: Schedule;
@@ -253,6 +254,8 @@ export class SimulatedNode {
         this.crash();
         this.storage.wipe();
         return this.start();
+      case 'diverged':
+        throw new Violation(`${this.id} committed another entry ${effect.sequence} than its primary`);
       case 'role':
         if (effect.role === 'primary') this.leads(effect.epoch);
     }

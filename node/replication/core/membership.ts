@@ -1,4 +1,4 @@
-import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isLaterAssignment, isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
@@ -35,8 +35,11 @@ export class Membership {
    * under way and succeed (it was refused because a node entry was missing); only a new revision excludes that.
    */
   private unsettled: ReplicaId[] = [];
-  /** The last change that was refused because a node entry was missing. */
-  private refused: { kind: ChangeKind; atMs: number } | null = null;
+  /**
+   * The last change that was refused: because a node entry was missing, or because the cluster store holds an earlier
+   * assignment than the confirmed one (`isBehind`). Then it was restored from a backup, and refuses every change.
+   */
+  private refused: { kind: ChangeKind; atMs: number; isBehind: boolean } | null = null;
   private changes = 0;
   private readonly changeIdPrefix: string;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -48,7 +51,8 @@ export class Membership {
 
   /** Adopts what the cluster store has. False if it is not newer than what is known. */
   adopt(assignment: ShardAssignment, revision: number): boolean {
-    if (revision <= this.revision) return false;
+    if (this.confirmed !== null && !isLaterAssignment({ assignment, revision }, { assignment: this.confirmed, revision: this.revision })) return false;
+    if (this.refused?.isBehind) this.refused = null;
     // Whether the change was made or not: it required the previous revision, so it can't be made after this one.
     this.pending = null;
     this.unsettled = [];
@@ -86,10 +90,11 @@ export class Membership {
 
   /**
    * Whether a change of this kind was refused a moment ago and should wait. The node entry that was missing may stay away,
-   * and the cluster store answers at once.
+   * and the cluster store answers at once. While the store is behind, that holds for every kind of change.
    */
   wasJustRefused(kind: ChangeKind, nowMs: number): boolean {
-    return this.refused?.kind === kind && nowMs - this.refused.atMs < TIMINGS.changeRetryMs;
+    const { refused } = this;
+    return refused !== null && (refused.isBehind || refused.kind === kind) && nowMs - refused.atMs < retryMsAfter(refused);
   }
 
   propose(proposal: Proposal, nowMs: number): void {
@@ -101,26 +106,34 @@ export class Membership {
   /** The answer to a change: ours is no longer pending. The caller then adopts what the answer contains. */
   answered(changeId: string, revision: number, nowMs: number): void {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
-    this.refused = { kind: this.pending.kind, atMs: nowMs };
-    this.unsettled.push(...this.pending.assignment.inSync);
+    this.refused = { kind: this.pending.kind, atMs: nowMs, isBehind: revision < this.revision };
+    for (const member of this.pending.assignment.inSync) if (!this.unsettled.some((known) => isSameReplica(known, member))) this.unsettled.push(member);
     this.pending = null;
   }
 
   /** Sends an unanswered change again, unmodified. */
   tick(nowMs: number): void {
+    if (this.refused !== null && nowMs - this.refused.atMs >= retryMsAfter(this.refused)) this.refused = null;
     if (this.pending === null || nowMs - this.pending.sentAt < TIMINGS.changeRetryMs) return;
     this.pending.sentAt = nowMs;
     this.ask(this.pending);
   }
 
   nextTickAt(): number {
-    return this.pending === null ? Infinity : this.pending.sentAt + TIMINGS.changeRetryMs;
+    if (this.pending !== null) return this.pending.sentAt + TIMINGS.changeRetryMs;
+    // For the other kinds, a primary's heartbeats are often enough.
+    const { refused } = this;
+    return refused !== null && (refused.isBehind || refused.kind === 'resume') ? refused.atMs + retryMsAfter(refused) : Infinity;
   }
 
   private ask(pending: PendingChange): void {
     const { assignment, expectedRevision, requires } = pending;
     this.emit({ type: 'change', assignment, expectedRevision, requires });
   }
+}
+
+function retryMsAfter(refused: { isBehind: boolean }): number {
+  return refused.isBehind ? TIMINGS.behindRetryMs : TIMINGS.changeRetryMs;
 }
 
 /** The smallest in-sync set that commits. A shard with one replica needs no other. */

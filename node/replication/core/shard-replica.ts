@@ -261,7 +261,7 @@ export class ShardReplica {
     if (this.primary !== null || assignment === null || this.membership.pending !== null) return;
     if (!this.isMine(assignment) || assignment.epoch < this.log.promisedEpoch) return;
     if (assignment.epoch > this.log.lastLedEpoch) this.lead(assignment.epoch, nowMs);
-    else this.resume(assignment, nowMs);
+    else if (!this.membership.wasJustRefused('resume', nowMs)) this.resume(assignment, nowMs);
   }
 
   private resume(assignment: ShardAssignment, nowMs: number): void {

@@ -23,6 +23,8 @@ export const TIMINGS = {
    * cluster store. A refused one is requested again after this time, too.
    */
   changeRetryMs: 400,
+  /** While the cluster store is behind what a replica knows, only a repair of the map helps, which takes seconds at least. */
+  behindRetryMs: 5000,
 } as const;
 
 /** How much may be under way at once; beyond it the sender waits or the write is refused. */

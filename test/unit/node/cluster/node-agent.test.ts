@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KnownAssignments } from '../../../../node/cluster/known-assignments';
 import { NodeAgent, type NodeAgentOptions } from '../../../../node/cluster/node-agent';
 import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
 import { removeReplica } from '../../../../node/replication/shard-copy';
-import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { assignmentPath, assignmentToValue, type KnownAssignment, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
@@ -18,6 +19,7 @@ import { eventually } from '../../../support/eventually';
 let folder: string;
 let store: ClusterStore;
 let agent: NodeAgent | null = null;
+let known: KnownAssignments;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quiver-agent-'));
@@ -30,6 +32,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
+  known = await KnownAssignments.load(folder, silentLogger);
   agent = new NodeAgent({
     openReplicasMax: Infinity,
     nodeId: 'a',
@@ -38,6 +41,9 @@ async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
     openReplica: async (spec) => replicaOf(spec),
     removeReplica: ({ collectionUid, shard }) => removeReplica(join(folder, 'shards', collectionUid, String(shard))),
     tellFailures: () => undefined,
+    known,
+    promisedEpoch: async () => 0,
+    tellLater: () => undefined,
     clock: systemClock,
     log: silentLogger,
     ...options,
@@ -46,11 +52,16 @@ async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
   return agent;
 }
 
+async function stop(): Promise<void> {
+  await agent?.close();
+  await known.settled();
+}
+
 function replicaOf(spec: ShardAssignment['spec']): HostedReplica {
   return { spec, replica: { assigned: () => undefined }, close: async () => undefined } as unknown as HostedReplica;
 }
 
-async function assign(shard: number): Promise<void> {
+async function assign(shard: number, change: Partial<ShardAssignment> = {}): Promise<void> {
   const assignment: ShardAssignment = {
     spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' },
     minInSync: 1,
@@ -62,6 +73,7 @@ async function assign(shard: number): Promise<void> {
     adding: [],
     removing: [],
     changeId: '',
+    ...change,
   };
   await store.transact([], [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }]);
 }
@@ -104,3 +116,111 @@ test('of a collection that was dropped while the node was down nothing is left, 
   expect(readdirSync(join(folder, 'shards', 'gone'))).toEqual(['note']);
   expect(readdirSync(join(folder, 'shards', 'unknown'))).toEqual(['0']);
 });
+
+/** The time after which the data of a replica that has moved away go. */
+const KEEP_MOVED_MS = 600_000;
+const SHARD = { collectionUid: 'c', shard: 0 };
+
+function makeData(): string {
+  const data = join(folder, 'shards', 'c', '0');
+  mkdirSync(join(data, 'records'), { recursive: true });
+  return data;
+}
+
+/** Lets the time of a removal come. What it then asks for is answered in its own time. */
+async function afterTheGrace(act: () => Promise<unknown>): Promise<void> {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] });
+  try {
+    await act();
+    await jest.advanceTimersByTimeAsync(KEEP_MOVED_MS + 1);
+  } finally {
+    jest.useRealTimers();
+  }
+}
+
+test('a map that is earlier than the promise of the data costs no data, however long it lasts', async () => {
+  const data = makeData();
+  await assign(0, { epoch: 3, replicas: ['x', 'y'] });
+  const errors: string[] = [];
+  await afterTheGrace(() => start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: (_fields, message) => void errors.push(message) } }));
+  await eventually('it was looked at', () => errors.length > 0);
+  expect(errors).toEqual([expect.stringContaining('they stay')]);
+  expect(existsSync(data)).toBe(true);
+});
+
+test('data that the map took away in a later epoch go after the grace', async () => {
+  const data = makeData();
+  await assign(0, { epoch: 8, replicas: ['x', 'y'] });
+  await afterTheGrace(() => start({ promisedEpoch: async () => 7 }));
+  await eventually('they are gone', () => !existsSync(data));
+});
+
+test('what a node knows stays in force when the map is put back, is told of, and gives way to a later map', async () => {
+  const assigned: [number, number][] = [];
+  const closed: string[] = [];
+  const told: KnownAssignment[][] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
+    ({
+      spec,
+      replica: { assigned: (assignment: ShardAssignment, revision: number) => assigned.push([assignment.epoch, revision]) },
+      close: async (reason: string) => void closed.push(reason),
+    }) as unknown as HostedReplica;
+  const options: Partial<NodeAgentOptions> = { openReplica, tellLater: (later) => void told.push(later) };
+  for (let changes = 0; changes < 20; changes += 1) await store.transact([], [{ type: 'put', key: '/q/keys/k', value: String(changes) }]);
+  await assign(0, { epoch: 7 });
+  await start(options);
+  await stop();
+  expect(told.at(-1)).toEqual([]);
+
+  // Another store, with fewer changes: that of before this node was given the shard.
+  await store.close();
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  await assign(0, { epoch: 6, replicas: ['x', 'y'] });
+  assigned.length = 0;
+  await start(options);
+  expect(agent!.hosted(SHARD)).not.toBeNull();
+  expect(assigned.at(-1)).toEqual([7, 21]);
+  expect(told.at(-1)).toMatchObject([{ assignment: { epoch: 7, replicas: ['a'] }, revision: 21 }]);
+
+  await assign(0, { epoch: 8, replicas: ['a', 'x'] });
+  await eventually('the repaired map is in force', () => assigned.at(-1)?.[0] === 8);
+  expect(told.at(-1)).toEqual([]);
+  expect(closed).toEqual(['closed']);
+});
+
+test('an earlier map does not make a node begin anew what has moved away from it', async () => {
+  const data = makeData();
+  const opened: number[] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) => {
+    opened.push(spec.shard);
+    return replicaOf(spec);
+  };
+  const options: Partial<NodeAgentOptions> = { openReplica };
+  await assign(0, { epoch: 8, replicas: ['x', 'y'] });
+  await afterTheGrace(() => start(options));
+  await eventually('the data are gone', () => !existsSync(data));
+  await stop();
+
+  await assign(0, { epoch: 1, replicas: ['a', 'x'] });
+  await start(options);
+  expect(opened).toEqual([]);
+  // It may come back by a map that is not earlier.
+  await assign(0, { epoch: 9, replicas: ['a', 'x'] });
+  await eventually('it is open', () => agent!.hosted(SHARD) !== null);
+});
+
+test('a cluster store that is put back under a running node takes nothing from it', async () => {
+  const told: KnownAssignment[][] = [];
+  const closed: string[] = [];
+  await assign(0, { epoch: 6, replicas: ['x', 'y'] });
+  const { entries, revision } = await store.list('/q/shards/');
+  await assign(0, { epoch: 7 });
+  await start({
+    tellLater: (later) => void told.push(later),
+    openReplica: async (spec) => ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
+  });
+  jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  await eventually('the node notices', () => (told.at(-1)?.length ?? 0) > 0);
+  expect(agent!.hosted(SHARD)).not.toBeNull();
+  expect(closed).toEqual([]);
+}, 20_000);
