@@ -9,6 +9,7 @@ import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
+import { bootTimeMs } from './kv/boot-time';
 import { RocksKeyValueStore } from './kv/rocks-key-value-store';
 import { StoreBudget } from './kv/store-budget';
 import type { Logger } from '../shared/logs/logger';
@@ -26,7 +27,7 @@ import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
-import { systemClock } from '../shared/time/clock';
+import { sleeplessClock, systemClock } from '../shared/time/clock';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
 import { diskSpaceOf, isNotable } from './cluster/disk-space';
@@ -62,7 +63,7 @@ const LOOK_AT_DISK_MS = 10_000;
 type NodeConfig = Config & ClusterConfig;
 
 async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
-  const clock = systemClock;
+  const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
   prepareDataFolder(config.dataDir, log);
   const machine = readMachineLimits();

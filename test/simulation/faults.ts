@@ -27,12 +27,15 @@ export interface FaultMix {
   lateCopies: number;
   /** A replica that has just joined the in-sync set is cut off from its primary, and soon all but it seem dead. */
   unluckyJoins: boolean;
+  /** The primary's machine sleeps for so long that it is replaced, and hears of that only a while after it woke up. */
+  sleeps: boolean;
 }
 
-export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims';
+export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
+export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps'];
 
 export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
   return {
@@ -56,7 +59,13 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     lostAnswers: chance.happens(0.4) ? chance.unit() * 0.4 : 0,
     lateCopies: chance.happens(0.2) ? chance.unit() * 0.5 : 0,
     unluckyJoins: chance.happens(0.3),
+    sleeps: false,
   };
+}
+
+/** Faults that the broken variants do without, unless they name them: so their seeds stay what they were. */
+export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<FaultMix> {
+  return { sleeps: chance.happens(0.5) };
 }
 
 /** At most one store is lost within this time: more at once is beyond what the protocol promises. */
@@ -242,6 +251,22 @@ export class Faults {
           2000,
         );
     });
+  }
+
+  private sleeps(): void {
+    const { chance, etcd, schedule } = this.around;
+    const primary = this.primary();
+    if (primary === null) return;
+    etcd.registered.delete(primary.id);
+    const duration = 1500 + chance.around(1000);
+    primary.sleep();
+    schedule.after(duration, () => primary.resume());
+    this.block(this.linksOf(primary.id, [...this.around.nodes.keys(), ETCD]), duration + 1000);
+  }
+
+  /** Both ways between one and all others of these. */
+  private linksOf(name: string, all: string[]): string[] {
+    return all.flatMap((other) => (other === name ? [] : [`${name}>${other}`, `${other}>${name}`]));
   }
 
   private cutFromPrimary(nodes: string[]): void {

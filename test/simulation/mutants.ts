@@ -23,6 +23,8 @@ export interface Mutant {
   core?(replica: ShardReplica, clock: () => number): void;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
+  /** Its nodes' clock is one that stands still while the machine sleeps. */
+  forgetsSleep?: true;
   change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
 }
 
@@ -320,6 +322,16 @@ export const MUTANTS: Mutant[] = [
         membership.unsettled.length = 0;
       };
     },
+  },
+  {
+    name: 'M24',
+    title: 'leases are judged by a clock that stands still while the machine sleeps',
+    minInSync: 2,
+    seed: 6,
+    strikeEveryMs: 3000,
+    faults: { sleeps: true },
+    strikes: ['sleeps'],
+    forgetsSleep: true,
   },
 ];
 
