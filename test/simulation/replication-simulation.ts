@@ -37,7 +37,10 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
   const counts = Object.fromEntries(
-    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'sleeps', 'wipes', 'moves', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [name, 0]),
+    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'sleeps', 'hangs', 'desertions', 'wipes', 'moves', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [
+      name,
+      0,
+    ]),
   );
   const nodes = new Map<string, SimulatedNode>();
   const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };

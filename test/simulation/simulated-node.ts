@@ -118,6 +118,11 @@ export class SimulatedNode {
     for (const act of deferred) this.around.schedule.after(this.around.chance.unit() * 5, this.alive(act));
   }
 
+  /** Nothing gets to the disk for so long. */
+  hangDisk(durationMs: number): void {
+    this.diskFreeAt = Math.max(this.diskFreeAt, this.around.schedule.now + durationMs);
+  }
+
   private wake(): void {
     if (this.asleepSince !== null) this.sleptMs += this.around.schedule.now - this.asleepSince;
     this.asleepSince = null;

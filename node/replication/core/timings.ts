@@ -14,6 +14,16 @@ export const TIMINGS = {
   replicaTimeoutMs: 1000,
   /** A replica that answers but stores nothing for this long leaves, too: longer than a healthy disk stalls under load. */
   stallTimeoutMs: 3000,
+  /**
+   * A primary whose own log stores nothing for this long gives its role to another: later than a follower leaves for
+   * the same reason, so that a stall that all feel does not change who leads.
+   */
+  ownStallTimeoutMs: 4000,
+  /**
+   * So does a primary that can't commit and hears none of the others for this long. The session of a node that died is
+   * over by then, so that it can't be chosen.
+   */
+  desertedTimeoutMs: 4500,
   /** A replica must have answered this recently to be added to the in-sync set: three heartbeats. */
   freshMs: 300,
   /** A heartbeat carries the commit position and renews leases; a tenth of the replica time-out. */
