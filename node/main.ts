@@ -153,10 +153,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
             const copy = hosted.beginCopy();
             log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copying a shard');
             try {
-              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address });
+              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address, isOutrun: copy.pin.isOutrun });
               log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copied a shard');
             } finally {
-              copy.release();
+              copy.pin.release();
             }
           },
           onFailed: (error) => {

@@ -9,7 +9,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { MARK_FILE } from '../replication/log-mark';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
-import { RocksReplicaStorage } from '../replication/rocks-replica-storage';
+import { type LogPin, RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
 import { Shard } from '../shard/shard';
@@ -100,9 +100,9 @@ export class ReplicatedShard implements HostedReplica {
     return digestOf(this.data.store);
   }
 
-  /** The store, for a copy of it; `release` lets the log be trimmed again. */
-  beginCopy(): { store: KeyValueStore; release: () => void } {
-    return { store: this.data.store, release: this.data.storage.pin() };
+  /** The store, for a copy of it; `pin` keeps the log that continues the copy, until it is released. */
+  beginCopy(): { store: KeyValueStore; pin: LogPin } {
+    return { store: this.data.store, pin: this.data.storage.pin() };
   }
 
   /**

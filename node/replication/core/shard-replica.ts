@@ -175,6 +175,12 @@ export class ShardReplica {
     return below;
   }
 
+  /** Whether a replica that is not in sync is on its way there, and will need the log from where its copy ends. */
+  hasLearner(nowMs: number): boolean {
+    const inSync = this.membership.confirmed?.inSync ?? [];
+    return [...(this.primary?.peers.byNode.values() ?? [])].some((peer) => !inSync.some((member) => peer.is(member)) && peer.isCatchingUp(nowMs));
+  }
+
   status(nowMs: number): ReplicaStatus {
     const inSync = this.membership.confirmed?.inSync ?? [];
     const peers = [...(this.primary?.peers.byNode.values() ?? [])].map((peer) => ({

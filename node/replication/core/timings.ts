@@ -26,6 +26,11 @@ export const TIMINGS = {
   desertedTimeoutMs: 4500,
   /** A replica must have answered this recently to be added to the in-sync set: three heartbeats. */
   freshMs: 300,
+  /**
+   * A replica that catches up is given up, as far as keeping the log for it goes, when it stored nothing for this long:
+   * longer than it takes to open what was copied to it.
+   */
+  catchUpPauseMs: 30_000,
   /** A heartbeat carries the commit position and renews leases; a tenth of the replica time-out. */
   heartbeatMs: 100,
   /**
