@@ -20,6 +20,8 @@ export interface MembershipView {
   handoverTo: string | null | undefined;
   /** For how long the primary's own log has stored nothing of what waits for it; 0 if nothing waits. */
   ownStallMs: number;
+  /** For how long it could have heard of others: since it leads, or since its process last stood still. */
+  awakeMs: number;
   nowMs: number;
 }
 
@@ -58,8 +60,8 @@ export function decideAbdication(view: MembershipView): Proposal | null {
   return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible: inSync.length >= minInSync ? [] : complete }, requires: [primary] };
 }
 
-function isDeserted({ assignment, self, peers, nowMs }: MembershipView): boolean {
-  if (assignment.inSync.length >= minInSyncOf(assignment)) return false;
+function isDeserted({ assignment, self, peers, awakeMs, nowMs }: MembershipView): boolean {
+  if (assignment.inSync.length >= minInSyncOf(assignment) || awakeMs < TIMINGS.desertedTimeoutMs) return false;
   const others = [...assignment.inSync, ...assignment.eligible].filter((member) => !isSameReplica(member, self));
   return others.every(({ node }) => nowMs - (peers.get(node)?.lastAckAt ?? nowMs) > TIMINGS.desertedTimeoutMs);
 }

@@ -37,6 +37,9 @@ export class Primary {
   private readonly promiseToken: number;
   /** When the log last stored something, or had nothing to store, and what it was about to store then. */
   private own: { atMs: number; underway: number | null };
+  /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
+  private steppedAt: number;
+  private awakeSince: number;
   private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
@@ -67,10 +70,14 @@ export class Primary {
     // a later epoch, this replica could take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
     this.own = { atMs: options.nowMs, underway: this.log.oldestUnderway };
+    this.steppedAt = options.nowMs;
+    this.awakeSince = options.nowMs;
   }
 
   /** Does what is due. */
   advance(nowMs: number): void {
+    if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs) this.awakeSince = nowMs;
+    this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
     if (underway === null || underway !== this.own.underway) this.own = { atMs: nowMs, underway };
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
@@ -142,7 +149,7 @@ export class Primary {
   }
 
   nextTickAt(): number {
-    if (this.phase === 'promising') return Math.max(this.own.atMs + TIMINGS.ownStallTimeoutMs, this.membership.nextTickAt());
+    if (this.phase === 'promising') return this.steppedAt + TIMINGS.heartbeatMs;
     const wait = this.phase === 'waiting' ? this.grant.until + 1 : Infinity;
     return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
   }
@@ -211,7 +218,8 @@ export class Primary {
       barrier: this.barrier,
       serving: this.phase === 'serving',
       handoverTo: this.handoverTo,
-      ownStallMs: this.own.underway === null ? 0 : nowMs - this.own.atMs,
+      ownStallMs: this.own.underway === null ? 0 : nowMs - Math.max(this.own.atMs, this.awakeSince),
+      awakeMs: nowMs - this.awakeSince,
       nowMs,
     };
   }
