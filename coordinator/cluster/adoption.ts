@@ -35,7 +35,7 @@ export class Adoption {
     const reports = new Map([...(await this.parts.reports())].map(([one, { shards }]) => [one, shards.find((shard) => shard.collectionUid === id.collectionUid && shard.shard === id.shard)]));
     if (reports.get(node) === undefined) throw new QuiverError('invalid_parameter', `node ${node} holds no replica of shard ${id.shard}`);
     const found = assignmentFromEntry(entry);
-    const base = known.get(node)?.assignment ?? [...known.values()][0].assignment;
+    const base = known.get(node)?.assignment ?? map.inForce(path) ?? found;
     const epochs = [found.epoch, ...[...known.values()].map((one) => one.assignment.epoch), ...[...reports.values()].map((report) => report?.epoch ?? 0)];
     const primary = { node, store: storeOf(member, id) };
     const at = new Date(clock.wallMs()).toISOString();

@@ -12,7 +12,7 @@ import {
   SUSPICIONS_PREFIX,
 } from '../../shared/cluster/members';
 import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
+import { tombstonePath, TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -20,6 +20,8 @@ import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '
 
 /** How often everything is read again, in case a watch lost an event. */
 const REFRESH_MS = 5_000;
+/** What this process knows itself, among what members know; no node is called so. */
+const OWN = '(this coordinator)';
 
 /**
  * A coordinator's view of the cluster: members, what operators want of them, collections, and who holds their shards.
@@ -44,6 +46,8 @@ export class ClusterMap {
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
+  /** By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier ones. */
+  private readonly latest = new Map<string, KnownAssignment>();
   private refreshing: NodeJS.Timeout | null = null;
 
   constructor(options: { store: ClusterStore; log: Logger }) {
@@ -63,6 +67,7 @@ export class ClusterMap {
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
+    this.assignments.onChange(() => this.remember());
     this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
@@ -122,21 +127,51 @@ export class ClusterMap {
    */
   behind(): Map<string, Map<string, KnownAssignment>> {
     const behind = new Map<string, Map<string, KnownAssignment>>();
-    for (const { key, value } of this.later.all()) {
-      for (const known of value) {
-        const path = assignmentPath(known.assignment.spec);
-        const found = this.assignments.get(path);
-        if (found === null || !isLaterAssignment(known, { assignment: found.value, revision: found.revision })) continue;
-        behind.set(path, (behind.get(path) ?? new Map()).set(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known));
-      }
-    }
+    const note = (member: string, known: KnownAssignment): void => {
+      const path = assignmentPath(known.assignment.spec);
+      if (this.isBehind(path, known)) behind.set(path, (behind.get(path) ?? new Map()).set(member, known));
+    };
+    for (const { key, value } of this.later.all()) for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
+    for (const known of this.ownLater()) note(OWN, known);
     return behind;
+  }
+
+  /** What this process itself has seen of the shards for which the map now holds an earlier assignment. */
+  ownLater(): KnownAssignment[] {
+    return [...this.latest].filter(([path, known]) => this.isBehind(path, known)).map(([, known]) => known);
+  }
+
+  /** The assignment by which nodes act: the latest that they know, where the map holds an earlier one. null: there is none. */
+  inForce(path: string): ShardAssignment | null {
+    const found = this.assignments.get(path);
+    if (found === null) return null;
+    let latest: KnownAssignment = { assignment: found.value, revision: found.revision };
+    const seen = this.latest.get(path);
+    if (this.later.all().length === 0 && (seen === undefined || !isLaterAssignment(seen, latest))) return latest.assignment;
+    for (const known of this.behind().get(path)?.values() ?? []) if (isLaterAssignment(known, latest)) latest = known;
+    return latest.assignment;
   }
 
   /** Calls `listener` after every change of any part, until the function returned is called. */
   onChange(listener: () => void): () => void {
     const stops = this.everything.map((entries) => entries.onChange(listener));
     return () => stops.forEach((stop) => stop());
+  }
+
+  private isBehind(path: string, known: KnownAssignment): boolean {
+    const found = this.assignments.get(path);
+    return found !== null && isLaterAssignment(known, { assignment: found.value, revision: found.revision });
+  }
+
+  private remember(): void {
+    for (const { key, value, revision } of this.assignments.all()) {
+      const found = { assignment: value, revision };
+      const known = this.latest.get(key);
+      if (known === undefined || isLaterAssignment(found, known)) this.latest.set(key, found);
+    }
+    for (const [path, { assignment }] of this.latest) {
+      if (this.assignments.get(path) === null && this.tombstones.get(tombstonePath(assignment.spec.collectionUid)) !== null) this.latest.delete(path);
+    }
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { CONTROLLER_PATH, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
 import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
-import { assignmentPath, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
@@ -35,7 +35,6 @@ export class ClusterOperations implements OperationsService {
 
   async cluster(): Promise<ClusterView> {
     const reports = await this.reports();
-    const behind = this.map.behind();
     const names = new Map(this.map.collections.all().map(({ value }) => [value.uid, value.name]));
     const assignments = this.map.assignments
       .all()
@@ -51,7 +50,7 @@ export class ClusterOperations implements OperationsService {
         .map(({ value: { id, address, pid, startedAt } }) => ({ id, address, pid, startedAt }))
         .sort(byId),
       nodes: this.nodeViews(reports),
-      shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports, behind.get(assignmentPath(assignment.spec)))),
+      shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
       moves: assignments.flatMap(({ assignment, collection }) => movesOf(assignment, collection, reports)),
     };
   }
@@ -124,8 +123,11 @@ export class ClusterOperations implements OperationsService {
     });
   }
 
-  private shardView(assignment: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>, later: Map<string, KnownAssignment> | undefined): ShardView {
-    const { spec, epoch, primary, inSync, replicas } = assignment;
+  private shardView(assignment: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ShardView {
+    const { spec } = assignment;
+    // What nodes act by is what is served, whatever the map says.
+    const inForce = this.map.inForce(assignmentPath(spec)) ?? assignment;
+    const { epoch, primary, inSync, replicas } = inForce;
     const key = replicaKey(spec.collectionUid, spec.shard);
     const leader = primary === null ? undefined : reports.get(primary.node)?.get(key);
     const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
@@ -138,7 +140,7 @@ export class ClusterOperations implements OperationsService {
     return {
       collection,
       shard: spec.shard,
-      epoch,
+      epoch: assignment.epoch,
       primary: primary?.node ?? null,
       inSync: inSync.map(({ node }) => node),
       learners: replicas.filter((id) => !isInSync(id)).map((node) => ({ node, progress: progressOf(leader, node) })),
@@ -146,7 +148,7 @@ export class ClusterOperations implements OperationsService {
       vectors: leader?.vectors ?? 0,
       lastOperation: last,
       lagOperations: Object.fromEntries(replicas.map((id) => [id, Math.max(0, last - matchOf(id))])),
-      laterEpoch: later === undefined ? null : Math.max(...[...later.values()].map((known) => known.assignment.epoch)),
+      laterEpoch: inForce === assignment ? null : epoch,
     };
   }
 }

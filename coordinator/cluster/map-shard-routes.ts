@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { storeOf } from '../../shared/cluster/members';
-import { assignmentPath, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -51,21 +51,12 @@ export class MapShardRoutes implements ShardRoutes {
   }
 
   private find(path: string): ShardRoute | null {
-    const assignment = this.latest(path);
+    const assignment = this.map.inForce(path);
     if (assignment === null || assignment.primary === null) return null;
     // A node that lost its session by mistake still serves. It decides itself whether it may.
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     return { node: member.id, address: member.address, epoch: assignment.epoch };
-  }
-
-  /** Where nodes know a later assignment than the map, they act by that. */
-  private latest(path: string): ShardAssignment | null {
-    const found = this.map.assignments.get(path);
-    if (found === null) return null;
-    let latest: KnownAssignment = { assignment: found.value, revision: found.revision };
-    if (this.map.later.all().length > 0) for (const known of this.map.behind().get(path)?.values() ?? []) if (isLaterAssignment(known, latest)) latest = known;
-    return latest.assignment;
   }
 }
 

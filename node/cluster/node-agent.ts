@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX } from '../../shared/cluster/members';
 import type { NodeReport } from '../../shared/cluster/node-report';
 import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
@@ -25,8 +26,6 @@ const REFRESH_MS = 5_000;
 const KEEP_MOVED_MS = 600_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
-/** As many assignments fit well into one entry of the cluster store. The others follow when these are dealt with. */
-const LATER_TOLD_MAX = 1_000;
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -64,6 +63,8 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly options: NodeAgentOptions;
   private readonly assignments: WatchedEntries<ShardAssignment>;
   private readonly tombstones: WatchedEntries<string>;
+  /** What other members know, where the map holds something earlier. */
+  private readonly later: WatchedEntries<KnownAssignment[]>;
   private readonly places = new Map<string, ShardPlace<HostedReplica>>();
   private readonly waiters: Waiters;
   private readonly removals = new Map<string, NodeJS.Timeout>();
@@ -77,19 +78,18 @@ export class NodeAgent implements ReplicationReceiver {
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
+    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
   }
 
   /** Opens what the map gives to this node and follows it. Resolves when all of it was tried once. Errors: unavailable. */
   async start(): Promise<void> {
-    await Promise.all([this.assignments.follow(), this.tombstones.follow()]);
-    this.assignments.onChange(() => this.apply());
-    this.tombstones.onChange(() => this.apply());
+    const watched = [this.assignments, this.tombstones, this.later];
+    await Promise.all(watched.map((entries) => entries.follow()));
+    for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
     this.refreshing = setInterval(() => {
-      Promise.all([this.assignments.refresh(), this.tombstones.refresh()]).catch((error: unknown) =>
-        this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'),
-      );
+      Promise.all(watched.map((entries) => entries.refresh())).catch((error: unknown) => this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'));
     }, REFRESH_MS);
     await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
   }
@@ -109,6 +109,7 @@ export class NodeAgent implements ReplicationReceiver {
     for (const timer of this.removals.values()) clearTimeout(timer);
     this.assignments.close();
     this.tombstones.close();
+    this.later.close();
     this.waiters.wake();
     await Promise.all([...this.places.values()].map((place) => place.end('closed')));
   }
@@ -174,6 +175,7 @@ export class NodeAgent implements ReplicationReceiver {
     if (this.closed) return;
     const { known } = this.options;
     this.forgetDropped();
+    this.learnFromOthers();
     for (const { key, value, revision } of this.assignments.all()) {
       const found = known.judge({ assignment: value, revision });
       const { assignment } = found;
@@ -192,7 +194,7 @@ export class NodeAgent implements ReplicationReceiver {
         void this.end(key, place, 'closed').then(() => this.removeLater(key, spec));
       }
     }
-    this.options.tellLater(known.later().slice(0, LATER_TOLD_MAX));
+    this.options.tellLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
     for (const [key, place] of this.places) {
       if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
     }
@@ -203,6 +205,16 @@ export class NodeAgent implements ReplicationReceiver {
   private inForce(key: string): KnownAssignment | null {
     const found = this.assignments.get(key);
     return found === null ? null : this.options.known.judge({ assignment: found.value, revision: found.revision });
+  }
+
+  /** What this node was not there to see: what others know of shards that it holds, or is given. */
+  private learnFromOthers(): void {
+    const { known, nodeId } = this.options;
+    for (const found of this.later.all().flatMap(({ value }) => value)) {
+      const path = assignmentPath(found.assignment.spec);
+      const isHere = this.places.has(path) || [found.assignment, this.assignments.get(path)?.value].some((assignment) => assignment?.replicas.includes(nodeId));
+      if (isHere) known.learn(found);
+    }
   }
 
   private forgetDropped(): void {

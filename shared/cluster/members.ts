@@ -19,11 +19,13 @@ export const SUSPICIONS_PREFIX = '/q/suspicions/';
  */
 export const FAILURES_PREFIX = '/q/failed-replicas/';
 /**
- * By node, the assignments that it knows of shards for which the shard map holds earlier ones, as a JSON list of
- * KnownAssignment. The entry exists as long as that is so: the cluster store was restored from a backup. Nothing is
- * changed about these shards until the map is repaired.
+ * By member (`<node>` or `coordinator/<id>`), the assignments that it knows of shards for which the shard map holds
+ * earlier ones, as a JSON list of KnownAssignment. The entry exists as long as that is so: the cluster store was restored
+ * from a backup. Everybody acts by the latest that anybody knows, and plans nothing until the map is repaired.
  */
 export const LATER_ASSIGNMENTS_PREFIX = '/q/later-assignments/';
+/** As many assignments fit well into one entry of the cluster store. The others follow when these are dealt with. */
+export const LATER_ASSIGNMENTS_MAX = 1_000;
 /** The coordinator that places shards. The entry lives as long as its session. */
 export const CONTROLLER_PATH = '/q/controller';
 

@@ -1,9 +1,9 @@
-import { RegisteredEntry } from '../../shared/cluster/registered-entry';
-import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
-import type { SessionStore } from '../../shared/cluster-store/session-store';
-import type { Logger } from '../../shared/logs/logger';
+import { RegisteredEntry } from './registered-entry';
+import type { ClusterStore } from '../cluster-store/cluster-store';
+import type { SessionStore } from '../cluster-store/session-store';
+import type { Logger } from '../logs/logger';
 
-/** A list that a node publishes to the cluster at `key`, as JSON. The entry exists as long as the list is not empty and the node lives. */
+/** A list that a process publishes to the cluster at `key`, as JSON. The entry exists as long as the list is not empty and the process lives. */
 export class PublishedList {
   private entry: RegisteredEntry | null = null;
   private told = '';

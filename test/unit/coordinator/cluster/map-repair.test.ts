@@ -102,6 +102,21 @@ test('nothing is planned by a map that is earlier than what nodes know', async (
   expect((await current()).primary).toEqual(replicaOn('y'));
 });
 
+test('what a coordinator has seen itself counts, although no node tells of it', async () => {
+  const { entries, revision } = await store.list('/q/');
+  await put(PATH, assignmentToValue(assignment(7, ['a', 'b'])));
+  for (const node of ['a', 'b']) await store.transact([], [{ type: 'delete', key: LATER_ASSIGNMENTS_PREFIX + node }]);
+  await eventually('the map knows', () => map.assignments.get(PATH)?.value.epoch === 7 && map.later.all().length === 0);
+  expect(map.ownLater()).toEqual([]);
+  // The store is put back.
+  jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  await map.assignments.refresh();
+  expect(map.assignments.get(PATH)?.value.epoch).toBe(3);
+  expect(map.ownLater()).toMatchObject([{ assignment: { epoch: 7 } }]);
+  expect([...map.behind().keys()]).toEqual([PATH]);
+  expect(map.inForce(PATH)?.epoch).toBe(7);
+});
+
 test('calls go to the node that leads by what is known', () => {
   const routes = new MapShardRoutes({ map, clock: new ManualClock() });
   ends.push(() => routes.close());

@@ -6,6 +6,7 @@ import { NodeAgent, type NodeAgentOptions } from '../../../../node/cluster/node-
 import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
 import { removeReplica } from '../../../../node/replication/shard-copy';
 import { assignmentPath, assignmentToValue, type KnownAssignment, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { LATER_ASSIGNMENTS_PREFIX } from '../../../../shared/cluster/members';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
@@ -186,6 +187,20 @@ test('what a node knows stays in force when the map is put back, is told of, and
   await eventually('the repaired map is in force', () => assigned.at(-1)?.[0] === 8);
   expect(told.at(-1)).toEqual([]);
   expect(closed).toEqual(['closed']);
+});
+
+test('what another member knows later than the map is in force here, too', async () => {
+  const assigned: [number, ShardAssignment['primary'], number][] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
+    ({ spec, replica: { assigned: ({ epoch, primary }: ShardAssignment, revision: number) => assigned.push([epoch, primary, revision]) }, close: async () => undefined }) as unknown as HostedReplica;
+  const [own, other] = ['a', 'b'].map((node) => ({ node, store: `store of ${node}` }));
+  // b went on alone while this node was away, in the same epoch; by the map that was put back, this node leads.
+  await assign(0, { primary: own, inSync: [own, other], replicas: ['a', 'b'] });
+  const { value, revision } = (await store.get(assignmentPath(SHARD)))!;
+  const since = { ...(JSON.parse(value) as ShardAssignment), primary: other, inSync: [other] };
+  await store.transact([], [{ type: 'put', key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/k`, value: JSON.stringify([{ assignment: since, revision: revision + 900 }]) }]);
+  await start({ openReplica });
+  expect(assigned).toEqual([[1, other, revision + 900]]);
 });
 
 test('an earlier map does not make a node begin anew what has moved away from it', async () => {
