@@ -211,7 +211,9 @@ export class NodeAgent implements ReplicationReceiver {
   private learnFromOthers(): void {
     const { known, nodeId } = this.options;
     for (const found of this.later.all().flatMap(({ value }) => value)) {
-      const path = assignmentPath(found.assignment.spec);
+      const { spec } = found.assignment;
+      if (this.isDropped(spec.collectionUid)) continue;
+      const path = assignmentPath(spec);
       const isHere = this.places.has(path) || [found.assignment, this.assignments.get(path)?.value].some((assignment) => assignment?.replicas.includes(nodeId));
       if (isHere) known.learn(found);
     }

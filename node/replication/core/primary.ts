@@ -195,6 +195,12 @@ export class Primary {
     if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
     this.membership.propose(proposal, nowMs);
     if (proposal.kind !== 'handover') return;
+    if (!this.membership.hasEnough()) {
+      // It serves nothing, and its successor waits as after a death. If none of the others is a member any more, it is
+      // asked for again only after as long a silence.
+      this.awakeSince = nowMs;
+      return;
+    }
     // Reads end here, so the successor need not wait for leases that nobody uses.
     this.peers.releasesLease = true;
     this.peers.nextHeartbeatAt = nowMs;
