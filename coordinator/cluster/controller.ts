@@ -144,6 +144,7 @@ export class Controller {
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
       members: [...members, ...reprieved],
       reprieved: new Set(reprieved.map(({ id }) => id)),
+      behind: new Set(this.map.behind().keys()),
       unreachable: this.map.unreachable(),
       failing: this.map.failing(),
       draining: this.map.draining(),

@@ -11,6 +11,8 @@ export interface ClusterPicture {
   members: NodeMember[];
   /** Those `members` that lost their sessions a moment ago. Nothing is taken from them yet, and nothing given to them. */
   reprieved: ReadonlySet<string>;
+  /** Paths of shards for which nodes know a later assignment (see ClusterMap.behind): nothing is planned for them. */
+  behind: ReadonlySet<string>;
   /** Those `members` that most coordinators can't reach. */
   unreachable: ReadonlySet<string>;
   /** By a shard's path, the nodes whose replica of it failed. */
@@ -20,7 +22,7 @@ export interface ClusterPicture {
   awayMs: ReadonlyMap<string, number>;
 }
 
-export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move'] as const;
+export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move', 'repair'] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
 /** One change of the shard map, valid only while the entry is still at `expectedRevision` (0: there is none). */
