@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
+import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { type ClusterConfig, type Config, readClusterConfig, readConfig } from '../shared/config/config';
+import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 import { createLogger, standardOutput } from '../shared/logs/pino-logger';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
@@ -33,6 +35,7 @@ import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
 import { Sealing } from './cluster/sealing';
+import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
 import { SharedLimiter } from './limits/shared-limiter';
 import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
@@ -48,7 +51,7 @@ const DRAIN_MS = 1_000;
 
 type CoordinatorConfig = Config & ClusterConfig;
 
-async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = systemClock;
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
@@ -96,6 +99,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const changes = new ControllerMetrics(metrics);
   const controller = new Controller({ store, map, office: election, clock, log, onChanged: (reason) => changes.changed(reason) });
   endings.defer(() => controller.close());
+  const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
+  endings.defer(() => tombstones.close());
 
   const peers = new PeerLimits({ map, channels });
   endings.defer(() => peers.close());
@@ -106,6 +111,12 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(config, port) });
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
+
+  // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the same.
+  const peerAddress = memberAddress(config, rpcPort);
+  const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
+  const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
+  await reached('the cluster store', () => name.free(ending), { ending, log });
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
@@ -139,13 +150,13 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   );
   const member: CoordinatorMember = {
     id: coordinatorId,
-    address: `${memberAddress(config, rpcPort).replace(/:\d+$/, '')}:${port}`,
-    peerAddress: memberAddress(config, rpcPort),
+    address: `${peerAddress.replace(/:\d+$/, '')}:${port}`,
+    peerAddress,
     instance: instanceId,
     pid: process.pid,
     startedAt,
   };
-  const registration = new RegisteredEntry({ store, key: COORDINATORS_PREFIX + coordinatorId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
 }
@@ -161,7 +172,7 @@ function main(): void {
   }
   const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { coordinator: config.memberId } });
   runUntilSignal({
-    start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)),
+    start: (ending, refuse) => startWithEndings((endings) => build(config, log, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

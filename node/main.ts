@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { reached } from '../shared/cluster/reach';
@@ -60,7 +61,7 @@ const LOOK_AT_DISK_MS = 10_000;
 
 type NodeConfig = Config & ClusterConfig;
 
-async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
+async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = systemClock;
   const nodeId = config.memberId;
   prepareDataFolder(config.dataDir, log);
@@ -202,15 +203,21 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   endings.defer(() => server.close(DRAIN_MS));
 
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
+  // Before anything is opened: another process may hold these shards under this name.
+  const address = memberAddress(config, rpcPort);
+  const incarnation = randomUUID();
+  const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
+  const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
+  await reached('the cluster store', () => name.free(ending), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());
   const member: NodeMember = {
     id: nodeId,
-    address: memberAddress(config, rpcPort),
+    address,
     store: storeId,
     stores: stores.ownStores(),
-    incarnation: randomUUID(),
+    incarnation,
     zone: config.zone,
     pid: process.pid,
     startedAt: new Date(clock.wallMs()).toISOString(),
@@ -222,7 +229,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     const facts = { replicas: replicaCount, notOpen: Math.max(0, replicaCount - capacity.openShardsMax), shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
     log.error(facts, `this node is given more replicas than it may hold, and takes no more; the limit comes from ${capacity.shardsMaxSource}`);
   }
-  const registration = new RegisteredEntry({ store, key: NODES_PREFIX + nodeId, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
   register = () => {
@@ -258,7 +265,7 @@ function main(): void {
   }
   const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { node: config.memberId } });
   runUntilSignal({
-    start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)),
+    start: (ending, refuse) => startWithEndings((endings) => build(config, log, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

@@ -19,6 +19,8 @@ import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '
 
 /** How often everything is read again, in case a watch lost an event. */
 const REFRESH_MS = 5_000;
+/** The same for tombstones: there may be many, and only calls for collections that are gone look at them. */
+const REFRESH_TOMBSTONES_MS = 300_000;
 
 /**
  * A coordinator's view of the cluster: members, what operators want of them, collections, and who holds their shards.
@@ -41,7 +43,7 @@ export class ClusterMap {
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
-  private refreshing: NodeJS.Timeout | null = null;
+  private refreshing: NodeJS.Timeout[] = [];
 
   constructor(options: { store: ClusterStore; log: Logger }) {
     const { store } = options;
@@ -65,9 +67,13 @@ export class ClusterMap {
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
   async follow(): Promise<void> {
     await Promise.all(this.everything.map((entries) => entries.follow()));
-    this.refreshing ??= setInterval(() => {
-      Promise.all(this.everything.map((entries) => entries.refresh())).catch((error: unknown) => this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'));
-    }, REFRESH_MS);
+    if (this.refreshing.length > 0) return;
+    const others = this.everything.filter((entries) => entries !== this.tombstones);
+    this.refreshing = [setInterval(() => this.refresh(others), REFRESH_MS), setInterval(() => this.refresh([this.tombstones]), REFRESH_TOMBSTONES_MS)];
+  }
+
+  private refresh(some: readonly WatchedEntries<unknown>[]): void {
+    Promise.all(some.map((entries) => entries.refresh())).catch((error: unknown) => this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'));
   }
 
   /** The node as it last registered, whether it is present or not; null if it was never seen. */
@@ -119,8 +125,8 @@ export class ClusterMap {
   }
 
   close(): void {
-    if (this.refreshing !== null) clearInterval(this.refreshing);
-    this.refreshing = null;
+    for (const timer of this.refreshing) clearInterval(timer);
+    this.refreshing = [];
     for (const entries of this.everything) entries.close();
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { collectionPath } from '../collections/collection-record';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
+import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
 import { assignmentToValue } from '../../shared/cluster/shard-assignment';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
@@ -20,6 +21,11 @@ const LOOK_EVERY_MS = 500;
  */
 const SUSPICIOUS_SHARE = 1 / 3;
 const SUSPICIOUS_GRACE_MS = 1_500;
+/**
+ * How old a plan may get while it is carried out. What is left of it is then decided again: of hundreds of changes in a
+ * row, the last would rest on nodes as they were long ago.
+ */
+const PLAN_AGE_MAX_MS = 500;
 
 /** Whether this coordinator is the controller, with the guard that makes the changes of a deposed controller fail. */
 export interface ControllerOffice {
@@ -28,8 +34,8 @@ export interface ControllerOffice {
 
 /**
  * Carries out the plan for the cluster while this coordinator is the elected controller. Each change is one
- * transaction, guarded by the entry on which it was decided and by the office. Every coordinator runs one; only the
- * elected one acts.
+ * transaction, guarded by the entry on which it was decided, by those of the nodes that it requires, and by the office.
+ * Every coordinator runs one; only the elected one acts.
  */
 export class Controller {
   private readonly store: ClusterStore;
@@ -85,9 +91,14 @@ export class Controller {
   private async carryOut(): Promise<void> {
     this.noteAway();
     if (this.office.guard === null) return;
+    const plannedMs = this.clock.monotonicMs();
     for (const change of planChanges(this.picture())) {
       const { guard } = this.office;
       if (guard === null || this.closed) return;
+      if (this.clock.monotonicMs() - plannedMs > PLAN_AGE_MAX_MS) {
+        this.again = true;
+        return;
+      }
       await this.make(change, guard);
     }
   }
@@ -97,6 +108,11 @@ export class Controller {
     const value = assignmentToValue(assignment);
     const guards = [{ key: change.path, revision: change.expectedRevision }, office];
     const { collectionUid, shard } = assignment.spec;
+    for (const { node, store } of change.requires) {
+      const member = this.map.nodes.get(NODES_PREFIX + node);
+      if (member === null || storeOf(member.value, assignment.spec) !== store) return;
+      guards.push({ key: member.key, revision: member.revision });
+    }
     // Assign a shard only while its collection exists: a collection that was deleted meanwhile must not come back.
     if (change.expectedRevision === 0) {
       const collection = this.map.collections.all().find((entry) => entry.value.uid === collectionUid);
@@ -122,10 +138,12 @@ export class Controller {
     const nowMs = this.clock.monotonicMs();
     const awayMs = new Map([...this.awaySinceMs].map(([id, sinceMs]) => [id, nowMs - sinceMs]));
     const members = this.map.nodes.all().map(({ value }) => value);
+    const reprieved = this.reprieved(members.length, awayMs);
     return {
       collections: this.map.collections.all().map(({ value, revision }) => ({ record: value, revision })),
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
-      members: [...members, ...this.reprieved(members.length, awayMs)],
+      members: [...members, ...reprieved],
+      reprieved: new Set(reprieved.map(({ id }) => id)),
       unreachable: this.map.unreachable(),
       failing: this.map.failing(),
       draining: this.map.draining(),

@@ -1,4 +1,4 @@
-import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, isComplete, isInSync, type ShardAssignment, withMoveEnded } from '../../shared/cluster/shard-assignment';
 import { chooseNode, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
@@ -21,7 +21,7 @@ interface Found {
 export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const present = new Set(picture.members.map(({ id }) => id));
   const nodes = loadOf(
-    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.members.filter(({ id }) => !picture.draining.has(id) && !picture.reprieved.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
   const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));
@@ -33,7 +33,7 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
     const { assignment } = found;
     const wanted = replicasOf.get(assignment.spec.collectionUid);
     if (wanted === undefined) continue;
-    const ended = isMoving(assignment) ? endMove(found, present) : null;
+    const ended = isMoving(assignment) ? endMove(found, present, mustLeave) : null;
     if (ended !== null) {
       changes.push(ended);
       continue;
@@ -52,48 +52,33 @@ export function isMoving({ adding, removing }: ShardAssignment): boolean {
   return adding.length > 0 || removing.length > 0;
 }
 
-/** Takes the old replicas away once the new ones are in sync. Gives up on new ones whose node is gone. */
-function endMove(found: Found, present: ReadonlySet<string>): PlannedChange | null {
+/**
+ * Takes the old replicas away once the new ones are in sync and enough stay in sync without the old ones. Gives up a
+ * move to new replicas whose node is gone, and one that a lost replica keeps from ending.
+ */
+function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: string) => boolean): PlannedChange | null {
   const { assignment } = found;
-  const { adding, removing, replicas, inSync, eligible, primary } = assignment;
-  const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
-  if (adding.every(isInSync)) {
-    // The primary first hands over to another replica; its writes do not pause.
-    if (primary !== null && removing.includes(primary.node)) return null;
-    const stays = (id: string): boolean => !removing.includes(id);
-    return changeOf(
-      found,
-      {
-        epoch: assignment.epoch + 1,
-        replicas: replicas.filter(stays),
-        inSync: inSync.filter(({ node }) => stays(node)),
-        eligible: eligible.filter(({ node }) => stays(node)),
-        adding: [],
-        removing: [],
-      },
-      'finish-move',
-    );
-  }
-  const gone = adding.filter((id) => !present.has(id));
-  if (gone.length === 0) return null;
-  // Back to the old nodes: the next round finds another place.
-  return changeOf(
-    found,
-    {
-      replicas: replicas.filter((id) => !adding.includes(id) || isInSync(id)),
-      adding: [],
-      removing: [],
-    },
-    'abort-move',
-  );
+  const { adding, removing, replicas, primary } = assignment;
+  const ended = withMoveEnded(assignment);
+  // A primary that leaves first hands over to another replica; its writes do not pause.
+  if (ended !== null) return primary !== null && removing.includes(primary.node) ? null : changeOf(found, ended, 'finish-move');
+  const isHopeless = adding.every((id) => isInSync(assignment, id))
+    ? replicas.some((id) => !removing.includes(id) && !isInSync(assignment, id) && mustLeave(id))
+    : adding.some((id) => !present.has(id));
+  if (!isHopeless) return null;
+  // The next round decides anew. A new replica that is complete stays: if it is eligible, perhaps only it and those in
+  // sync have what was acknowledged last.
+  return changeOf(found, { replicas: replicas.filter((id) => !adding.includes(id) || isComplete(assignment, id)), adding: [], removing: [] }, 'abort-move');
 }
 
 /** Adds one replica if there are too few, or to replace one whose node drains or is lost. */
 function repair(found: Found, surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean }): PlannedChange | null {
   const { assignment } = found;
   const { replicas } = assignment;
-  const leaving = replicas.find(surroundings.mustLeave);
-  const staying = replicas.filter((id) => id !== leaving);
+  const leavers = replicas.filter(surroundings.mustLeave);
+  // First one that can be done without: removing one in sync may have to wait for the others.
+  const leaving = leavers.find((id) => !isComplete(assignment, id)) ?? leavers.find((id) => !isInSync(assignment, id)) ?? leavers[0];
+  const staying = replicas.filter((id) => !leavers.includes(id));
   if (leaving === undefined && replicas.length >= surroundings.wanted) {
     return replicas.length > surroundings.wanted ? dropSurplus(found, surroundings.wanted) : null;
   }

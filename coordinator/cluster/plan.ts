@@ -26,7 +26,7 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
     picture.members.filter(({ id }) => !picture.unreachable.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
-  const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries }]));
+  const candidates = new Map(load.map(({ member, primaries }) => [member.id, { store: member.store, leads: primaries, mayLead: !picture.reprieved.has(member.id) }]));
   // Nearly always empty. Then most shards are decided on the same candidates.
   const otherStores = load.flatMap(({ member }) => (member.stores === undefined ? [] : [member]));
   const changes: PlannedChange[] = [];
@@ -44,7 +44,7 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
     // So that the next of many shards of a dead node goes to another node.
     const leader = candidates.get(promotion.assignment.primary?.node ?? '');
     if (leader !== undefined) leader.leads += 1;
-    changes.push(changeOf(found, promotion.assignment, 'promote'));
+    changes.push(changeOf(found, promotion.assignment, 'promote', promotion.requires));
   }
   return changes;
 }
@@ -56,7 +56,7 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
 function planNewShards(picture: ClusterPicture): PlannedChange[] {
   const assigned = new Set(picture.assignments.map(({ assignment }) => assignmentPath(assignment.spec)));
   const nodes = loadOf(
-    picture.members.filter(({ id }) => !picture.draining.has(id)),
+    picture.members.filter(({ id }) => !picture.draining.has(id) && !picture.reprieved.has(id)),
     picture.assignments.map(({ assignment }) => assignment),
   );
   const changes: PlannedChange[] = [];
@@ -79,7 +79,7 @@ function planNewShards(picture: ClusterPicture): PlannedChange[] {
         removing: [],
         changeId: '',
       };
-      changes.push({ path, expectedRevision: 0, assignment, reason: 'create' });
+      changes.push({ path, expectedRevision: 0, requires: [inSync[0]], assignment, reason: 'create' });
     }
   }
   return changes;

@@ -1,5 +1,5 @@
 import type { NodeMember } from '../../shared/cluster/members';
-import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ReplicaId, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { CollectionRecord } from '../collections/collection-record';
 
 /** The input of the controller's decisions: its view of the cluster at one moment. */
@@ -7,8 +7,10 @@ export interface ClusterPicture {
   /** Every collection, whether it is being created or ready. */
   collections: { record: CollectionRecord; revision: number }[];
   assignments: { assignment: ShardAssignment; revision: number }[];
-  /** Nodes that hold a session now. */
+  /** Nodes that hold a session now, and those that are reprieved. */
   members: NodeMember[];
+  /** Those `members` that lost their sessions a moment ago. Nothing is taken from them yet, and nothing given to them. */
+  reprieved: ReadonlySet<string>;
   /** Those `members` that most coordinators can't reach. */
   unreachable: ReadonlySet<string>;
   /** By a shard's path, the nodes whose replica of it failed. */
@@ -25,6 +27,8 @@ export type ChangeReason = (typeof CHANGE_REASONS)[number];
 export interface PlannedChange {
   path: string;
   expectedRevision: number;
+  /** The change is made only while the entries of these nodes hold these stores. */
+  requires: ReplicaId[];
   /** Without `changeId`: the controller sets it. */
   assignment: ShardAssignment;
   /** The reason, for operators. */
@@ -32,10 +36,11 @@ export interface PlannedChange {
 }
 
 /** A change of an existing assignment. */
-export function changeOf(found: { assignment: ShardAssignment; revision: number }, change: Partial<ShardAssignment>, reason: PlannedChange['reason']): PlannedChange {
+export function changeOf(found: { assignment: ShardAssignment; revision: number }, change: Partial<ShardAssignment>, reason: PlannedChange['reason'], requires: ReplicaId[] = []): PlannedChange {
   return {
     path: assignmentPath(found.assignment.spec),
     expectedRevision: found.revision,
+    requires,
     assignment: { ...found.assignment, ...change },
     reason,
   };

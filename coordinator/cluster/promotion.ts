@@ -5,6 +5,8 @@ export interface PromotionCandidate {
   store: string;
   /** The end of its log, if it was asked; a hint for choosing among equals only. */
   last?: { epoch: number; sequence: number };
+  /** false: it counts as living, but is not chosen. */
+  mayLead?: boolean;
   /** Shards that it leads. Among equals, the node with fewer is chosen. */
   leads?: number;
 }
@@ -31,9 +33,12 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
   const lives = (replica: ReplicaId): boolean => members.get(replica.node)?.store === replica.store;
   if (assignment.primary === null || lives(assignment.primary)) return null;
   const dead = assignment.primary;
+  const mayLead = (replica: ReplicaId): boolean => members.get(replica.node)?.mayLead !== false;
   const inSync = assignment.inSync.filter((member) => member.node !== dead.node && lives(member));
   if (inSync.length > 0) {
-    const primary = longest(inSync, assignment, members);
+    const able = inSync.filter(mayLead);
+    if (able.length === 0) return null;
+    const primary = longest(able, assignment, members);
     const gone = assignment.inSync.filter((member) => !inSync.includes(member));
     const eligible = [...assignment.eligible.filter((member) => !inSync.some((other) => other.node === member.node)), ...gone];
     return {
@@ -42,12 +47,14 @@ export function decidePromotion(assignment: ShardAssignment, members: ReadonlyMa
       from: 'inSync',
     };
   }
-  const living = assignment.eligible.filter(lives);
+  const living = assignment.eligible.filter((replica) => lives(replica) && mayLead(replica));
   if (living.length === 0) return null;
   const primary = longest(living, assignment, members);
   const eligible = [...assignment.eligible, ...assignment.inSync].filter((member) => member.node !== primary.node);
+  // Earlier versions could take an eligible replica out of the shard, and its node would close what it is to lead.
+  const replicas = assignment.replicas.includes(primary.node) ? assignment.replicas : [...assignment.replicas, primary.node];
   return {
-    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible },
+    assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary], eligible, replicas },
     requires: [primary],
     from: 'eligible',
   };

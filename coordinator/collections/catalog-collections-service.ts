@@ -53,7 +53,7 @@ export class CatalogCollectionsService implements CollectionsService {
 
   /**
    * Errors: already_exists; limit_exceeded when the quota has no room; invalid_parameter when more replicas must be in
-   * sync than there are.
+   * sync than there are; commit_unknown when answers of the cluster store were lost.
    */
   async create(input: NewCollection): Promise<CollectionView> {
     const replicas = input.replicas ?? this.defaults.replicas;
@@ -78,12 +78,8 @@ export class CatalogCollectionsService implements CollectionsService {
       await this.openShards(reserved);
       return viewOf(await this.catalog.publish(reserved), 0);
     } catch (error) {
-      // Take back what could not be opened. If that fails too, the next start does it.
-      await this.catalog
-        .abandon(reserved)
-        .then((intent) => this.dropShards(intent))
-        .catch((cause: unknown) => this.log.warn({ collection: input.name, error: cause }, 'a collection that could not be created is left to be cleaned up'));
-      throw error;
+      if (await this.isTakenBack(reserved)) throw error;
+      return viewOf(reserved, 0);
     }
   }
 
@@ -151,6 +147,21 @@ export class CatalogCollectionsService implements CollectionsService {
       );
     });
     return readings.flat();
+  }
+
+  /**
+   * Takes back a collection that could not be created. If that fails, too, the next start does it. False when it turns
+   * out to be visible.
+   */
+  private async isTakenBack(reserved: CollectionRecord): Promise<boolean> {
+    try {
+      const intent = await this.catalog.abandon(reserved);
+      if (intent === null) return false;
+      await this.dropShards(intent);
+    } catch (error) {
+      this.log.warn({ collection: reserved.name, error }, 'a collection that could not be created is left to be cleaned up');
+    }
+    return true;
   }
 
   private async openShards(record: CollectionRecord): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ClusterStore, StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreChange, StoreEntry } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { CollectionDirectory } from './collection-directory';
@@ -16,6 +16,7 @@ import {
   type CollectionRecord,
   type DropIntent,
 } from './collection-record';
+import { LostAnswers } from './lost-answers';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
@@ -99,37 +100,49 @@ export class CollectionCatalog {
 
   private async reserveNext(record: CollectionRecord, quota: CollectionQuota): Promise<void> {
     const key = collectionPath(record.name);
+    const lost = new LostAnswers();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       // The order matters: a collection created after the first read fails the transaction, and one that is deleted
       // meanwhile is counted at least once.
       const creations = await this.store.get(CREATIONS_PATH);
       const collections = (await this.listAll()).map((found) => found.record);
-      if (collections.some(({ name }) => name === record.name)) throw alreadyExists(record.name);
+      const present = collections.find(({ name }) => name === record.name);
+      // Reserved by an attempt before, whose answer was lost.
+      if (present?.uid === record.uid) return;
+      if (present !== undefined) throw alreadyExists(record.name);
       checkQuota(quota, { collections, drops: await this.pendingDrops() }, record);
-      const result = await this.store.transact(
-        [
-          { key, revision: 0 },
-          { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
-        ],
-        [
-          { type: 'put', key, value: collectionToValue(record) },
-          { type: 'put', key: CREATIONS_PATH, value: record.uid },
-        ],
-      );
-      if (result.applied) return;
-      if (result.current[0] !== null) throw alreadyExists(record.name);
+      const guards = [
+        { key, revision: 0 },
+        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+      ];
+      const changes: StoreChange[] = [
+        { type: 'put', key, value: collectionToValue(record) },
+        { type: 'put', key: CREATIONS_PATH, value: record.uid },
+      ];
+      const result = await lost.unlessLost(this.store.transact(guards, changes));
+      if (result?.applied === true) return;
     }
     throw tooBusy(record.name);
   }
 
-  /** Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile. */
+  /**
+   * Makes a reserved collection visible to clients. Errors: unavailable when the reservation was taken away meanwhile;
+   * commit_unknown when an answer of the store was lost and it can't be asked any more.
+   */
   async publish(reserved: CollectionRecord): Promise<CollectionRecord> {
     const record: CollectionRecord = { ...reserved, state: 'ready' };
     const key = collectionPath(record.name);
-    const entry = await this.store.get(key);
-    if (entry !== null && collectionFromEntry(entry).uid === record.uid) {
-      const result = await this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: collectionToValue(record) }]);
-      if (result.applied) {
+    const lost = new LostAnswers();
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await lost.orLost(this.store.get(key));
+      const current = entry === null ? null : collectionFromEntry(entry);
+      if (entry === null || current?.uid !== record.uid) break;
+      if (current.state === 'ready') {
+        this.directory.put(current, entry.revision);
+        return current;
+      }
+      const result = await lost.unlessLost(this.store.transact([{ key, revision: entry.revision }], [{ type: 'put', key, value: collectionToValue(record) }]));
+      if (result?.applied === true) {
         this.directory.put(record, result.revision);
         return record;
       }
@@ -164,11 +177,21 @@ export class CollectionCatalog {
     throw tooBusy(name);
   }
 
-  /** Gives up a reservation, if it still exists, and leaves the intent to drop the shards opened for it. */
-  async abandon(reserved: CollectionRecord): Promise<DropIntent> {
-    const entry = await this.store.get(collectionPath(reserved.name));
-    if (entry !== null && collectionFromEntry(entry).uid === reserved.uid) await this.turnIntoDrop({ entry, record: reserved });
-    return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
+  /**
+   * Gives up a reservation, if it still exists, and leaves the intent to drop the shards opened for it. null when the
+   * collection is visible, because a request to publish it was carried out although its answer was lost. Then it stays:
+   * others may have written to it.
+   */
+  async abandon(reserved: CollectionRecord): Promise<DropIntent | null> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await this.store.get(collectionPath(reserved.name));
+      const record = entry === null ? null : collectionFromEntry(entry);
+      if (entry === null || record?.uid !== reserved.uid) return { uid: reserved.uid, name: reserved.name, shards: reserved.shards, replicas: reserved.replicas };
+      if (record.state === 'ready') return null;
+      const intent = await this.turnIntoDrop({ entry, record });
+      if (intent !== null) return intent;
+    }
+    throw tooBusy(reserved.name);
   }
 
   /** Turns abandoned reservations into drops. A process that is still creating one of them then fails to publish it. */

@@ -17,11 +17,12 @@ import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
 import { lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
+import { ReplicaRemovals } from './replica-removals';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
 const REFRESH_MS = 5_000;
-/** How long the data of a replica that was moved away are kept: time for an operator to see that a move went wrong. */
-const KEEP_MOVED_MS = 600_000;
+/** The same for tombstones, of which there may be many: data that nobody asks for any more go a little later. */
+const REFRESH_TOMBSTONES_MS = 300_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
 
@@ -36,6 +37,8 @@ export interface NodeAgentOptions {
   openReplicasMax: number;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
+  /** How long the data of a replica that was moved away are kept; as in ReplicaRemovals by default. */
+  keepMovedMs?: number;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
   tellFailures: (paths: string[]) => void;
   clock: Clock;
@@ -54,13 +57,14 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly tombstones: WatchedEntries<string>;
   private readonly places = new Map<string, ShardPlace<HostedReplica>>();
   private readonly waiters: Waiters;
-  private readonly removals = new Map<string, NodeJS.Timeout>();
-  private refreshing: NodeJS.Timeout | null = null;
+  private readonly removals: ReplicaRemovals;
+  private readonly refreshing: NodeJS.Timeout[] = [];
   private closed = false;
 
   constructor(options: NodeAgentOptions) {
     this.options = options;
     this.waiters = new Waiters(options.clock);
+    this.removals = new ReplicaRemovals({ ...options, isHere: (key) => this.places.has(key) });
     const { store, log } = options;
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
@@ -74,12 +78,14 @@ export class NodeAgent implements ReplicationReceiver {
     this.tombstones.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    this.refreshing = setInterval(() => {
-      Promise.all([this.assignments.refresh(), this.tombstones.refresh()]).catch((error: unknown) =>
-        this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'),
-      );
-    }, REFRESH_MS);
+    this.refresh(this.assignments, REFRESH_MS);
+    this.refresh(this.tombstones, REFRESH_TOMBSTONES_MS);
     await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
+  }
+
+  private refresh(entries: WatchedEntries<unknown>, everyMs: number): void {
+    const refresh = (): void => void entries.refresh().catch((error: unknown) => this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'));
+    this.refreshing.push(setInterval(refresh, everyMs));
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
@@ -93,8 +99,8 @@ export class NodeAgent implements ReplicationReceiver {
 
   async close(): Promise<void> {
     this.closed = true;
-    if (this.refreshing !== null) clearInterval(this.refreshing);
-    for (const timer of this.removals.values()) clearTimeout(timer);
+    for (const timer of this.refreshing) clearInterval(timer);
+    this.removals.close();
     this.assignments.close();
     this.tombstones.close();
     this.waiters.wake();
@@ -164,7 +170,7 @@ export class NodeAgent implements ReplicationReceiver {
       const isMine = value.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
       if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
-        this.cancelRemoval(key);
+        this.removals.cancel(key);
         place = this.placeFor(key, value.spec);
         this.places.set(key, place);
       }
@@ -172,12 +178,13 @@ export class NodeAgent implements ReplicationReceiver {
       else if (place !== undefined) {
         const { spec } = place;
         this.options.log.info({ ...spec }, 'a replica has moved away');
-        void this.end(key, place, 'closed').then(() => this.removeLater(key, spec));
+        void this.end(key, place, 'closed').then(() => this.removals.later(spec));
       }
     }
     for (const [key, place] of this.places) {
-      if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.remove(place.spec));
+      if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
     }
+    for (const id of this.removals.kept()) if (this.isDropped(id.collectionUid)) void this.removals.now(id);
     this.waiters.wake();
   }
 
@@ -186,6 +193,7 @@ export class NodeAgent implements ReplicationReceiver {
     return new ShardPlace<HostedReplica>(spec, {
       pausesFirst: true,
       open: async () => {
+        await this.removals.settled(key);
         // The files that one more would open are those by which the node is reached.
         const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
         if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
@@ -213,41 +221,11 @@ export class NodeAgent implements ReplicationReceiver {
     this.options.tellFailures([...this.places].filter(([, { isFailing }]) => isFailing).map(([path]) => path));
   }
 
-  private async end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
+  private end(key: string, place: ShardPlace<HostedReplica>, reason: 'closed' | 'dropped'): Promise<void> {
     this.places.delete(key);
     this.tellFailures();
-    await place.end(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
-  }
-
-  private removeLater(key: string, id: ShardId): void {
-    if (this.closed) return;
-    this.cancelRemoval(key);
-    const timer = setTimeout(() => {
-      this.removals.delete(key);
-      this.removeIfUnwanted(key, id).catch((error: unknown) => this.options.log.warn({ error, ...id }, 'whether a replica is still wanted could not be found out; it stays'));
-    }, KEEP_MOVED_MS);
-    timer.unref();
-    this.removals.set(key, timer);
-  }
-
-  private cancelRemoval(key: string): void {
-    const timer = this.removals.get(key);
-    if (timer !== undefined) clearTimeout(timer);
-    this.removals.delete(key);
-  }
-
-  /** Asks the cluster store itself, not the map: a wrong answer here would cost data. */
-  private async removeIfUnwanted(key: string, id: ShardId): Promise<void> {
-    const entry = await this.options.store.get(key);
-    if (entry === null || this.places.has(key) || assignmentFromEntry(entry).replicas.includes(this.options.nodeId)) return;
-    await this.remove(id);
-  }
-
-  private async remove(id: ShardId): Promise<void> {
-    await this.options
-      .removeReplica(id)
-      .then(() => this.options.log.info({ collectionUid: id.collectionUid, shard: id.shard }, 'the data of a replica were removed'))
-      .catch((error: unknown) => this.options.log.error({ error, ...id }, 'the data of a replica could not be removed'));
+    const ended = place.end(reason).catch((error: unknown) => this.options.log.error({ error, ...place.spec }, 'a replica did not close'));
+    return this.removals.next(key, () => ended);
   }
 
   /** What lies on the disk without a place: moved away or dropped while this node was down. */
@@ -259,8 +237,8 @@ export class NodeAgent implements ReplicationReceiver {
         if (shard === null) continue;
         const id = { collectionUid, shard };
         if (this.places.has(assignmentPath(id))) continue;
-        if (this.isDropped(collectionUid)) await this.remove(id);
-        else if (this.assignments.get(assignmentPath(id)) !== null) this.removeLater(assignmentPath(id), id);
+        if (this.isDropped(collectionUid)) await this.removals.now(id);
+        else if (this.assignments.get(assignmentPath(id)) !== null) this.removals.later(id);
         else this.options.log.warn({ ...id }, 'a shard on the disk is unknown to the cluster; it is left alone');
       }
     }

@@ -1,20 +1,23 @@
-import { isQuiverError } from '../errors/quiver-error';
+import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import { type Logger, silentLogger } from '../logs/logger';
 import type { ClusterStore } from '../cluster-store/cluster-store';
 import { RetryBackoff } from '../time/retry-backoff';
 import type { SessionStore, StoreSession } from '../cluster-store/session-store';
+import type { MemberName } from './member-name';
 
 /**
  * One entry of the cluster store that exists as long as its owner lives: with it, a process registers as a member. It
  * is put under a session. When the session is lost, or somebody deletes the entry, it is put again under a new session.
- * While the store is away it keeps trying, without end. An entry that the same owner left in an earlier life is
- * overwritten.
+ * While the store is away it keeps trying, without end. An entry that is there already is overwritten; with a name, only
+ * if it is this member's.
  */
 export class RegisteredEntry {
   private readonly store: ClusterStore & SessionStore;
   private readonly key: string;
   private readonly ttlSeconds: number;
   private readonly logger: Logger;
+  private readonly name: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'> | null;
+  private readonly onTaken: (refusal: QuiverError) => void;
   private readonly backoff = new RetryBackoff();
   private readonly closing = new AbortController();
   private readonly running: Promise<void>;
@@ -29,9 +32,22 @@ export class RegisteredEntry {
   private stopWatch: (() => void) | null = null;
   private wake: () => void = () => undefined;
 
-  /** Starts at once. `value`: JSON text. `ttlSeconds`: how long the entry outlives a process that died, at least 2. */
-  constructor(options: { store: ClusterStore & SessionStore; key: string; value: string; ttlSeconds: number; logger?: Logger }) {
+  /**
+   * Starts at once. `value`: JSON text. `ttlSeconds`: how long the entry outlives a process that died, at least 2.
+   * `onTaken` is called when another process keeps the name; until this one ends, it keeps trying.
+   */
+  constructor(options: {
+    store: ClusterStore & SessionStore;
+    key: string;
+    value: string;
+    ttlSeconds: number;
+    logger?: Logger;
+    name?: Pick<MemberName, 'asked' | 'isFree' | 'isOurs' | 'isTaken'>;
+    onTaken?: (refusal: QuiverError) => void;
+  }) {
     this.store = options.store;
+    this.name = options.name ?? null;
+    this.onTaken = options.onTaken ?? (() => undefined);
     this.key = options.key;
     this.value = options.value;
     this.ttlSeconds = options.ttlSeconds;
@@ -84,8 +100,7 @@ export class RegisteredEntry {
     if (!this.mustPut) return;
     this.mustPut = false;
     try {
-      const result = await this.store.transact([], [{ type: 'put', key: this.key, value: this.value, session: session.id }]);
-      if (result.applied) this.putRevision = result.revision;
+      this.putRevision = await this.put(session);
     } catch (error) {
       this.mustPut = true;
       throw error;
@@ -94,6 +109,26 @@ export class RegisteredEntry {
       for (const event of events) if (event.key === this.key && event.type === 'delete' && event.revision > this.putRevision) this.deleted = true;
       if (this.deleted) this.wake();
     });
+  }
+
+  /** Answers the revision of the put. Errors: already_exists when another process has the name; unavailable. */
+  private async put(session: StoreSession): Promise<number> {
+    const { key, value, name } = this;
+    for (let standing = this.putRevision; ;) {
+      const answer = this.store.transact(name === null ? [] : [{ key, revision: standing }], [{ type: 'put', key, value, session: session.id }]);
+      const result = await (name === null ? answer : name.asked(answer));
+      if (result.applied) {
+        name?.isFree();
+        return result.revision;
+      }
+      const [found] = result.current;
+      if (found !== null && name?.isOurs(found.value) === false) {
+        const refusal = name.isTaken(found.value);
+        if (refusal !== null) this.onTaken(refusal);
+        throw new QuiverError('already_exists', 'another process is registered under the name');
+      }
+      standing = found?.revision ?? 0;
+    }
   }
 
   private async liveSession(): Promise<StoreSession> {

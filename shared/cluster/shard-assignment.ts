@@ -70,6 +70,41 @@ export function isSameReplica(one: ReplicaId, other: ReplicaId): boolean {
   return one.node === other.node && one.store === other.store;
 }
 
+/** Whether the node's replica is in sync. */
+export function isInSync({ inSync }: ShardAssignment, node: string): boolean {
+  return inSync.some((replica) => replica.node === node);
+}
+
+/** Whether the node's replica has every acknowledged write: it is in sync or eligible. */
+export function isComplete(assignment: ShardAssignment, node: string): boolean {
+  return isInSync(assignment, node) || assignment.eligible.some((replica) => replica.node === node);
+}
+
+/** The smallest in-sync set that commits. A shard with one replica needs no other. */
+export function minInSyncOf({ replicas, minInSync }: ShardAssignment): number {
+  return replicas.length === 1 ? 1 : minInSync;
+}
+
+/**
+ * The assignment without the replicas that leave, under a new epoch. null as long as a new replica is not in sync, or
+ * too few would be in sync without the old ones: nothing could be written then, and fewer stores than promised would
+ * have what was acknowledged.
+ */
+export function withMoveEnded(assignment: ShardAssignment): ShardAssignment | null {
+  const { adding, removing } = assignment;
+  const stays = (node: string): boolean => !removing.includes(node);
+  const after: ShardAssignment = {
+    ...assignment,
+    epoch: assignment.epoch + 1,
+    replicas: assignment.replicas.filter(stays),
+    inSync: assignment.inSync.filter(({ node }) => stays(node)),
+    eligible: assignment.eligible.filter(({ node }) => stays(node)),
+    adding: [],
+    removing: [],
+  };
+  return adding.every((node) => isInSync(after, node)) && after.inSync.length >= minInSyncOf(after) ? after : null;
+}
+
 function unreadable(key: string, cause?: unknown): QuiverError {
   return new QuiverError('storage_failed', `the stored assignment at ${key} is unreadable`, { cause });
 }

@@ -1,4 +1,4 @@
-import { isQuiverError } from '../errors/quiver-error';
+import { isQuiverError, type QuiverError } from '../errors/quiver-error';
 import type { Logger } from '../logs/logger';
 
 /** A service that runs and can be stopped once. */
@@ -28,9 +28,10 @@ const FAILURE_CODE = 1;
  * is logged, the process exits with 1, and nothing else is attempted.
  *
  * The signal that `start` gets is aborted when the process is asked to end during the start. `start` may then reject or
- * resolve; what it resolved to is stopped. Returns at once; the process lives as long as the service keeps it alive.
+ * resolve; what it resolved to is stopped. `refuse` ends the process as a failed start does, at any time: for what shows
+ * only later to be a wrong environment. Returns at once; the process lives as long as the service keeps it alive.
  */
-export function runUntilSignal(options: { start: (ending: AbortSignal) => Promise<Stoppable>; hardStopMs: number; logger: Logger }): void {
+export function runUntilSignal(options: { start: (ending: AbortSignal, refuse: (error: QuiverError) => void) => Promise<Stoppable>; hardStopMs: number; logger: Logger }): void {
   const { hardStopMs, logger } = options;
   const ending = new AbortController();
 
@@ -78,13 +79,15 @@ export function runUntilSignal(options: { start: (ending: AbortSignal) => Promis
     });
   }
 
-  // This comes last, so that the handlers are in place for signals that arrive during the start.
-  const started = options.start(ending.signal);
-  started.catch((error: unknown) => {
-    if (ending.signal.aborted) return undefined;
-    if (!isQuiverError(error)) return crash(error, 'the start failed');
+  const refuse = (error: QuiverError): never => {
     process.stderr.write(`${error.message}\n`);
     logger.debug({ error }, 'the start failed');
     return exit(FAILURE_CODE);
+  };
+  // This comes last, so that the handlers are in place for signals that arrive during the start.
+  const started = options.start(ending.signal, refuse);
+  started.catch((error: unknown) => {
+    if (ending.signal.aborted) return undefined;
+    return isQuiverError(error) ? refuse(error) : crash(error, 'the start failed');
   });
 }

@@ -23,6 +23,8 @@ export interface FaultMix {
   slowDisks: boolean;
   /** Probability that the answer to a change of the assignment is lost. */
   lostAnswers: number;
+  /** See SimulatedController.lateDecisions. */
+  lateDecisions: number;
   /** See SimulatedEtcd.lateCopies. */
   lateCopies: number;
   /** A replica that has just joined the in-sync set is cut off from its primary, and soon all but it seem dead. */
@@ -54,6 +56,7 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     trims: chance.happens(0.4),
     slowDisks: chance.happens(0.3),
     lostAnswers: chance.happens(0.4) ? chance.unit() * 0.4 : 0,
+    lateDecisions: chance.happens(0.4) ? chance.unit() * 0.5 : 0,
     lateCopies: chance.happens(0.2) ? chance.unit() * 0.5 : 0,
     unluckyJoins: chance.happens(0.3),
   };
@@ -92,6 +95,7 @@ export class Faults {
     etcd.staleReads = mix.staleReads;
     etcd.lostAnswers = mix.lostAnswers;
     etcd.lateCopies = mix.lateCopies;
+    for (const controller of this.controllers) controller.lateDecisions = mix.lateDecisions;
     etcd.onLateCopy = (nodes) => this.cutFromPrimary(nodes);
     etcd.onJoined = (node) => this.joined(node);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
@@ -104,6 +108,10 @@ export class Faults {
     this.around.etcd.staleReads = 0;
     this.around.etcd.lostAnswers = 0;
     this.around.etcd.lateCopies = 0;
+    for (const controller of this.controllers) {
+      controller.lateDecisions = 0;
+      controller.draining.clear();
+    }
     for (const node of this.around.nodes.values()) {
       node.syncMs = 1;
       if (node.paused) node.resume();
@@ -199,9 +207,12 @@ export class Faults {
     );
   }
 
-  private moves(): void {
-    const { chance, etcd, nodes } = this.around;
-    chance.pick(this.controllers).wantedMove = { from: chance.pick(etcd.current.assignment.replicas), to: chance.pick([...nodes.keys()]) };
+  private moves(node: SimulatedNode, duration: number): void {
+    this.around.counts.drains++;
+    for (const { draining } of this.controllers) draining.add(node.id);
+    this.around.schedule.after(duration + 1000, () => {
+      for (const { draining } of this.controllers) draining.delete(node.id);
+    });
   }
 
   /** The primary is taken for dead while it stands still or is cut off from all but clients. */

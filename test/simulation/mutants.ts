@@ -1,4 +1,6 @@
+import { planChanges } from '../../coordinator/cluster/plan';
 import { decidePromotion } from '../../coordinator/cluster/promotion';
+import { isInSync } from '../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from '../../node/replication/core/effects';
 import { decideExpand, type MembershipView } from '../../node/replication/core/membership-decision';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
@@ -23,6 +25,7 @@ export interface Mutant {
   core?(replica: ShardReplica, clock: () => number): void;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
+  plan?: typeof planChanges;
   change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
 }
 
@@ -36,14 +39,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M1',
     title: 'a shrink counts before it is confirmed',
     minInSync: 2,
-    seed: 12,
+    seed: 16,
     core: (replica) => requireWithout(replica, 'shrink'),
   },
   {
     name: 'M2',
     title: 'a replica accepts a lower epoch',
     minInSync: 2,
-    seed: 28,
+    seed: 57,
     strikeEveryMs: 600,
     faults: { zombies: true, crashes: true, longDelays: 0.08 },
     strikes: ['zombies', 'zombies', 'crashes', 'partitions'],
@@ -61,7 +64,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M3',
     title: 'unclean election',
     minInSync: 2,
-    seed: 58,
+    seed: 73,
     promotion: (assignment, members) => {
       const promotion = decidePromotion(assignment, members);
       const { primary } = assignment;
@@ -76,14 +79,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M4',
     title: 'reads before the barrier is committed',
     minInSync: 2,
-    seed: 18,
+    seed: 71,
     core: (replica) => onLeading(replica, (primary) => void (primary.isBarrierApplied = () => true)),
   },
   {
     name: 'M5',
     title: 'no read lease',
     minInSync: 2,
-    seed: 24,
+    seed: 53,
     strikeEveryMs: 2500,
     faults: { zombies: true },
     strikes: ['zombies'],
@@ -93,7 +96,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M6',
     title: 'a new primary does not wait out its grant',
     minInSync: 2,
-    seed: 1,
+    seed: 2,
     strikeEveryMs: 2500,
     faults: { zombies: true },
     strikes: ['zombies'],
@@ -103,7 +106,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M7',
     title: 'a replica joins before it has caught up',
     minInSync: 2,
-    seed: 7,
+    seed: 17,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -117,7 +120,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M8',
     title: 'the store id is ignored',
     minInSync: 2,
-    seed: 34,
+    seed: 42,
     faults: { wipes: true, crashes: true },
     core: (replica) => {
       const { membership } = anatomyOf(replica);
@@ -151,7 +154,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M9',
     title: 'a replica cuts its log to its own commit position (KIP-101)',
     minInSync: 2,
-    seed: 12,
+    seed: 15,
     restart: (storage) => {
       storage.disk.entries.length = Math.max(storage.disk.firstSequence - 1, storage.disk.applied);
       storage.crash();
@@ -161,7 +164,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M10',
     title: 'entries are taken without the one before them',
     minInSync: 2,
-    seed: 32,
+    seed: 33,
     faults: CALM,
     core: (replica) => {
       const { follower, log } = anatomyOf(replica);
@@ -179,7 +182,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M12',
     title: 'the lease is a flag kept by a timer',
     minInSync: 2,
-    seed: 1306,
+    seed: 1599,
     strikeEveryMs: 1500,
     faults: { zombies: true, pauses: true, loss: 0, longDelays: 0 },
     strikes: ['zombies', 'pauses'],
@@ -204,14 +207,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M13',
     title: 'commits under the minimum of in-sync replicas',
     minInSync: 2,
-    seed: 6,
+    seed: 10,
     core: (replica) => void (anatomyOf(replica).membership.hasEnough = () => true),
   },
   {
     name: 'M14',
     title: 'an unanswered expand is taken as failed',
     minInSync: 2,
-    seed: 62,
+    seed: 84,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -221,7 +224,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M15',
     title: 'an unanswered shrink is taken as done',
     minInSync: 2,
-    seed: 162,
+    seed: 168,
     strikeEveryMs: 800,
     faults: { partitions: true, outages: true, lostAnswers: 0.4 },
     strikes: ['partitions', 'outages', 'zombies'],
@@ -231,7 +234,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M16',
     title: "a joining replica's acknowledgement is not required before its joining is confirmed",
     minInSync: 2,
-    seed: 21,
+    seed: 49,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -241,14 +244,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M17',
     title: 'a restarted primary does not take a new epoch',
     minInSync: 2,
-    seed: 4,
+    seed: 6,
     core: (replica) => void (anatomyOf(replica).resume = () => {}),
   },
   {
     name: 'M18',
     title: 'a restarted primary resumes its epoch',
     minInSync: 2,
-    seed: 19,
+    seed: 31,
     faults: { crashes: true, slowDisks: true },
     strikes: ['crashes'],
     strikeEveryMs: 1000,
@@ -264,7 +267,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M19',
     title: 'an unanswered change is settled by a plain read',
     minInSync: 2,
-    seed: 417,
+    seed: 550,
     strikeEveryMs: 500,
     faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
     strikes: ['crashes', 'partitions'],
@@ -288,7 +291,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M21',
     title: 'the promised epoch is not durable',
     minInSync: 2,
-    seed: 152,
+    seed: 418,
     strikeEveryMs: 800,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
@@ -298,7 +301,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M22',
     title: 'no lease is waited out after a restart',
     minInSync: 2,
-    seed: 213,
+    seed: 335,
     strikeEveryMs: 1500,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
@@ -308,7 +311,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M23',
     title: 'a refused expand is forgotten while a copy of it is under way',
     minInSync: 2,
-    seed: 418,
+    seed: 461,
     strikeEveryMs: 300,
     faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -320,6 +323,39 @@ export const MUTANTS: Mutant[] = [
         membership.unsettled.length = 0;
       };
     },
+  },
+  {
+    name: 'M24',
+    title: 'a move ends with fewer in sync than the minimum',
+    minInSync: 2,
+    seed: 132,
+    faults: { moves: true, crashes: true },
+    plan: (picture) => {
+      const alone = picture.assignments.map((found) => ({ ...found, assignment: { ...found.assignment, minInSync: 1 } }));
+      const changes = [...planChanges({ ...picture, assignments: alone }).filter(({ reason }) => reason === 'finish-move'), ...planChanges(picture)];
+      return changes.map((change) => ({ ...change, assignment: { ...change.assignment, minInSync: picture.assignments[0].assignment.minInSync } }));
+    },
+  },
+  {
+    name: 'M25',
+    title: 'the lost target of a move leaves the shard though it is eligible',
+    minInSync: 2,
+    seed: 14,
+    faults: { moves: true, crashes: true },
+    plan: (picture) => {
+      const { assignment } = picture.assignments[0];
+      const replicas = assignment.replicas.filter((id) => !assignment.adding.includes(id) || isInSync(assignment, id));
+      return planChanges(picture).map((change) => (change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, replicas } } : change));
+    },
+  },
+  {
+    name: 'M26',
+    title: 'a promotion does not require its candidate',
+    minInSync: 1,
+    seed: 86,
+    faults: { crashes: true, wipes: true, leases: true, lateDecisions: 0.7 },
+    strikes: ['crashes', 'crashes', 'leases', 'zombies'],
+    plan: (picture) => planChanges(picture).map((change) => ({ ...change, requires: [] })),
   },
 ];
 

@@ -1,3 +1,4 @@
+import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import { isDue } from './simulated-storage';
 import { Violation } from './violation';
@@ -38,6 +39,15 @@ export class Oracle {
       // The rest is the same object all the way down in nearly every run; comparing the tail finds what was cut.
       if (entry === this.committed[at - 1] && this.committed.length - at > 64) return;
     }
+  }
+
+  /** What a controller makes of an assignment keeps those that have everything, and as many of them as must have it. */
+  planned(before: ShardAssignment, after: ShardAssignment): void {
+    const complete = (one: ShardAssignment): number => new Set([...one.inSync, ...one.eligible].map(({ node }) => node)).size;
+    const told = `${JSON.stringify(before)} is made ${JSON.stringify(after)}`;
+    if ([...after.inSync, ...after.eligible].some(({ node }) => !after.replicas.includes(node))) throw new Violation(`plan: a complete replica outside the shard; ${told}`);
+    if (complete(after) < Math.min(complete(before), after.minInSync)) throw new Violation(`plan: too few complete replicas; ${told}`);
+    if (before.inSync.length >= before.minInSync && after.inSync.length < after.minInSync && after.primary?.node === before.primary?.node) throw new Violation(`plan: too few in sync; ${told}`);
   }
 
   /** Writes are in the log once, none that was acknowledged is missing, and each key's history is linearizable. */

@@ -35,13 +35,16 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
   const counts = Object.fromEntries(
-    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'wipes', 'moves', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [name, 0]),
+    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'wipes', 'drains', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [name, 0]),
   );
   const nodes = new Map<string, SimulatedNode>();
   const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
+  etcd.onChanged = (author, before, after) => {
+    if (CONTROLLERS.includes(author) && before.epoch > 0) around.oracle.planned(before, after);
+  };
   for (const id of NODES) nodes.set(id, new SimulatedNode(id, around));
   for (const node of nodes.values()) node.start();
-  const controllers = CONTROLLERS.map((name) => new SimulatedController(name, around));
+  const controllers = CONTROLLERS.map((name) => new SimulatedController(name, replicas.length, around));
   const end = 10_000 + chance.below(10_000);
   const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], strikes: options.mutant?.strikes, everyMs: options.mutant?.strikeEveryMs, until: end });
   let values = 0;
@@ -54,7 +57,6 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   schedule.runUntil(end);
 
   faults.heal();
-  for (const controller of controllers) controller.wantedMove = null;
   schedule.runUntil(end + HEALING_MS);
   const late = new SimulatedClient({ name: CLIENTS[0] + "'", until: schedule.now + 2000, ...clientOptions });
   late.run();
@@ -91,7 +93,7 @@ function checkHealed({ etcd, nodes, oracle }: NodeSurroundings): void {
   const { assignment } = etcd.current;
   const primary = assignment.primary === null ? undefined : nodes.get(assignment.primary.node);
   const status = primary?.replica?.status(primary.clock());
-  if (status?.phase !== 'serving' || assignment.inSync.length < assignment.replicas.length || assignment.removing.length > 0) {
+  if (status?.phase !== 'serving' || assignment.inSync.length < assignment.replicas.length || assignment.adding.length + assignment.removing.length > 0) {
     throw new Violation(`liveness: not healed; ${JSON.stringify(assignment)} ${JSON.stringify(status)}`);
   }
   for (const member of assignment.inSync) {

@@ -1,17 +1,31 @@
+import { planChanges } from '../../coordinator/cluster/plan';
 import { decidePromotion, type PromotionCandidate } from '../../coordinator/cluster/promotion';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import type { CollectionRecord } from '../../coordinator/collections/collection-record';
+import type { NodeMember } from '../../shared/cluster/members';
+import { isInSync, type ReplicaId, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { NodeSurroundings } from './simulated-node';
 
-/** One of two coordinators that both believe they place shards; all that either does is compare-and-swap. */
+/** A node that is away for this long counts as lost for the plan, which waits five minutes: a run lasts seconds. */
+const AWAY_FACTOR = 75;
+
+/**
+ * One of two coordinators that both believe they place shards; all that either does is compare-and-swap. Decides by the
+ * plan of a real one, with moves.
+ */
 export class SimulatedController {
-  /** A move to begin at the next chance: from one node to another. */
-  wantedMove: { from: string; to: string } | null = null;
+  /** Nodes that operators want to be empty. */
+  readonly draining = new Set<string>();
+  /** Probability that this process stands still for a moment between a decision and its transaction. */
+  lateDecisions = 0;
   private readonly name: string;
+  private readonly wantedReplicas: number;
   private readonly around: NodeSurroundings;
+  private readonly awaySince = new Map<string, number>();
   private changes = 0;
 
-  constructor(name: string, around: NodeSurroundings) {
+  constructor(name: string, wantedReplicas: number, around: NodeSurroundings) {
     this.name = name;
+    this.wantedReplicas = wantedReplicas;
     this.around = around;
     this.look();
   }
@@ -23,28 +37,54 @@ export class SimulatedController {
   }
 
   private decide(assignment: ShardAssignment, revision: number, members: Map<string, string>): void {
-    const { chance, mutant, counts } = this.around;
-    const candidates = new Map<string, PromotionCandidate>();
-    for (const [node, store] of members) candidates.set(node, { store, last: { epoch: 0, sequence: chance.below(100) } });
-    const promotion = (mutant?.promotion ?? decidePromotion)(assignment, candidates);
-    if (promotion !== null) {
-      if (promotion.from === 'eligible') counts.fromEligible++;
-      this.change(promotion.assignment, revision, promotion.requires);
-    } else if (this.wantedMove !== null && assignment.epoch > 0) {
-      this.beginMove(assignment, revision, this.wantedMove);
-      this.wantedMove = null;
+    const { counts, mutant } = this.around;
+    if (assignment.epoch === 0 || mutant?.promotion !== undefined) {
+      const promotion = (mutant?.promotion ?? decidePromotion)(assignment, this.candidates(members));
+      if (promotion !== null) return this.change(promotion.assignment, revision, promotion.requires, 'promote');
+      if (assignment.epoch === 0) return;
+    }
+    const changes = (mutant?.plan ?? planChanges)({
+      collections: [{ record: this.collectionOf(assignment), revision: 1 }],
+      assignments: [{ assignment, revision }],
+      members: [...members].map(([id, store]) => ({ id, address: id, store, zone: '', diskBytes: 0, freeBytes: 0 }) as NodeMember),
+      reprieved: new Set(),
+      unreachable: new Set(),
+      failing: new Map(),
+      draining: this.draining,
+      awayMs: this.awayMs(members),
+    });
+    for (const change of changes) {
+      const isPromotion = change.reason === 'promote';
+      if (isPromotion && mutant?.promotion !== undefined) continue;
+      if (isPromotion && !isInSync(assignment, change.assignment.primary!.node)) counts.fromEligible++;
+      this.change(change.assignment, change.expectedRevision, change.requires, change.reason);
     }
   }
 
-  private beginMove(assignment: ShardAssignment, revision: number, move: { from: string; to: string }): void {
-    const { replicas, removing } = assignment;
-    if (removing.length > 0 || !replicas.includes(move.from) || replicas.includes(move.to)) return;
-    this.around.counts.moves++;
-    this.change({ ...assignment, replicas: [...replicas, move.to], adding: [move.to], removing: [move.from] }, revision, []);
+  private candidates(members: Map<string, string>): Map<string, PromotionCandidate> {
+    return new Map([...members].map(([node, store]) => [node, { store, last: { epoch: 0, sequence: this.around.chance.below(100) } }]));
   }
 
-  private change(assignment: ShardAssignment, expectedRevision: number, requires: { node: string; store: string }[]): void {
-    const changeId = `${this.name}-${++this.changes}`;
-    this.around.etcd.change(this.name, { assignment: { ...assignment, changeId }, expectedRevision, requires }, () => {});
+  private collectionOf({ spec, minInSync }: ShardAssignment): CollectionRecord {
+    const rest = { dim: 1, metric: 'cosine', description: null, language: null, createdAt: '', embeddingModel: null, state: 'ready' } as const;
+    return { uid: spec.collectionUid, name: spec.collectionUid, shards: 1, replicas: this.wantedReplicas, minInSync, ...rest };
+  }
+
+  private awayMs(members: Map<string, string>): Map<string, number> {
+    const { now } = this.around.schedule;
+    for (const id of this.around.nodes.keys()) {
+      if (members.has(id)) this.awaySince.delete(id);
+      else if (!this.awaySince.has(id)) this.awaySince.set(id, now);
+    }
+    return new Map([...this.awaySince].map(([id, since]) => [id, (now - since) * AWAY_FACTOR]));
+  }
+
+  private change(assignment: ShardAssignment, expectedRevision: number, requires: ReplicaId[], reason: string): void {
+    const { etcd, chance, schedule, counts } = this.around;
+    counts[reason] = (counts[reason] ?? 0) + 1;
+    const change = { assignment: { ...assignment, changeId: `${this.name}-${++this.changes}` }, expectedRevision, requires };
+    const send = (): void => etcd.change(this.name, change, () => {});
+    if (chance.happens(this.lateDecisions)) schedule.after(chance.unit() * 1500, send);
+    else send();
   }
 }

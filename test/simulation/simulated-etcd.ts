@@ -38,6 +38,8 @@ export class SimulatedEtcd {
   lateCopies = 0;
   /** Told of the nodes that such a change requires. */
   onLateCopy: (nodes: string[]) => void = () => {};
+  /** Told of every change that is made, and by whom. */
+  onChanged: (author: string, before: ShardAssignment, after: ShardAssignment) => void = () => {};
   /** Told of every node that a change takes into the in-sync set. */
   onJoined: (node: string) => void = () => {};
   /** By node: how many of its sessions have ended. */
@@ -83,26 +85,27 @@ export class SimulatedEtcd {
 
   change(from: string, change: Change, see: (answer: ChangeAnswer) => void): void {
     this.network.send(from, ETCD, () => {
-      const answer = this.isDelayed(change) ? { applied: false, ...this.current } : this.compareAndSwap(change);
+      const answer = this.isDelayed(from, change) ? { applied: false, ...this.current } : this.compareAndSwap(from, change);
       if (this.chance.happens(this.lostAnswers)) return;
       this.network.send(ETCD, from, () => see(answer));
     });
   }
 
-  private isDelayed(change: Change): boolean {
+  private isDelayed(from: string, change: Change): boolean {
     if (change.requires.length === 0 || !this.chance.happens(this.lateCopies)) return false;
-    this.schedule.after(200 + this.chance.unit() * 1500, () => this.compareAndSwap(change));
+    this.schedule.after(200 + this.chance.unit() * 1500, () => this.compareAndSwap(from, change));
     this.onLateCopy(change.requires.map((replica) => replica.node));
     return true;
   }
 
-  private compareAndSwap(change: Change): ChangeAnswer {
+  private compareAndSwap(from: string, change: Change): ChangeAnswer {
     const members = this.members();
     const holds = change.expectedRevision === this.current.revision && change.requires.every((one) => members.get(one.node) === one.store);
     if (!holds) return { applied: false, ...this.current };
     const before = this.current.assignment;
     this.current = { assignment: change.assignment, revision: this.current.revision + 1 };
     this.history.push(this.current);
+    this.onChanged(from, before, change.assignment);
     const seen = this.current;
     for (const watcher of this.watchers) this.network.send(ETCD, watcher.name, () => watcher.see(seen));
     if (before.epoch === change.assignment.epoch) {

@@ -6,6 +6,8 @@ export class InterceptedClusterStore implements ClusterStore {
   readonly transactions: StoreChange[][] = [];
   /** Runs before each transaction is passed on; throw to make it fail. */
   beforeTransact: (changes: StoreChange[]) => Promise<void> = async () => undefined;
+  /** Runs after each transaction that was passed on; throw to lose its answer. */
+  afterTransact: (changes: StoreChange[]) => Promise<void> = async () => undefined;
 
   constructor(private readonly inner: ClusterStore) {}
 
@@ -20,7 +22,9 @@ export class InterceptedClusterStore implements ClusterStore {
   async transact(guards: Guard[], changes: StoreChange[]): Promise<TransactionResult> {
     await this.beforeTransact(changes);
     this.transactions.push(changes);
-    return this.inner.transact(guards, changes);
+    const result = await this.inner.transact(guards, changes);
+    await this.afterTransact(changes);
+    return result;
   }
 
   watch(prefix: string, afterRevision: number, listener: (events: StoreEvent[]) => void): () => void {

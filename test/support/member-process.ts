@@ -48,6 +48,12 @@ export class MemberProcess {
     return (this.past + this.output).slice(-OUTPUT_SHOWN);
   }
 
+  /** Another process of the same name and role elsewhere, not yet started. */
+  double({ port, rpcPort, opsPort, dataDir }: { port: number; rpcPort: number; opsPort: number; dataDir: string }): MemberProcess {
+    const places = { PORT: String(port), RPC_PORT: String(rpcPort), OPS_PORT: String(opsPort), ADVERTISE_ADDRESS: `127.0.0.1:${rpcPort}` };
+    return new MemberProcess(this.role, this.id, port, opsPort, dataDir, { ...this.environment, ...places });
+  }
+
   /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
   spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);

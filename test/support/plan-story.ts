@@ -1,7 +1,7 @@
 import { type CollectionRecord, defaultMinInSync } from '../../coordinator/collections/collection-record';
 import { planChanges } from '../../coordinator/cluster/plan';
 import type { NodeMember } from '../../shared/cluster/members';
-import { assignmentPath, type ReplicaId, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../shared/cluster/shard-assignment';
 import type { Interpreter, ScriptCommand } from './golden-script';
 
 /** More than any story has before it comes to rest. */
@@ -13,9 +13,11 @@ const DISK_BYTES = 1000;
  *
  *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
+ *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
  *   drain a | undrain a | unreachable a … | reachable a …
  *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are well
  *   collection books shards= replicas= [min-in-sync=]          wanted from now on, or wanted otherwise than before
+ *   shrink books/0 a …                                         replicas leave the in-sync set; eligible if too few are left
  *   round | catch-up | settle                                  what is planned; what primaries do meanwhile; both until nothing is left
  *   map | load                                                 every shard's assignment; replicas and primaries of each node
  */
@@ -29,6 +31,7 @@ class PlanStory {
   private readonly members = new Map<string, NodeMember>();
   private readonly collections = new Map<string, CollectionRecord>();
   private readonly draining = new Set<string>();
+  private reprieved = new Set<string>();
   private readonly unreachable = new Set<string>();
   private readonly failing = new Map<string, Set<string>>();
   private readonly awayMs = new Map<string, number>();
@@ -44,6 +47,9 @@ class PlanStory {
         return [];
       case 'away':
         for (const id of words) this.awayMs.set(id, Number(options.ms));
+        return [];
+      case 'reprieve':
+        this.reprieved = new Set(words);
         return [];
       case 'drain':
         for (const id of words) this.draining.add(id);
@@ -62,6 +68,8 @@ class PlanStory {
         this.failing.set(pathOf(shard), new Set(nodes));
         return [];
       }
+      case 'shrink':
+        return this.shrink(words[0], words.slice(1));
       case 'collection':
         this.want(words[0], options);
         return [];
@@ -96,11 +104,12 @@ class PlanStory {
 
   /** What the plan changes, made by compare-and-swap as the controller does. */
   private round(): string[] {
-    const { unreachable, failing, draining, awayMs } = this;
+    const { reprieved, unreachable, failing, draining, awayMs } = this;
     const changes = planChanges({
       collections: [...this.collections.values()].map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members: [...this.members.values()],
+      reprieved,
       unreachable,
       failing,
       draining,
@@ -110,6 +119,7 @@ class PlanStory {
     return changes.map(({ path, expectedRevision, assignment, reason }) => {
       const before = this.assignments.get(path);
       expect(expectedRevision).toBe(before?.revision ?? 0);
+      mustKeepEnough(assignment, before?.assignment);
       this.put(assignment);
       return `${shardOf(assignment)} ${reason}: ${told(assignment, before?.assignment)}`;
     });
@@ -119,21 +129,31 @@ class PlanStory {
   private catchUp(): string[] {
     const lines: string[] = [];
     for (const { assignment: before } of [...this.assignments.values()]) {
-      const { primary, removing, adding, minInSync } = before;
+      const { primary, removing, minInSync } = before;
       if (primary === null || !this.members.has(primary.node)) continue;
       const there = before.inSync.filter(({ node }) => this.members.has(node));
       const stay = there.length >= minInSync ? there : before.inSync;
       const isIn = (id: string): boolean => before.inSync.some(({ node }) => node === id);
       const joining = before.replicas.flatMap((id) => (isIn(id) ? [] : (this.members.get(id) ?? [])));
       const inSync = [...stay, ...joining.map(({ id, store }) => ({ node: id, store }))];
-      const mustHandOver = removing.includes(primary.node) && adding.every((id) => inSync.some(({ node }) => node === id));
+      const mustHandOver = removing.includes(primary.node) && withMoveEnded({ ...before, inSync }) !== null;
       const heir = mustHandOver ? inSync.find(({ node }) => !removing.includes(node)) : undefined;
-      const after = { ...before, inSync, ...(heir === undefined ? {} : { primary: heir, epoch: before.epoch + 1 }) };
+      const eligible = inSync.length < minInSync ? before.eligible : [];
+      const after = { ...before, inSync, eligible, ...(heir === undefined ? {} : { primary: heir, epoch: before.epoch + 1 }) };
       if (JSON.stringify(after) === JSON.stringify(before)) continue;
       this.put(after);
       lines.push(`${shardOf(after)} by its primary: ${told(after, before)}`);
     }
     return lines;
+  }
+
+  private shrink(shard: string, nodes: string[]): string[] {
+    const { assignment: before } = this.assignments.get(pathOf(shard))!;
+    const inSync = before.inSync.filter(({ node }) => !nodes.includes(node));
+    const left = before.inSync.filter(({ node }) => nodes.includes(node));
+    const after = { ...before, inSync, eligible: inSync.length < before.minInSync ? [...before.eligible, ...left] : [] };
+    this.put(after);
+    return [`${shard} by its primary: ${told(after, before)}`];
   }
 
   private settle(): string[] {
@@ -158,6 +178,13 @@ class PlanStory {
     const held = this.inOrder().filter(({ replicas }) => replicas.includes(id));
     return `${id}: ${held.length} replicas, ${held.filter(({ primary }) => primary?.node === id).length} of them lead`;
   }
+}
+
+/** Whatever is planned, those who have everything are of the shard, and as many as must have it. */
+function mustKeepEnough(after: ShardAssignment, before: ShardAssignment | undefined): void {
+  const complete = (one: ShardAssignment): string[] => [...new Set([...one.inSync, ...one.eligible].map(({ node }) => node))];
+  expect(after.replicas).toEqual(expect.arrayContaining(complete(after)));
+  if (before !== undefined) expect(complete(after).length).toBeGreaterThanOrEqual(Math.min(complete(before).length, after.minInSync));
 }
 
 function orNothing(lines: string[]): string[] {

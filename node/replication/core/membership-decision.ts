@@ -1,5 +1,5 @@
-import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import { minInSyncOf, type Proposal } from './membership';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster/shard-assignment';
+import type { Proposal } from './membership';
 import type { Peer } from './peer';
 
 /** What an active primary knows when it decides whether to change the assignment. */
@@ -79,32 +79,16 @@ export function isCaughtUp(peer: Peer, view: MembershipView): boolean {
   return peer.isFresh(view.nowMs) && peer.match >= view.committed && peer.match >= view.barrier;
 }
 
-function isMoveReady(view: MembershipView): boolean {
-  const { assignment } = view;
-  if (!view.serving || assignment.removing.length === 0) return false;
-  const staying = assignment.inSync.filter((member) => !assignment.removing.includes(member.node));
-  const replicas = assignment.replicas.filter((node) => !assignment.removing.includes(node));
-  return assignment.adding.every((node) => staying.some((member) => member.node === node)) && staying.length >= minInSyncOf({ ...assignment, replicas }) && staying.length > 0;
+/** The assignment once the move under way has ended; null when there is none, or it can't end yet. */
+function moveEnded({ assignment, serving }: MembershipView): ShardAssignment | null {
+  return serving && assignment.removing.length > 0 ? withMoveEnded(assignment) : null;
 }
 
 /** Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see decideHandover). */
 export function decideMove(view: MembershipView): Proposal | null {
-  const { assignment } = view;
-  if (!isMoveReady(view) || assignment.removing.includes(view.self.node)) return null;
-  const stays = (node: string): boolean => !assignment.removing.includes(node);
-  return {
-    kind: 'move',
-    assignment: {
-      ...assignment,
-      epoch: assignment.epoch + 1,
-      replicas: assignment.replicas.filter(stays),
-      inSync: assignment.inSync.filter((member) => stays(member.node)),
-      eligible: assignment.eligible.filter((member) => stays(member.node)),
-      adding: [],
-      removing: [],
-    },
-    requires: [],
-  };
+  const assignment = moveEnded(view);
+  if (assignment === null || view.assignment.removing.includes(view.self.node)) return null;
+  return { kind: 'move', assignment, requires: [] };
 }
 
 /**
@@ -112,7 +96,7 @@ export function decideMove(view: MembershipView): Proposal | null {
  * successors are ready.
  */
 export function wantsHandover(view: MembershipView): boolean {
-  return view.handoverTo !== undefined || (isMoveReady(view) && view.assignment.removing.includes(view.self.node));
+  return view.handoverTo !== undefined || (moveEnded(view) !== null && view.assignment.removing.includes(view.self.node));
 }
 
 /** Hands the primary's role to an in-sync member that has the whole log. Writes must have stopped. */

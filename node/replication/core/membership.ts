@@ -1,4 +1,4 @@
-import { isSameReplica, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
@@ -35,8 +35,8 @@ export class Membership {
    * under way and succeed (it was refused because a node entry was missing); only a new revision excludes that.
    */
   private unsettled: ReplicaId[] = [];
-  /** The last change that was refused because a node entry was missing. */
-  private refused: { kind: ChangeKind; atMs: number } | null = null;
+  /** The last change that was refused because a node entry was missing, and how long to wait before the next of its kind. */
+  private refused: { kind: ChangeKind; atMs: number; pauseMs: number } | null = null;
   private changes = 0;
   private readonly changeIdPrefix: string;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -52,6 +52,7 @@ export class Membership {
     // Whether the change was made or not: it required the previous revision, so it can't be made after this one.
     this.pending = null;
     this.unsettled = [];
+    this.refused = null;
     this.confirmed = assignment;
     this.revision = revision;
     return true;
@@ -85,11 +86,11 @@ export class Membership {
   }
 
   /**
-   * Whether a change of this kind was refused a moment ago and should wait. The node entry that was missing may stay away,
-   * and the cluster store answers at once.
+   * Whether a change of this kind was refused a moment ago and should wait, longer each time. The node entry that was
+   * missing may stay away, and the cluster store answers at once.
    */
   wasJustRefused(kind: ChangeKind, nowMs: number): boolean {
-    return this.refused?.kind === kind && nowMs - this.refused.atMs < TIMINGS.changeRetryMs;
+    return this.refused?.kind === kind && nowMs - this.refused.atMs < this.refused.pauseMs;
   }
 
   propose(proposal: Proposal, nowMs: number): void {
@@ -101,8 +102,12 @@ export class Membership {
   /** The answer to a change: ours is no longer pending. The caller then adopts what the answer contains. */
   answered(changeId: string, revision: number, nowMs: number): void {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
-    this.refused = { kind: this.pending.kind, atMs: nowMs };
-    this.unsettled.push(...this.pending.assignment.inSync);
+    const { kind, assignment } = this.pending;
+    // A primary that hands over serves nobody until it has done so.
+    const isAgain = this.refused?.kind === kind && kind !== 'handover';
+    const pauseMs = isAgain ? Math.min(this.refused!.pauseMs * 2, TIMINGS.refusedPauseMaxMs) : TIMINGS.changeRetryMs;
+    this.refused = { kind, atMs: nowMs, pauseMs };
+    for (const member of assignment.inSync) if (!this.unsettled.some((known) => isSameReplica(known, member))) this.unsettled.push(member);
     this.pending = null;
   }
 
@@ -121,9 +126,4 @@ export class Membership {
     const { assignment, expectedRevision, requires } = pending;
     this.emit({ type: 'change', assignment, expectedRevision, requires });
   }
-}
-
-/** The smallest in-sync set that commits. A shard with one replica needs no other. */
-export function minInSyncOf(assignment: ShardAssignment): number {
-  return assignment.replicas.length === 1 ? 1 : assignment.minInSync;
 }

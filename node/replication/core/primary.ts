@@ -1,10 +1,10 @@
 import assert from 'node:assert';
-import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+import { isSameReplica, minInSyncOf, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
 import { decideMembership, wantsHandover, type MembershipView } from './membership-decision';
-import { minInSyncOf, type Membership } from './membership';
+import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';

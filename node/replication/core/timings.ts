@@ -20,9 +20,11 @@ export const TIMINGS = {
   heartbeatMs: 100,
   /**
    * An unanswered change of the assignment is sent again after this time, which is well above slow answers of the
-   * cluster store. A refused one is requested again after this time, too.
+   * cluster store. A refused one is requested again after this time, too, then after twice as long each time.
    */
   changeRetryMs: 400,
+  /** The longest of these pauses: what is waited for is a session that begins anew, and it costs availability meanwhile. */
+  refusedPauseMaxMs: 1600,
 } as const;
 
 /** How much may be under way at once; beyond it the sender waits or the write is refused. */

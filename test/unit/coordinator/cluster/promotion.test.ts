@@ -1,7 +1,7 @@
 import { decidePromotion } from '../../../../coordinator/cluster/promotion';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 
-const [A, B, C] = ['A', 'B', 'C'].map((node) => ({ node, store: `${node}.0` }));
+const [A, B, C, D] = ['A', 'B', 'C', 'D'].map((node) => ({ node, store: `${node}.0` }));
 
 function assignment(change: Partial<ShardAssignment> = {}): ShardAssignment {
   const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
@@ -22,5 +22,11 @@ describe('a promotion', () => {
     expect(decidePromotion(assignment({ inSync: [A] }), members(B, C))).toBeNull();
     expect(decidePromotion(assignment({ inSync: [A, B] }), members({ node: 'B', store: 'other' }))).toBeNull();
     expect(decidePromotion(assignment(), members(A))).toBeNull();
+  });
+
+  test('of an eligible replica outside the shard takes it into the shard again', () => {
+    // Earlier versions left the lost target of a move eligible, and took it out of the shard.
+    const given = assignment({ inSync: [A], eligible: [D] });
+    expect(decidePromotion(given, members(B, C, D))?.assignment).toMatchObject({ primary: D, inSync: [D], eligible: [A], replicas: ['A', 'B', 'C', 'D'] });
   });
 });

@@ -1,4 +1,5 @@
 import { CREATIONS_PATH } from '../../../../coordinator/collections/collection-record';
+import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
@@ -10,6 +11,13 @@ import { item, newCollection, plainService } from '../../../support/plain-servic
 const down = (): never => {
   throw new QuiverError('unavailable', 'down');
 };
+
+const lost = (): never => {
+  throw new QuiverError('commit_unknown', 'the change may or may not have been stored');
+};
+
+/** Whether a transaction makes the collection visible. */
+const publishes = (changes: StoreChange[]): boolean => changes.some((change) => change.type === 'put' && change.key === '/q/collections/c' && change.value.includes('"ready"'));
 
 /** A service over a store and shards that outlive it, as they outlive a process. */
 async function setUp() {
@@ -209,6 +217,80 @@ describe('delete and create again', () => {
     await service.collections.delete('c').catch(() => undefined);
     expect(shards.openShards()).toEqual([]);
     expect(await storedKeys()).toEqual([]);
+  });
+});
+
+describe('a creation whose answer from the store is lost', () => {
+  test('on its reservation goes on', async () => {
+    const { store, shards, service, storedKeys } = await setUp();
+    store.afterTransact = async (changes) => {
+      store.afterTransact = async () => undefined;
+      if (changes.some(({ key }) => key === '/q/collections/c')) lost();
+    };
+    expect((await service.collections.create(newCollection('c'))).name).toBe('c');
+    await expect(service.collections.create(newCollection('c'))).rejects.toMatchObject({ kind: 'already_exists' });
+    expect(shards.openShards()).toHaveLength(1);
+    expect(await storedKeys()).toEqual(['/q/collections/c']);
+  });
+
+  test('when it is visible already keeps what others wrote meanwhile', async () => {
+    const { store, start, service } = await setUp();
+    const other = await start();
+    store.afterTransact = async (changes) => {
+      if (!publishes(changes)) return;
+      await other.vectors.upsert('c', [item('a', [1, 0])]);
+      lost();
+    };
+    expect((await service.collections.create(newCollection('c'))).name).toBe('c');
+    expect((await other.collections.get('c')).vectorCount).toBe(1);
+  });
+
+  test('and cannot be asked for again is of unknown outcome, and keeps what others wrote', async () => {
+    const { store, start, service } = await setUp();
+    const other = await start();
+    const get = store.get.bind(store);
+    store.afterTransact = async (changes) => {
+      if (!publishes(changes)) return;
+      await other.vectors.upsert('c', [item('a', [1, 0])]);
+      store.get = async () => down();
+      lost();
+    };
+    await expect(service.collections.create(newCollection('c'))).rejects.toMatchObject({ kind: 'commit_unknown' });
+    store.get = get;
+    expect((await (await start()).collections.get('c')).vectorCount).toBe(1);
+  });
+
+  test('because it arrives late is taken back or whole, whichever the store carries out first', async () => {
+    for (const isLast of [true, false]) {
+      const { store, shards, start, service, storedKeys } = await setUp();
+      let late: () => Promise<unknown> = async () => undefined;
+      const [transact, get] = [store.transact.bind(store), store.get.bind(store)];
+      store.transact = async (guards, changes) => {
+        if (!publishes(changes)) return transact(guards, changes);
+        late = () => transact(guards, changes);
+        store.get = async () => {
+          store.get = get;
+          return down();
+        };
+        return lost();
+      };
+      const other = await start();
+      store.beforeTransact = async (changes) => {
+        if (isLast || !changes.some(({ type, key }) => type === 'delete' && key === '/q/collections/c')) return;
+        store.beforeTransact = async () => undefined;
+        await late();
+        await other.vectors.upsert('c', [item('a', [1, 0])]);
+      };
+      const [outcome] = await Promise.allSettled([service.collections.create(newCollection('c'))]);
+      await late();
+      if (isLast) {
+        expect(outcome).toMatchObject({ status: 'rejected' });
+        expect([await storedKeys(), shards.openShards()]).toEqual([[], []]);
+      } else {
+        expect(outcome).toMatchObject({ status: 'fulfilled' });
+        expect((await other.collections.get('c')).vectorCount).toBe(1);
+      }
+    }
   });
 });
 

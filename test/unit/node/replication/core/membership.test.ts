@@ -1,0 +1,49 @@
+import { Membership } from '../../../../../node/replication/core/membership';
+import type { ShardAssignment } from '../../../../../shared/cluster/shard-assignment';
+
+const [A, B] = ['A', 'B'].map((node) => ({ node, store: `${node}.0` }));
+const assignment: ShardAssignment = {
+  spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
+  minInSync: 1,
+  epoch: 1,
+  primary: A,
+  inSync: [A],
+  eligible: [],
+  replicas: ['A', 'B'],
+  adding: [],
+  removing: [],
+  changeId: '',
+};
+const HOUR_MS = 3_600_000;
+
+/** A primary that wants B in sync, while the cluster store refuses it at once: B has lost its session. */
+function refusedForAnHour(): { membership: Membership; askedAtMs: number[] } {
+  const askedAtMs: number[] = [];
+  let nowMs = 0;
+  const membership = new Membership({ changeIdPrefix: 'a', emit: () => void askedAtMs.push(nowMs) });
+  membership.adopt(assignment, 1);
+  // As often as a primary looks.
+  for (; nowMs < HOUR_MS; nowMs += 100) {
+    if (membership.wasJustRefused('expand', nowMs)) continue;
+    membership.propose({ kind: 'expand', assignment: { ...assignment, inSync: [A, B] }, requires: [B] }, nowMs);
+    membership.answered(membership.pending!.assignment.changeId, 1, nowMs);
+  }
+  return { membership, askedAtMs };
+}
+
+describe('a change that is refused again and again', () => {
+  test('is requested after growing pauses, until the assignment is another', () => {
+    const { membership, askedAtMs } = refusedForAnHour();
+    expect(askedAtMs.slice(0, 6)).toEqual([0, 400, 1200, 2800, 4400, 6000]);
+    expect(membership.wasJustRefused('expand', HOUR_MS)).toBe(true);
+    expect(membership.wasJustRefused('shrink', HOUR_MS)).toBe(false);
+    membership.adopt(assignment, 2);
+    expect(membership.wasJustRefused('expand', HOUR_MS)).toBe(false);
+  });
+
+  test('leaves one member to be reckoned with, however often', () => {
+    const { membership } = refusedForAnHour();
+    expect(membership.leftovers()).toEqual([B]);
+    expect(membership.maximal()).toEqual([A, B]);
+  });
+});
