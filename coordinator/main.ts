@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, STATE_PREFIX } from '../shared/cluster/members';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
+import { PublishedList } from '../shared/cluster/published-list';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
@@ -30,6 +31,7 @@ import { Controller } from './cluster/controller';
 import { Election } from './cluster/election';
 import { GrpcShardClient } from './cluster/grpc-shard-client';
 import { Housekeeping } from './cluster/housekeeping';
+import { MapRepair } from './cluster/map-repair';
 import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
@@ -120,6 +122,11 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
+  const later = new PublishedList({ store, key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/${coordinatorId}`, ttlSeconds: SESSION_SECONDS, log });
+  endings.defer(() => later.close());
+  map.assignments.onChange(() => later.tell(map.ownLater().slice(0, LATER_ASSIGNMENTS_MAX)));
+  const repair = new MapRepair({ store, map, office: election, askNode: (address) => reports.ask(address), log, onRepaired: () => changes.changed('repair') });
+  endings.defer(() => repair.close());
   const watch = new NodeWatch({ store, map, reports, coordinatorId, sessionSeconds: SESSION_SECONDS, log });
   endings.defer(() => watch.close());
   const { port } = await reached(
@@ -138,6 +145,8 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
             store,
             map,
             askNode: (address) => reports.ask(address),
+            clock,
+            log,
             health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
           }),
         recover: async (service) => {

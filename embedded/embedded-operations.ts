@@ -56,6 +56,11 @@ export class EmbeddedOperations implements OperationsService {
     throw new QuiverError('invalid_parameter', `node ${nodeId} cannot be drained: it is the only node, so its shards have nowhere to move`);
   }
 
+  /** Always refused: nothing but its own store says who holds what. */
+  async adopt(): Promise<never> {
+    throw new QuiverError('invalid_parameter', 'there is nothing to adopt: the only node holds every shard');
+  }
+
   /** The node is up and stays so. */
   async undrain(nodeId: string): Promise<NodeView> {
     this.checkNode(nodeId);
@@ -94,6 +99,7 @@ export class EmbeddedOperations implements OperationsService {
       vectors: status?.vectorCount ?? 0,
       lastOperation: status?.lastOperation ?? 0,
       lagOperations: { [nodeId]: 0 },
+      laterEpoch: null,
     };
   }
 }

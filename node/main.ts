@@ -3,13 +3,15 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
-import { memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
+import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
+import { PublishedList } from '../shared/cluster/published-list';
 import { reached } from '../shared/cluster/reach';
 import { RegisteredEntry } from '../shared/cluster/registered-entry';
 import { isAssignment } from '../shared/cluster/shard-assignment';
 import { WatchedEntries } from '../shared/cluster/watched-entries';
 import { type ClusterConfig, type Config, nodeEnvironment, readClusterConfig, readConfig } from '../shared/config/config';
 import { QuiverError } from '../shared/errors/quiver-error';
+import { bootTimeMs } from './kv/boot-time';
 import { RocksKeyValueStore } from './kv/rocks-key-value-store';
 import { StoreBudget } from './kv/store-budget';
 import type { Logger } from '../shared/logs/logger';
@@ -27,13 +29,14 @@ import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
-import { systemClock } from '../shared/time/clock';
+import { sleeplessClock, systemClock } from '../shared/time/clock';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
+import { CLUSTER_PATH, clusterIdOf } from './cluster/cluster-identity';
 import { diskSpaceOf, isNotable } from './cluster/disk-space';
+import { KnownAssignments } from './cluster/known-assignments';
 import { NodeAgent } from './cluster/node-agent';
-import { readStoreId } from './cluster/node-identity';
-import { ReplicaFailures } from './cluster/replica-failures';
+import { mustBelongTo, readClusterId, readStoreId } from './cluster/node-identity';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
@@ -62,7 +65,7 @@ const LOOK_AT_DISK_MS = 10_000;
 type NodeConfig = Config & ClusterConfig;
 
 async function build(config: NodeConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
-  const clock = systemClock;
+  const clock = sleeplessClock(systemClock, bootTimeMs);
   const nodeId = config.memberId;
   prepareDataFolder(config.dataDir, log);
   const machine = readMachineLimits();
@@ -120,19 +123,24 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const stores = await ShardStores.load(folder, storeId);
   let register = (): void => undefined;
 
-  const failures = new ReplicaFailures({ store, nodeId, ttlSeconds: SESSION_SECONDS, log });
+  const failures = new PublishedList({ store, key: FAILURES_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
   endings.defer(() => failures.close());
+  const later = new PublishedList({ store, key: LATER_ASSIGNMENTS_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
+  endings.defer(() => later.close());
+  const known = await KnownAssignments.load(folder, log);
+  endings.defer(() => known.settled());
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
     onRenewed: () => register(),
     log,
-    open: (spec, assignment, shardStore) =>
+    open: (spec, assignment, shardStore, mayBeNew) =>
       ReplicatedShard.open({
         folder: stores.pathOf(spec),
         spec,
         assignment,
         self: { node: nodeId, store: shardStore },
+        mayBeNew,
         changeIdPrefix: randomUUID(),
         shardOptions,
         budget,
@@ -147,10 +155,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
             const copy = hosted.beginCopy();
             log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copying a shard');
             try {
-              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address });
+              await copies.send({ id: spec, epoch: hosted.replica.status().epoch, store: copy.store, address, isOutrun: copy.pin.isOutrun });
               log.info({ collectionUid: spec.collectionUid, shard: spec.shard, to }, 'copied a shard');
             } finally {
-              copy.release();
+              copy.pin.release();
             }
           },
           onFailed: (error) => {
@@ -163,6 +171,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   const agent: NodeAgent = new NodeAgent({
     tellFailures: (paths) => failures.tell(paths),
+    known,
+    promisedEpoch: (id) => stores.promisedEpoch(id),
+    tellLater: (assignments) => later.tell(assignments),
     openReplicasMax: capacity.openShardsMax,
     nodeId,
     store,
@@ -178,6 +189,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   links.deliverTo(agent);
   addReplicaMetrics(metrics, () => agent.observe());
   addDiskMetrics(metrics, folder);
+  metrics.gauge('quiver_shards_behind', 'Shards for which the shard map is earlier than what this node knows: the cluster store was put back', () => known.later().length);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
 
   const snapshots = new SnapshotReceiver({
@@ -202,7 +214,9 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 
-  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
+  await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, (key) => isAssignment(key) || key === CLUSTER_PATH), { ending, log });
+  const ownCluster = await readClusterId(folder);
+  await mustBelongTo(folder, await reached('the cluster store', () => clusterIdOf(store, ownCluster), { ending, log }));
   // Before anything is opened: another process may hold these shards under this name.
   const address = memberAddress(config, rpcPort);
   const incarnation = randomUUID();

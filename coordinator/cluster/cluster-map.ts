@@ -3,6 +3,7 @@ import {
   COORDINATORS_PREFIX,
   type CoordinatorMember,
   FAILURES_PREFIX,
+  LATER_ASSIGNMENTS_PREFIX,
   memberFromEntry,
   NODE_INTENTS_PREFIX,
   type NodeIntent,
@@ -10,8 +11,8 @@ import {
   type NodeMember,
   SUSPICIONS_PREFIX,
 } from '../../shared/cluster/members';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
-import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, isLaterAssignment, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { tombstonePath, TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -21,6 +22,8 @@ import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '
 const REFRESH_MS = 5_000;
 /** The same for tombstones: there may be many, and only calls for collections that are gone look at them. */
 const REFRESH_TOMBSTONES_MS = 300_000;
+/** What this process knows itself, among what members know; no node is called so. */
+const OWN = '(this coordinator)';
 
 /**
  * A coordinator's view of the cluster: members, what operators want of them, collections, and who holds their shards.
@@ -36,6 +39,8 @@ export class ClusterMap {
   readonly suspicions: WatchedEntries<string>;
   /** By node, the paths of shards whose replica on it failed. */
   readonly failures: WatchedEntries<string[]>;
+  /** By node, the assignments that it knows where the shard map may hold earlier ones. */
+  readonly later: WatchedEntries<KnownAssignment[]>;
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
@@ -43,6 +48,8 @@ export class ClusterMap {
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
+  /** By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier ones. */
+  private readonly latest = new Map<string, KnownAssignment>();
   private refreshing: NodeJS.Timeout[] = [];
 
   constructor(options: { store: ClusterStore; log: Logger }) {
@@ -57,11 +64,13 @@ export class ClusterMap {
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
     this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
+    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.nodes.onChange(() => {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.tombstones, this.controller];
+    this.assignments.onChange(() => this.remember());
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
@@ -118,10 +127,57 @@ export class ClusterMap {
     return failing;
   }
 
+  /**
+   * By path, the shards for which the map holds an earlier assignment than nodes know, with what each of them knows: the
+   * cluster store was put back from a backup.
+   */
+  behind(): Map<string, Map<string, KnownAssignment>> {
+    const behind = new Map<string, Map<string, KnownAssignment>>();
+    const note = (member: string, known: KnownAssignment): void => {
+      const path = assignmentPath(known.assignment.spec);
+      if (this.isBehind(path, known)) behind.set(path, (behind.get(path) ?? new Map()).set(member, known));
+    };
+    for (const { key, value } of this.later.all()) for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
+    for (const known of this.ownLater()) note(OWN, known);
+    return behind;
+  }
+
+  /** What this process itself has seen of the shards for which the map now holds an earlier assignment. */
+  ownLater(): KnownAssignment[] {
+    return [...this.latest].filter(([path, known]) => this.isBehind(path, known)).map(([, known]) => known);
+  }
+
+  /** The assignment by which nodes act: the latest that they know, where the map holds an earlier one. null: there is none. */
+  inForce(path: string): ShardAssignment | null {
+    const found = this.assignments.get(path);
+    if (found === null) return null;
+    let latest: KnownAssignment = { assignment: found.value, revision: found.revision };
+    const seen = this.latest.get(path);
+    if (this.later.all().length === 0 && (seen === undefined || !isLaterAssignment(seen, latest))) return latest.assignment;
+    for (const known of this.behind().get(path)?.values() ?? []) if (isLaterAssignment(known, latest)) latest = known;
+    return latest.assignment;
+  }
+
   /** Calls `listener` after every change of any part, until the function returned is called. */
   onChange(listener: () => void): () => void {
     const stops = this.everything.map((entries) => entries.onChange(listener));
     return () => stops.forEach((stop) => stop());
+  }
+
+  private isBehind(path: string, known: KnownAssignment): boolean {
+    const found = this.assignments.get(path);
+    return found !== null && isLaterAssignment(known, { assignment: found.value, revision: found.revision });
+  }
+
+  private remember(): void {
+    for (const { key, value, revision } of this.assignments.all()) {
+      const found = { assignment: value, revision };
+      const known = this.latest.get(key);
+      if (known === undefined || isLaterAssignment(found, known)) this.latest.set(key, found);
+    }
+    for (const [path, { assignment }] of this.latest) {
+      if (this.assignments.get(path) === null && this.tombstones.get(tombstonePath(assignment.spec.collectionUid)) !== null) this.latest.delete(path);
+    }
   }
 
   close(): void {

@@ -1,14 +1,15 @@
 import { CONTROLLER_PATH, NODE_INTENTS_PREFIX, type NodeIntent, NODES_PREFIX } from '../../shared/cluster/members';
 import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
+import type { Logger } from '../../shared/logs/logger';
+import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
 import type { HealthReading } from '../operations/health-reading';
+import type { Clock } from '../../shared/time/clock';
+import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
-
-/** Asks a node for its report; null when it does not answer in time. */
-export type AskNode = (address: string) => Promise<NodeReport | null>;
+import { type AskNode, reportsOf } from './node-reports';
 
 type ReplicaKey = string;
 
@@ -18,12 +19,14 @@ export class ClusterOperations implements OperationsService {
   private readonly map: ClusterMap;
   private readonly askNode: AskNode;
   private readonly reading: HealthReading;
+  private readonly adoption: Adoption;
 
-  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading }) {
+  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading; clock: Clock; log: Logger }) {
     this.store = options.store;
     this.map = options.map;
     this.askNode = options.askNode;
     this.reading = options.health;
+    this.adoption = new Adoption({ ...options, reports: () => this.nodeReports() });
   }
 
   health(): Promise<HealthView> {
@@ -56,6 +59,13 @@ export class ClusterOperations implements OperationsService {
     return this.intend(nodeId, { draining: true });
   }
 
+  async adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView> {
+    const record = this.map.collections.all().find(({ value }) => value.name === collection)?.value;
+    if (record === undefined) throw new QuiverError('not_found', `collection ${collection} does not exist`);
+    const { epoch, before } = await this.adoption.adopt({ collectionUid: record.uid, shard }, nodeId);
+    return { collection, shard, primary: nodeId, epoch, earlierEpoch: before };
+  }
+
   undrain(nodeId: string): Promise<NodeView> {
     return this.intend(nodeId, { draining: false });
   }
@@ -81,14 +91,12 @@ export class ClusterOperations implements OperationsService {
   }
 
   private async reports(): Promise<Map<string, Map<ReplicaKey, ReplicaReport>>> {
-    const members = this.map.nodes.all().map(({ value }) => value);
-    const reports = await Promise.all(members.map(({ address }) => this.askNode(address)));
-    return new Map(
-      members.flatMap(({ id }, i) => {
-        const report = reports[i];
-        return report === null ? [] : [[id, new Map(report.shards.map((shard) => [replicaKey(shard.collectionUid, shard.shard), shard]))]];
-      }),
-    );
+    return new Map([...(await this.nodeReports())].map(([id, { shards }]) => [id, new Map(shards.map((shard) => [replicaKey(shard.collectionUid, shard.shard), shard]))]));
+  }
+
+  /** By node, of those that answer. */
+  private nodeReports(): Promise<Map<string, NodeReport>> {
+    return reportsOf(this.map, this.askNode);
   }
 
   private nodeViews(reports: Map<string, Map<ReplicaKey, ReplicaReport>>): NodeView[] {
@@ -116,7 +124,10 @@ export class ClusterOperations implements OperationsService {
   }
 
   private shardView(assignment: ShardAssignment, collection: string, reports: Map<string, Map<ReplicaKey, ReplicaReport>>): ShardView {
-    const { spec, epoch, primary, inSync, replicas } = assignment;
+    const { spec } = assignment;
+    // What nodes act by is what is served, whatever the map says.
+    const inForce = this.map.inForce(assignmentPath(spec)) ?? assignment;
+    const { epoch, primary, inSync, replicas } = inForce;
     const key = replicaKey(spec.collectionUid, spec.shard);
     const leader = primary === null ? undefined : reports.get(primary.node)?.get(key);
     const isInSync = (id: string): boolean => inSync.some(({ node }) => node === id);
@@ -129,7 +140,7 @@ export class ClusterOperations implements OperationsService {
     return {
       collection,
       shard: spec.shard,
-      epoch,
+      epoch: assignment.epoch,
       primary: primary?.node ?? null,
       inSync: inSync.map(({ node }) => node),
       learners: replicas.filter((id) => !isInSync(id)).map((node) => ({ node, progress: progressOf(leader, node) })),
@@ -137,6 +148,7 @@ export class ClusterOperations implements OperationsService {
       vectors: leader?.vectors ?? 0,
       lastOperation: last,
       lagOperations: Object.fromEntries(replicas.map((id) => [id, Math.max(0, last - matchOf(id))])),
+      laterEpoch: inForce === assignment ? null : epoch,
     };
   }
 }

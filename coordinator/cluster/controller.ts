@@ -92,7 +92,10 @@ export class Controller {
     this.noteAway();
     if (this.office.guard === null) return;
     const plannedMs = this.clock.monotonicMs();
+    const behind = this.map.behind();
     for (const change of planChanges(this.picture())) {
+      // By an earlier map, a replica could be promoted that lacks what was written since.
+      if (behind.has(change.path)) continue;
       const { guard } = this.office;
       if (guard === null || this.closed) return;
       if (this.clock.monotonicMs() - plannedMs > PLAN_AGE_MAX_MS) {

@@ -51,8 +51,8 @@ export class MapShardRoutes implements ShardRoutes {
   }
 
   private find(path: string): ShardRoute | null {
-    const assignment = this.map.assignments.get(path)?.value;
-    if (assignment === undefined || assignment.primary === null) return null;
+    const assignment = this.map.inForce(path);
+    if (assignment === null || assignment.primary === null) return null;
     // A node that lost its session by mistake still serves. It decides itself whether it may.
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;

@@ -1,10 +1,21 @@
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport } from '../../shared/cluster/node-report';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
+import type { ClusterMap } from './cluster-map';
 import { QuestionStream } from './question-stream';
 
 /** A node that takes longer is shown without the facts that only it knows. */
 const TIMEOUT_MS = 2_000;
+
+/** Asks a node for its report; null when it does not answer in time. */
+export type AskNode = (address: string) => Promise<NodeReport | null>;
+
+/** The reports of all registered nodes that answer, by node. */
+export async function reportsOf(map: ClusterMap, askNode: AskNode): Promise<Map<string, NodeReport>> {
+  const members = map.nodes.all().map(({ value }) => value);
+  const answers = await Promise.all(members.map(({ address }) => askNode(address)));
+  return new Map(members.flatMap(({ id }, i) => (answers[i] === null ? [] : [[id, answers[i]]])));
+}
 
 /** Asks nodes for their reports. */
 export class NodeReports {

@@ -20,7 +20,7 @@ export interface ClusterPicture {
   awayMs: ReadonlyMap<string, number>;
 }
 
-export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move'] as const;
+export const CHANGE_REASONS = ['create', 'promote', 'move', 'finish-move', 'abort-move', 'repair'] as const;
 export type ChangeReason = (typeof CHANGE_REASONS)[number];
 
 /** One change of the shard map, valid only while the entry is still at `expectedRevision` (0: there is none). */

@@ -8,6 +8,11 @@ export interface OperationsService {
   /** Errors: not_found; invalid_parameter where it can't be done (the embedded form has no other node to move shards to). */
   drain(nodeId: string): Promise<NodeView>;
   undrain(nodeId: string): Promise<NodeView>;
+  /**
+   * Makes one node's replica of a shard what counts, after the cluster store was put back and nobody can tell what was in
+   * force. Errors: not_found; invalid_parameter where there is nothing to decide; unavailable.
+   */
+  adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView>;
 }
 
 export interface HealthView {
@@ -25,6 +30,15 @@ export interface ClusterView {
   nodes: NodeView[];
   shards: ShardView[];
   moves: { collection: string; shard: number; from: string; to: string; phase: string; progress: number }[];
+}
+
+export interface AdoptionView {
+  collection: string;
+  shard: number;
+  primary: string;
+  epoch: number;
+  /** By the map, before. */
+  earlierEpoch: number;
 }
 
 export interface NodeView {
@@ -51,4 +65,6 @@ export interface ShardView {
   lastOperation: number;
   /** How many operations each replica is behind, by node id. */
   lagOperations: Record<string, number>;
+  /** The latest epoch of the shard that a node knows, when the shard map is earlier than that; else null. */
+  laterEpoch: number | null;
 }

@@ -62,7 +62,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       return result;
     }),
     'metrics.text': main.metricsText,
-    ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain']),
+    ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit']),
     ...handlersOf('collections', service.collections, ['list', 'get']),

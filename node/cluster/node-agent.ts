@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX } from '../../shared/cluster/members';
 import type { NodeReport } from '../../shared/cluster/node-report';
-import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type KnownAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
@@ -17,6 +18,7 @@ import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaObservation } from '../shard/shard-observation';
 import { lookAt, openAt, ShardPlace } from '../shard/shard-place';
 import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
+import type { KnownAssignments } from './known-assignments';
 import { ReplicaRemovals } from './replica-removals';
 
 /** A lost or late event of the watch is put right by reading everything again this often. */
@@ -41,6 +43,11 @@ export interface NodeAgentOptions {
   keepMovedMs?: number;
   /** Tells the cluster which shards (by path) are given to this node and can't be served by it. */
   tellFailures: (paths: string[]) => void;
+  known: KnownAssignments;
+  /** The highest epoch that a replica's data on the disk have promised to follow; 0 without data, null when that can't be told. */
+  promisedEpoch: (id: ShardId) => Promise<number | null>;
+  /** Tells the cluster the assignments that this node knows, where the shard map holds earlier ones. */
+  tellLater: (later: KnownAssignment[]) => void;
   clock: Clock;
   log: Logger;
 }
@@ -48,6 +55,10 @@ export interface NodeAgentOptions {
 /**
  * Holds the replicas that the shard map gives to this node: tells them of changes, hands over what it leads when it is to
  * stop, and removes data, but only what a tombstone or a later assignment says is not wanted any more.
+ *
+ * A cluster store that was restored from a backup may hold an earlier assignment than this node knows. Then the known one
+ * stays in force here until the map has a later one, and the node tells the cluster of it.
+ *
  * A place is there because the map says so: its shard is tried again also when it never was open, and calls wait for it
  * until their deadline, because the next map may send them elsewhere.
  */
@@ -55,6 +66,8 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly options: NodeAgentOptions;
   private readonly assignments: WatchedEntries<ShardAssignment>;
   private readonly tombstones: WatchedEntries<string>;
+  /** What other members know, where the map holds something earlier. */
+  private readonly later: WatchedEntries<KnownAssignment[]>;
   private readonly places = new Map<string, ShardPlace<HostedReplica>>();
   private readonly waiters: Waiters;
   private readonly removals: ReplicaRemovals;
@@ -69,16 +82,17 @@ export class NodeAgent implements ReplicationReceiver {
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.tombstones = new WatchedEntries({ store, prefix: TOMBSTONES_PREFIX, decode: (entry) => entry.value, onUnreadable });
+    this.later = new WatchedEntries({ store, prefix: LATER_ASSIGNMENTS_PREFIX, decode: (entry) => JSON.parse(entry.value) as KnownAssignment[], onUnreadable });
   }
 
   /** Opens what the map gives to this node and follows it. Resolves when all of it was tried once. Errors: unavailable. */
   async start(): Promise<void> {
-    await Promise.all([this.assignments.follow(), this.tombstones.follow()]);
-    this.assignments.onChange(() => this.apply());
-    this.tombstones.onChange(() => this.apply());
+    const watched = [this.assignments, this.tombstones, this.later];
+    await Promise.all(watched.map((entries) => entries.follow()));
+    for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    this.refresh(this.assignments, REFRESH_MS);
+    for (const entries of [this.assignments, this.later]) this.refresh(entries, REFRESH_MS);
     this.refresh(this.tombstones, REFRESH_TOMBSTONES_MS);
     await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
   }
@@ -103,6 +117,7 @@ export class NodeAgent implements ReplicationReceiver {
     this.removals.close();
     this.assignments.close();
     this.tombstones.close();
+    this.later.close();
     this.waiters.wake();
     await Promise.all([...this.places.values()].map((place) => place.end('closed')));
   }
@@ -113,7 +128,7 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.hosted(id);
       if (hosted !== null) return hosted;
-      const known = this.assignments.get(assignmentPath(id))?.value;
+      const known = this.inForce(assignmentPath(id))?.assignment;
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.
       if (!isMine && known !== undefined && call.epoch <= known.epoch) throw new QuiverError('misrouted', `shard ${id.shard} is not on this node`);
@@ -166,26 +181,59 @@ export class NodeAgent implements ReplicationReceiver {
   /** Brings the places to what the map says. */
   private apply(): void {
     if (this.closed) return;
+    const { known } = this.options;
+    this.forgetDropped();
+    this.learnFromOthers();
     for (const { key, value, revision } of this.assignments.all()) {
-      const isMine = value.replicas.includes(this.options.nodeId);
+      const found = known.judge({ assignment: value, revision });
+      const { assignment } = found;
+      const isMine = assignment.replicas.includes(this.options.nodeId);
       let place = this.places.get(key);
-      if (isMine && place === undefined && !this.isDropped(value.spec.collectionUid)) {
+      if (isMine || place !== undefined) known.learn(found);
+      if (isMine && place === undefined && !this.isDropped(assignment.spec.collectionUid)) {
         this.removals.cancel(key);
-        place = this.placeFor(key, value.spec);
+        place = this.placeFor(key, assignment.spec);
         this.places.set(key, place);
       }
-      if (isMine) place?.open?.replica.assigned(value, revision);
+      if (isMine) place?.open?.replica.assigned(assignment, found.revision);
       else if (place !== undefined) {
         const { spec } = place;
         this.options.log.info({ ...spec }, 'a replica has moved away');
         void this.end(key, place, 'closed').then(() => this.removals.later(spec));
       }
     }
+    this.options.tellLater(known.later().slice(0, LATER_ASSIGNMENTS_MAX));
     for (const [key, place] of this.places) {
       if (this.isDropped(place.spec.collectionUid)) void this.end(key, place, 'dropped').then(() => this.removals.now(place.spec));
     }
     for (const id of this.removals.kept()) if (this.isDropped(id.collectionUid)) void this.removals.now(id);
     this.waiters.wake();
+  }
+
+  /** That by which this node acts; null if the map has nothing of the shard. */
+  private inForce(key: string): KnownAssignment | null {
+    const found = this.assignments.get(key);
+    return found === null ? null : this.options.known.judge({ assignment: found.value, revision: found.revision });
+  }
+
+  /** What this node was not there to see: what others know of shards that it holds, or is given. */
+  private learnFromOthers(): void {
+    const { known, nodeId } = this.options;
+    for (const found of this.later.all().flatMap(({ value }) => value)) {
+      const { spec } = found.assignment;
+      if (this.isDropped(spec.collectionUid)) continue;
+      const path = assignmentPath(spec);
+      const isHere = this.places.has(path) || [found.assignment, this.assignments.get(path)?.value].some((assignment) => assignment?.replicas.includes(nodeId));
+      if (isHere) known.learn(found);
+    }
+  }
+
+  private forgetDropped(): void {
+    const { known, log } = this.options;
+    for (const id of known.shards()) {
+      if (!this.isDropped(id.collectionUid)) continue;
+      known.forget(id).catch((error: unknown) => log.warn({ error, ...id }, 'what this node knew of a dropped shard could not be removed'));
+    }
   }
 
   private placeFor(key: string, spec: ShardSpec): ShardPlace<HostedReplica> {
@@ -197,12 +245,12 @@ export class NodeAgent implements ReplicationReceiver {
         // The files that one more would open are those by which the node is reached.
         const busy = [...this.places].filter(([other, { state }]) => other !== key && state !== 'failed').length;
         if (busy >= openReplicasMax) throw new QuiverError('storage_failed', `this node holds ${openReplicasMax} replicas, as many as its limit of open files (ulimit -n) allows`);
-        return openReplica(spec, this.assignments.get(key)?.value ?? null);
+        return openReplica(spec, this.inForce(key)?.assignment ?? null);
       },
       onOpened: ({ replica }) => {
         this.tellFailures();
-        const known = this.assignments.get(key);
-        if (known !== null) replica.assigned(known.value, known.revision);
+        const known = this.inForce(key);
+        if (known !== null) replica.assigned(known.assignment, known.revision);
         this.waiters.wake();
       },
       onFailed: (error, retryMs) => {

@@ -9,8 +9,8 @@ import type { ShardStores } from './shard-stores';
 export interface ReplicaOpeningOptions {
   nodeId: string;
   stores: ShardStores;
-  /** `store`: the id of the store that the data are. */
-  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string) => Promise<ReplicatedShard>;
+  /** `store`: the id of the store that the data are. `mayBeNew`: whether it is in order that there are none. */
+  open: (spec: ShardSpec, assignment: ShardAssignment | null, store: string, mayBeNew: boolean) => Promise<ReplicatedShard>;
   /** A shard's store has another id than before: others have to be told. */
   onRenewed: () => void;
   log: Logger;
@@ -35,12 +35,13 @@ export class ReplicaOpening {
     if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
     else if (this.condemned.has(shardKey(spec)) && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {
-      return await this.attempt(spec, assignment);
+      // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held something.
+      return await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store);
     } catch (error) {
       if (!isDamage(error) || !this.isHeldElsewhere(assignment)) throw error;
       this.options.log.error({ error, ...spec }, 'the data of a replica are damaged');
       await this.renew(spec, assignment, 'the data of a replica are damaged');
-      return this.attempt(spec, assignment);
+      return this.attempt(spec, assignment, true);
     }
   }
 
@@ -54,9 +55,9 @@ export class ReplicaOpening {
     return assignment?.inSync.some(({ node }) => node !== this.options.nodeId) ?? false;
   }
 
-  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
+  private async attempt(spec: ShardSpec, assignment: ShardAssignment | null, mayBeNew: boolean): Promise<ReplicatedShard> {
     const { open, stores } = this.options;
-    const opened = await open(spec, assignment, stores.idOf(spec));
+    const opened = await open(spec, assignment, stores.idOf(spec), mayBeNew);
     try {
       await stores.opened(spec);
     } catch (error) {

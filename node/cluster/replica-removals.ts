@@ -2,6 +2,7 @@ import { assignmentFromEntry, assignmentPath, isComplete } from '../../shared/cl
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
+import type { KnownAssignments } from './known-assignments';
 
 /** How long the data of a replica that was moved away are kept: time for an operator to see that a move went wrong. */
 const KEEP_MOVED_MS = 600_000;
@@ -11,6 +12,9 @@ export interface ReplicaRemovalsOptions {
   store: Pick<ClusterStore, 'get'>;
   /** Removes what a replica has on the disk. */
   removeReplica: (id: ShardId) => Promise<void>;
+  known: KnownAssignments;
+  /** See NodeAgentOptions. */
+  promisedEpoch: (id: ShardId) => Promise<number | null>;
   /** Whether the shard (by its path) is to be here. */
   isHere: (key: string) => boolean;
   /** By default KEEP_MOVED_MS. */
@@ -91,14 +95,35 @@ export class ReplicaRemovals {
     });
   }
 
-  /** Asks the cluster store itself, not the map: a wrong answer here would cost data. */
+  /** Asks the cluster store itself, not the map: a wrong answer here would cost data. Errors: unavailable, storage_failed. */
   private async removeIfUnwanted(id: ShardId): Promise<void> {
-    const { nodeId, store } = this.options;
-    const entry = await store.get(assignmentPath(id));
-    if (entry === null) return;
-    const assignment = assignmentFromEntry(entry);
+    const { nodeId, store, known, isHere, log } = this.options;
+    const key = assignmentPath(id);
+    const promisedEpoch = await this.promisedEpoch(id);
+    const entry = await store.get(key);
+    if (entry === null || isHere(key)) return;
+    const found = { assignment: assignmentFromEntry(entry), revision: entry.revision };
+    const { assignment } = found;
     // An eligible replica may be outside the shard in a map that an earlier version made.
     if (assignment.replicas.includes(nodeId) || isComplete(assignment, nodeId)) return;
+    const isEarlier = promisedEpoch === null ? known.of(id) === null : promisedEpoch > assignment.epoch;
+    if (known.judge(found) !== found || isEarlier) {
+      log.error({ ...id, epoch: assignment.epoch, promisedEpoch }, 'the shard map does not give a shard to this node, but may be earlier than the data of it here; they stay');
+      this.later(id);
+      return;
+    }
+    // So that an earlier map can't make this node begin the shard anew, once the data are gone.
+    known.learn(found);
+    await known.settled();
     await this.now(id);
   }
+
+  /** What the data have promised, read while nothing else happens to them. */
+  private async promisedEpoch(id: ShardId): Promise<number | null> {
+    let answer: Promise<number | null> = Promise.resolve(null);
+    await this.next(assignmentPath(id), () => (answer = this.options.promisedEpoch(id)).then(nothing, nothing));
+    return answer;
+  }
 }
+
+function nothing(): void {}

@@ -7,8 +7,9 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
+import { MARK_FILE } from '../replication/log-mark';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
-import { RocksReplicaStorage } from '../replication/rocks-replica-storage';
+import { type LogPin, RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
 import { Shard } from '../shard/shard';
@@ -19,8 +20,6 @@ import type { HostedReplica } from './hosted-replica';
 
 /** Entries looked through at a start for what they are of. */
 const READ_BYTES = 8 * 1024 * 1024;
-/** The log's high-water mark, beside the store. */
-const MARK_FILE = 'log-mark';
 
 export interface ReplicatedShardOptions {
   folder: string;
@@ -28,6 +27,8 @@ export interface ReplicatedShardOptions {
   /** That by which it is opened, null when it is not known. A replica made for its epoch follows no primary of an earlier one. */
   assignment: ShardAssignment | null;
   self: { node: string; store: string };
+  /** Whether an empty store is that of a new replica. If not, its data were lost. */
+  mayBeNew: boolean;
   changeIdPrefix: string;
   shardOptions: ShardOptions;
   budget: WriteBudget;
@@ -80,6 +81,7 @@ export class ReplicatedShard implements HostedReplica {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
       const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
+      if (isNew && !options.mayBeNew) throw new QuiverError('storage_damaged', 'the store has lost all that it held');
       if (isNew) await data.storage.append({ promisedEpoch: options.assignment?.epoch ?? 0 });
       const hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
       isThere(hosted);
@@ -98,9 +100,9 @@ export class ReplicatedShard implements HostedReplica {
     return digestOf(this.data.store);
   }
 
-  /** The store, for a copy of it; `release` lets the log be trimmed again. */
-  beginCopy(): { store: KeyValueStore; release: () => void } {
-    return { store: this.data.store, release: this.data.storage.pin() };
+  /** The store, for a copy of it; `pin` keeps the log that continues the copy, until it is released. */
+  beginCopy(): { store: KeyValueStore; pin: LogPin } {
+    return { store: this.data.store, pin: this.data.storage.pin() };
   }
 
   /**

@@ -5,6 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
 import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import { LogMark, MARK_FILE } from '../replication/log-mark';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
 
@@ -41,6 +42,11 @@ export class ShardStores {
 
   idOf(id: ShardId): string {
     return this.ids.get(shardKey(id)) ?? this.nodeStore;
+  }
+
+  /** Whether the shard was opened here before. */
+  isKnown(id: ShardId): boolean {
+    return this.ids.has(shardKey(id));
   }
 
   /** The stores that are not the node's, by shardKey: what others have to be told. */
@@ -100,6 +106,20 @@ export class ShardStores {
 
   private fileOf({ collectionUid, shard }: ShardId): string {
     return join(this.folder, 'stores', `${collectionUid}.${shard}`);
+  }
+
+  /**
+   * The highest epoch that the shard's data have promised to follow, without opening them. 0 if there are none; null if
+   * nothing was noted, because the data were copied here and took no write yet. Errors: storage_failed.
+   */
+  async promisedEpoch(id: ShardId): Promise<number | null> {
+    const data = this.pathOf(id);
+    if (!(await isThere(data))) return 0;
+    const markPath = join(data, MARK_FILE);
+    if (!(await isThere(markPath))) return null;
+    const mark = await LogMark.open(markPath);
+    await mark.close();
+    return mark.state?.promisedEpoch ?? null;
   }
 
   /** Where the shard's data are. */

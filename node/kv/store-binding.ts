@@ -58,6 +58,8 @@ export interface StoreBinding {
   /** The next entries, cut at `bytes`. */
   next(cursor: CursorHandle, count: number, bytes: number): Promise<Page>;
   free(cursor: CursorHandle): Promise<void>;
+  /** Milliseconds since the machine started, with a fraction; the time that it slept counts (CLOCK_BOOTTIME). */
+  bootTimeMs(): number;
 }
 
 /** The length that means: no value. */

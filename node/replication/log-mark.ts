@@ -5,6 +5,9 @@ import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { syncFolder } from '../files/stable-folder';
 
+/** The file of a shard's mark, in the shard's folder. */
+export const MARK_FILE = 'log-mark';
+
 /** What a log has held on stable storage, whatever its store says later. */
 export interface MarkedState {
   /** Its last entry. */

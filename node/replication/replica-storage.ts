@@ -21,7 +21,10 @@ export interface ReplicaStorage {
   apply(sequence: number): Promise<AppliedEntry[]>;
   /** The first sequence from which on the log holds at most `entries` entries and about `bytes` bytes. */
   newestWithin(limits: { entries: number; bytes: number }): number;
-  /** Deletes entries below `sequence` that are applied and that no reader has pinned. */
-  trim(sequence: number): Promise<void>;
+  /**
+   * Deletes entries below `sequence` that are applied and that no copy has pinned. Copies that pinned entries below
+   * `pinnedFrom` are outrun: their pins count no more.
+   */
+  trim(sequence: number, pinnedFrom?: number): Promise<void>;
   close(): Promise<void>;
 }

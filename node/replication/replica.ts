@@ -29,6 +29,20 @@ const KEPT = { entries: 4096, bytes: 64 * 1024 * 1024 };
 const COPY_RETRY_MS = 2_000;
 /** Beyond it a follower that is still away gets a copy when it is back: the log must not fill the disk. */
 const LOG_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
+/**
+ * What is kept for one that catches up: a copy that the log is trimmed past is worth nothing, and under the same load the
+ * next one would not be either. That is several minutes of the heaviest load on a shard. Beyond it the copy is given up.
+ */
+const CATCH_UP_LOG_MAX = { entries: 4_000_000, bytes: 8 * 1024 * 1024 * 1024 };
+
+/** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
+export interface LogLimits {
+  kept: { entries: number; bytes: number };
+  away: { entries: number; bytes: number };
+  catchUp: { entries: number; bytes: number };
+}
+
+const LOG_LIMITS: LogLimits = { kept: KEPT, away: LOG_MAX, catchUp: CATCH_UP_LOG_MAX };
 
 /** What became of a change of the assignment; `current` null: the shard is gone. */
 export interface ChangeResult {
@@ -60,6 +74,7 @@ export class Replica {
   private readonly log: Logger;
   private readonly surroundings: ReplicaSurroundings;
   private readonly core: ShardReplica;
+  private readonly limits: LogLimits;
   private storage: ReplicaStorage;
   private readonly cache = new EntryCache();
   private readonly writes = new NumberTable<(answer: WriteAnswer) => void>();
@@ -88,8 +103,10 @@ export class Replica {
     clock: Clock;
     log: Logger;
     surroundings: ReplicaSurroundings;
+    logLimits?: LogLimits;
   }) {
     this.id = options.id;
+    this.limits = options.logLimits ?? LOG_LIMITS;
     this.clock = options.clock;
     this.waiters = new Waiters(options.clock);
     this.log = options.log;
@@ -277,6 +294,9 @@ export class Replica {
       case 'lossy':
         this.surroundings.onFailed(new QuiverError('storage_damaged', `the store ends at ${effect.last} and once acknowledged ${effect.recorded}`));
         return;
+      case 'diverged':
+        this.surroundings.onFailed(new QuiverError('storage_damaged', `entry ${effect.sequence} is applied here and is another one at the primary`));
+        return;
       case 'role':
         this.log.info({ ...this.id, role: effect.role, epoch: effect.epoch }, 'replica changed its role');
     }
@@ -321,14 +341,17 @@ export class Replica {
     this.trimLookedMs = nowMs;
     const { storage } = this;
     const { appliedSequence } = storage.state;
-    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(KEPT));
-    const below = Math.max(wanted, Math.min(storage.newestWithin(LOG_MAX), appliedSequence + 1));
+    const { kept, away, catchUp } = this.limits;
+    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(kept));
+    const pinnedFrom = Math.min(storage.newestWithin(catchUp), appliedSequence + 1);
+    const most = this.core.hasLearner(nowMs) ? pinnedFrom : Math.min(storage.newestWithin(away), appliedSequence + 1);
+    const below = Math.max(wanted, most);
     const { firstSequence } = storage.state;
-    const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: KEPT.bytes + TRIM.bytes }) > firstSequence;
+    const isLong = below - firstSequence >= TRIM.entries || storage.newestWithin({ entries: Infinity, bytes: kept.bytes + TRIM.bytes }) > firstSequence;
     if (below <= firstSequence || !isLong) return;
     this.trimming = true;
     storage
-      .trim(below)
+      .trim(below, pinnedFrom)
       .then(
         () => {
           if (storage !== this.storage) return;

@@ -21,6 +21,13 @@ const READ_PAGE = 16;
  */
 const UNAPPLIED_BYTES_MAX = 64 * 1024 * 1024;
 
+/** A hold on the log for a copy of the records. */
+export interface LogPin {
+  /** Whether the log may have been trimmed past it, so that the copy can't be continued from the log. */
+  isOutrun: () => boolean;
+  release: () => void;
+}
+
 /** The shard to whose records the log is applied. */
 export interface LoggedShard {
   /** `payloads`: encoded writes (operation-codec.ts). */
@@ -46,7 +53,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   /** Bytes of the log's entries, as far as this process has written them. */
   private readonly sizes = new LogSizes();
   private applying: Promise<unknown> = Promise.resolve();
-  private pinnedFrom = new Set<{ sequence: number }>();
+  private readonly pins = new Set<{ sequence: number }>();
   private failure: unknown = null;
   private closing: Promise<void> | null = null;
 
@@ -131,8 +138,9 @@ export class RocksReplicaStorage implements ReplicaStorage {
     return Math.max(firstSequence, lastSequence + 1 - limits.entries, this.sizes.firstWithin(limits.bytes, lastSequence));
   }
 
-  async trim(sequence: number): Promise<void> {
-    const pinned = Math.min(...[...this.pinnedFrom].map((pin) => pin.sequence));
+  async trim(sequence: number, pinnedFrom = 0): Promise<void> {
+    for (const pin of this.pins) if (pin.sequence < pinnedFrom) this.pins.delete(pin);
+    const pinned = Math.min(...[...this.pins].map((pin) => pin.sequence));
     const first = Math.min(sequence, pinned, this.state.appliedSequence + 1);
     const { state } = this;
     if (first <= state.firstSequence) return;
@@ -146,11 +154,11 @@ export class RocksReplicaStorage implements ReplicaStorage {
     await this.store.clear({ from: logKeyFrom(from), to: logKeyFrom(first) });
   }
 
-  /** Keeps every entry after the applied ones until the function returned is called. */
-  pin(): () => void {
+  /** Keeps every entry after the applied ones until it is released, or outrun because the log grew too long (see `trim`). */
+  pin(): LogPin {
     const pin = { sequence: this.state.appliedSequence + 1 };
-    this.pinnedFrom.add(pin);
-    return () => this.pinnedFrom.delete(pin);
+    this.pins.add(pin);
+    return { isOutrun: () => !this.pins.has(pin), release: () => void this.pins.delete(pin) };
   }
 
   close(): Promise<void> {

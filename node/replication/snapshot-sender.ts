@@ -23,6 +23,14 @@ interface Answer {
   refusal?: string;
 }
 
+interface CopyParts {
+  id: ShardId;
+  epoch: number;
+  store: KeyValueStore;
+  address: string;
+  isOutrun: () => boolean;
+}
+
 /** Copies shards to other nodes; a limit bounds the bytes per second of all copies together. */
 export class SnapshotSender {
   private readonly channels: RpcChannels;
@@ -37,8 +45,8 @@ export class SnapshotSender {
     this.bytesPerSecond = options.bytesPerSecond;
   }
 
-  /** Resolves when the copy is installed. Errors: unavailable. */
-  async send(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
+  /** Resolves when the copy is installed. `isOutrun`: whether it is of no use any more. Errors: unavailable. */
+  async send(parts: CopyParts): Promise<void> {
     this.counts.underWay += 1;
     try {
       await this.copy(parts);
@@ -51,7 +59,7 @@ export class SnapshotSender {
     }
   }
 
-  private async copy(parts: { id: ShardId; epoch: number; store: KeyValueStore; address: string }): Promise<void> {
+  private async copy(parts: CopyParts): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     let done: (answer: Answer) => void = () => undefined;
     const answered = new Promise<Answer>((resolve, reject) => {
@@ -68,6 +76,7 @@ export class SnapshotSender {
       const { collectionUid, shard } = parts.id;
       await this.write(stream, { header: { collectionUid, shard, epoch: parts.epoch } }, answered);
       for await (const chunk of chunksOf(parts.store)) {
+        if (parts.isOutrun()) throw new QuiverError('unavailable', 'more was written during the copy than the log may hold');
         for (let start = 0; start < chunk.length; start += FRAME_BYTES) {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);
           await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);

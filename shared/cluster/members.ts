@@ -18,6 +18,14 @@ export const SUSPICIONS_PREFIX = '/q/suspicions/';
  * entry exists as long as that is so. Such a node answers and holds its session, but must not lead these shards.
  */
 export const FAILURES_PREFIX = '/q/failed-replicas/';
+/**
+ * By member (`<node>` or `coordinator/<id>`), the assignments that it knows of shards for which the shard map holds
+ * earlier ones, as a JSON list of KnownAssignment. The entry exists as long as that is so: the cluster store was restored
+ * from a backup. Everybody acts by the latest that anybody knows, and plans nothing until the map is repaired.
+ */
+export const LATER_ASSIGNMENTS_PREFIX = '/q/later-assignments/';
+/** As many assignments fit well into one entry of the cluster store. The others follow when these are dealt with. */
+export const LATER_ASSIGNMENTS_MAX = 1_000;
 /** The coordinator that places shards. The entry lives as long as its session. */
 export const CONTROLLER_PATH = '/q/controller';
 
@@ -78,7 +86,7 @@ export function storeOf(member: Pick<NodeMember, 'store' | 'stores'>, id: ShardI
 
 /** Whether the entry at `key` lives as long as the session of the process that put it. */
 export function isOfSession(key: string): boolean {
-  return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX].some((prefix) => key.startsWith(prefix));
+  return key === CONTROLLER_PATH || [NODES_PREFIX, COORDINATORS_PREFIX, SUSPICIONS_PREFIX, FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX].some((prefix) => key.startsWith(prefix));
 }
 
 /** Parses the value of an entry of this file, as the process that registered it wrote it. Errors: SyntaxError. */

@@ -38,6 +38,21 @@ export interface ShardAssignment {
   changeId: string;
 }
 
+/** An assignment as it was at a revision of the cluster store. */
+export interface KnownAssignment {
+  assignment: ShardAssignment;
+  revision: number;
+}
+
+/**
+ * Whether `one` came after `other`. The epoch decides before the revision: epochs never fall, and a cluster store that
+ * was restored from a backup counts its revisions anew.
+ */
+export function isLaterAssignment(one: KnownAssignment, other: KnownAssignment): boolean {
+  const epochs = one.assignment.epoch - other.assignment.epoch;
+  return epochs > 0 || (epochs === 0 && one.revision > other.revision);
+}
+
 export function assignmentPath(id: ShardId): string {
   return `${ASSIGNMENTS_PREFIX}${id.collectionUid}/${id.shard}`;
 }

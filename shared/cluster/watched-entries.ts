@@ -19,6 +19,7 @@ export class WatchedEntries<T> {
   private readonly listeners = new Set<() => void>();
   private stopWatching: (() => void) | null = null;
   private seenRevision = 0;
+  private looking = false;
 
   /** An entry for which `decode` throws is passed to `onUnreadable` and left out. */
   constructor(options: { store: ClusterStore; prefix: string; decode: (entry: { key: string; value: string }) => T; onUnreadable: (error: unknown) => void }) {
@@ -40,19 +41,22 @@ export class WatchedEntries<T> {
 
   /**
    * Reads all entries again, in case an event was lost or is late. Changes that the watch has delivered meanwhile stay.
-   * Errors: unavailable.
+   * The store may have been restored from a backup: what was known before this began, and is later than what the store
+   * has now, is replaced. Errors: unavailable.
    */
   async refresh(): Promise<void> {
+    const before = this.seenRevision;
     const { entries, revision } = await this.store.list(this.prefix);
     const present = new Set(entries.map((entry) => entry.key));
     let changed = false;
-    for (const entry of entries) changed = this.keep(entry) || changed;
+    for (const entry of entries) changed = this.keep(entry, before) || changed;
     for (const [key, known] of this.byKey) {
-      if (present.has(key) || known.revision > revision) continue;
+      if (present.has(key) || known.revision > Math.max(revision, before)) continue;
       this.byKey.delete(key);
       changed = true;
     }
-    this.seenRevision = Math.max(this.seenRevision, revision);
+    // A list that began after a revision was seen has it, in the same history.
+    this.seenRevision = revision < before ? revision : Math.max(this.seenRevision, revision);
     if (changed) this.notify();
   }
 
@@ -84,6 +88,8 @@ export class WatchedEntries<T> {
 
   private apply(events: StoreEvent[]): void {
     for (const event of events) {
+      // Either it is late, or the store was put back. The next refresh would find it out as well, some seconds later.
+      if ((this.byKey.get(event.key)?.revision ?? 0) > event.revision) this.lookAgain();
       this.seenRevision = Math.max(this.seenRevision, event.revision);
       if (event.type === 'put') this.keep(event);
       else if ((this.byKey.get(event.key)?.revision ?? 0) < event.revision) this.byKey.delete(event.key);
@@ -91,10 +97,10 @@ export class WatchedEntries<T> {
     this.notify();
   }
 
-  /** Answers whether anything changed. */
-  private keep(entry: { key: string; value: string; revision: number }): boolean {
+  /** `outdated`: an entry that was known by this revision gives way to an earlier one. Answers whether anything changed. */
+  private keep(entry: { key: string; value: string; revision: number }, outdated = 0): boolean {
     const known = this.byKey.get(entry.key);
-    if (known !== undefined && known.revision >= entry.revision) return false;
+    if (known !== undefined && (known.revision === entry.revision || known.revision > Math.max(entry.revision, outdated))) return false;
     try {
       this.byKey.set(entry.key, { key: entry.key, value: this.decode(entry), revision: entry.revision });
     } catch (error) {
@@ -102,6 +108,14 @@ export class WatchedEntries<T> {
       this.onUnreadable(error);
     }
     return true;
+  }
+
+  private lookAgain(): void {
+    if (this.looking) return;
+    this.looking = true;
+    this.refresh()
+      .catch(() => undefined)
+      .finally(() => (this.looking = false));
   }
 
   private notify(): void {

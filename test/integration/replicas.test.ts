@@ -213,6 +213,16 @@ test('a storage that fails takes the replica out and its writes are unknown, not
   expect(group.failures).toEqual(['a: disk']);
 });
 
+test('a primary whose disk hangs without an error is followed by another', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  await group.write('one');
+  (group.storages.get('a') as MemoryReplicaStorage).hang();
+  await expect(group.write('two')).rejects.toMatchObject({ kind: 'commit_unknown' });
+  expect(group.primary).not.toBe('a');
+  await group.write('three');
+  expect(await group.read()).toEqual(expect.arrayContaining(['one', 'three']));
+}, 20_000);
+
 test('a copy that is on its way to a node is not begun again by a new epoch', async () => {
   group = new Group(['a', 'b']);
   for (let i = 0; i < 5; i += 1) await group.write(`w${i}`);

@@ -92,6 +92,18 @@ function rounded(hits: Hit[]): Hit[] {
   return hits.map((hit) => ({ ...hit, score: Math.round(hit.score * 1e5) / 1e5 }));
 }
 
+test('a log that grew too long for a copy is not held by it any more, and the copy can be told so', async () => {
+  const source = await openReplica('source');
+  await fill(source, 1, 20);
+  const pin = source.storage.pin();
+  await fill(source, 21, 40);
+  await source.storage.trim(41, 21);
+  expect([pin.isOutrun(), source.storage.state.firstSequence]).toEqual([false, 21]);
+  await source.storage.trim(30, 30);
+  expect([pin.isOutrun(), source.storage.state.firstSequence]).toEqual([true, 30]);
+  pin.release();
+});
+
 test('a copy made under writes is the shard at one point, and the log from there leads to the same replica', async () => {
   const source = await openReplica('source');
   await fill(source, 1, 150);
@@ -99,7 +111,7 @@ test('a copy made under writes is the shard at one point, and the log from there
   await fill(old, 1, 3);
   await closeReplica(old);
 
-  const release = source.storage.pin();
+  const { release } = source.storage.pin();
   let last = 150;
   const chunks: Buffer[] = [];
   for await (const chunk of chunksOf(source.store)) {

@@ -27,7 +27,7 @@ export interface Anatomy {
     hasEnough(): boolean;
     propose(proposal: Proposal, nowMs: number): void;
     adopt(assignment: ShardAssignment, revision: number): boolean;
-    answered(changeId: string, revision: number): void;
+    answered(changeId: string, revision: number, nowMs: number): void;
   };
   grant: { until: number };
   follower: {

@@ -29,12 +29,21 @@ export interface FaultMix {
   lateCopies: number;
   /** A replica that has just joined the in-sync set is cut off from its primary, and soon all but it seem dead. */
   unluckyJoins: boolean;
+  /** The primary's machine sleeps for so long that it is replaced, and hears of that only a while after it woke up. */
+  sleeps: boolean;
+  /** A disk does nothing for a while, and no error comes of it. */
+  hangs: boolean;
+  /** The primary reaches the cluster store and clients, and none of the other replicas. */
+  desertions: boolean;
 }
 
-export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims';
+export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
+export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions'];
+/** Longer than it takes to be replaced for it, and well within the time in which all heals. */
+const HANG_MS = 6000;
 
 export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
   return {
@@ -59,7 +68,15 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     lateDecisions: chance.happens(0.4) ? chance.unit() * 0.5 : 0,
     lateCopies: chance.happens(0.2) ? chance.unit() * 0.5 : 0,
     unluckyJoins: chance.happens(0.3),
+    sleeps: false,
+    hangs: false,
+    desertions: false,
   };
+}
+
+/** Faults that the broken variants do without, unless they name them: so their seeds stay what they were. */
+export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<FaultMix> {
+  return { sleeps: chance.happens(0.5), hangs: chance.happens(0.3), desertions: chance.happens(0.3) };
 }
 
 /** At most one store is lost within this time: more at once is beyond what the protocol promises. */
@@ -253,6 +270,35 @@ export class Faults {
           2000,
         );
     });
+  }
+
+  private sleeps(): void {
+    const { chance, etcd, schedule } = this.around;
+    const primary = this.primary();
+    if (primary === null) return;
+    etcd.registered.delete(primary.id);
+    const duration = 1500 + chance.around(1000);
+    primary.sleep();
+    schedule.after(duration, () => primary.resume());
+    this.block(this.linksOf(primary.id, [...this.around.nodes.keys(), ETCD]), duration + 1000);
+  }
+
+  private hangs(node: SimulatedNode): void {
+    const { chance, counts } = this.around;
+    counts.hangs++;
+    (chance.happens(0.5) ? (this.primary() ?? node) : node).hangDisk(chance.unit() * HANG_MS);
+  }
+
+  private desertions(): void {
+    const primary = this.primary();
+    if (primary === null) return;
+    this.around.counts.desertions++;
+    this.block(this.linksOf(primary.id, [...this.around.nodes.keys()]), this.around.chance.unit() * 2 * HANG_MS);
+  }
+
+  /** Both ways between one and all others of these. */
+  private linksOf(name: string, all: string[]): string[] {
+    return all.flatMap((other) => (other === name ? [] : [`${name}>${other}`, `${other}>${name}`]));
   }
 
   private cutFromPrimary(nodes: string[]): void {

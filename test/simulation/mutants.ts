@@ -26,6 +26,8 @@ export interface Mutant {
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
   plan?: typeof planChanges;
+  /** Its nodes' clock is one that stands still while the machine sleeps. */
+  forgetsSleep?: true;
   change?(node: SimulatedNode, around: NodeSurroundings, effect: ChangeEffect): void;
 }
 
@@ -275,8 +277,8 @@ export const MUTANTS: Mutant[] = [
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);
       let quietUntil = -Infinity;
-      membership.answered = (changeId, revision) => {
-        if (!changeId.startsWith('read:')) return answered(changeId, revision);
+      membership.answered = (changeId, revision, nowMs) => {
+        if (!changeId.startsWith('read:')) return answered(changeId, revision, nowMs);
         membership.pending = null;
         quietUntil = clock() + 1500;
       };
@@ -311,15 +313,15 @@ export const MUTANTS: Mutant[] = [
     name: 'M23',
     title: 'a refused expand is forgotten while a copy of it is under way',
     minInSync: 2,
-    seed: 461,
+    seed: 478,
     strikeEveryMs: 300,
     faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
     core: (replica) => {
       const { membership } = anatomyOf(replica);
       const answered = membership.answered.bind(membership);
-      membership.answered = (changeId, revision) => {
-        answered(changeId, revision);
+      membership.answered = (changeId, revision, nowMs) => {
+        answered(changeId, revision, nowMs);
         membership.unsettled.length = 0;
       };
     },
@@ -356,6 +358,16 @@ export const MUTANTS: Mutant[] = [
     faults: { crashes: true, wipes: true, leases: true, lateDecisions: 0.7 },
     strikes: ['crashes', 'crashes', 'leases', 'zombies'],
     plan: (picture) => planChanges(picture).map((change) => ({ ...change, requires: [] })),
+  },
+  {
+    name: 'M27',
+    title: 'leases are judged by a clock that stands still while the machine sleeps',
+    minInSync: 2,
+    seed: 8,
+    strikeEveryMs: 3000,
+    faults: { sleeps: true },
+    strikes: ['sleeps'],
+    forgetsSleep: true,
   },
 ];
 

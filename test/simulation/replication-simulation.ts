@@ -1,5 +1,5 @@
 import { Chance } from './chance';
-import { drawFaults, Faults, type FaultMix } from './faults';
+import { ALL_STRIKES, drawFaults, drawMoreFaults, Faults, type FaultMix } from './faults';
 import type { Mutant } from './mutants';
 import { Network } from './network';
 import { Oracle } from './oracle';
@@ -21,6 +21,8 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** Long enough after the faults for every time-out, lease and grace time to run out, and a move to end. */
 const HEALING_MS = 12_000;
+/** Apart from every seed of a run. */
+const MORE_FAULTS = 1e9;
 
 /**
  * One shard of one to three replicas on four nodes through one random schedule of faults, then healed. Throws a Violation
@@ -28,14 +30,16 @@ const HEALING_MS = 12_000;
  */
 export function simulate(options: SimulationOptions): Record<string, number> {
   const chance = new Chance(options.seed);
-  const mix: FaultMix = { ...drawFaults(chance), ...options.mutant?.faults };
+  const mix: FaultMix = { ...drawFaults(chance), ...(options.mutant === undefined ? drawMoreFaults(new Chance(options.seed + MORE_FAULTS)) : options.mutant.faults) };
   const schedule = new Schedule();
   const network = new Network({ schedule, chance });
   network.ordered = mix.ordered;
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
   const counts = Object.fromEntries(
-    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'wipes', 'drains', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map((name) => [name, 0]),
+    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'sleeps', 'hangs', 'desertions', 'wipes', 'drains', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map(
+      (name) => [name, 0],
+    ),
   );
   const nodes = new Map<string, SimulatedNode>();
   const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
@@ -46,7 +50,15 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   for (const node of nodes.values()) node.start();
   const controllers = CONTROLLERS.map((name) => new SimulatedController(name, replicas.length, around));
   const end = 10_000 + chance.below(10_000);
-  const faults = new Faults({ mix, around, controllers, bystanders: [...CLIENTS, ...CONTROLLERS], strikes: options.mutant?.strikes, everyMs: options.mutant?.strikeEveryMs, until: end });
+  const faults = new Faults({
+    mix,
+    around,
+    controllers,
+    bystanders: [...CLIENTS, ...CONTROLLERS],
+    strikes: options.mutant === undefined ? ALL_STRIKES : options.mutant.strikes,
+    everyMs: options.mutant?.strikeEveryMs,
+    until: end,
+  });
   let values = 0;
   const clientOptions = { around, nextValue: () => ++values };
   for (const name of CLIENTS) {

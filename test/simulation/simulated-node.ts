@@ -5,6 +5,7 @@ import type { OutgoingAppend } from '../../node/replication/core/messages';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { LogEntry } from '../../node/replication/core/replica-state';
 import type { WriteSource } from '../../shared/shard/write-source';
+import { type Clock, sleeplessClock } from '../../shared/time/clock';
 import type { Chance } from './chance';
 import type { Mutant } from './mutants';
 import type { Network } from './network';
@@ -12,6 +13,7 @@ import type { Oracle } from './oracle';
 import type { Schedule } from './schedule';
 import type { SimulatedEtcd, Versioned } from './simulated-etcd';
 import { SimulatedStorage } from './simulated-storage';
+import { Violation } from './violation';
 
 export interface NodeSurroundings {
   schedule: Schedule;
@@ -40,7 +42,11 @@ export class SimulatedNode {
   private generation = 0;
   private deferred: (() => void)[] = [];
   private readonly rate: number;
-  private readonly offset: number;
+  private readonly bootedAt: number;
+  /** For how long its machine has slept: what a monotonic clock does not count. */
+  private sleptMs = 0;
+  private asleepSince: number | null = null;
+  private readonly timepiece: Clock;
   private readonly around: NodeSurroundings;
   private ticksAt = Infinity;
   private diskFreeAt = 0;
@@ -54,7 +60,10 @@ export class SimulatedNode {
     this.id = id;
     this.around = around;
     this.rate = 1 + (around.chance.unit() * 2 - 1) * CLOCK_ERROR;
-    this.offset = around.chance.unit() * 1e6;
+    this.bootedAt = around.chance.unit() * 1e6;
+    const monotonicMs = (): number => this.bootTime() - this.sleptMs * this.rate;
+    const monotonic: Clock = { wallMs: monotonicMs, monotonicMs };
+    this.timepiece = around.mutant?.forgetsSleep ? monotonic : sleeplessClock(monotonic, () => this.bootTime());
     this.storage = new SimulatedStorage({ node: id, chance: around.chance });
     around.etcd.watch(id, (current) => {
       if (this.up) this.alive(() => this.learn(current))();
@@ -62,13 +71,18 @@ export class SimulatedNode {
   }
 
   clock(): number {
-    return this.offset + this.around.schedule.now * this.rate;
+    return this.timepiece.monotonicMs();
+  }
+
+  private bootTime(): number {
+    return this.bootedAt + this.around.schedule.now * this.rate;
   }
 
   start(): void {
     this.up = true;
     this.generation++;
     this.paused = false;
+    this.wake();
     this.deferred = [];
     this.latest = null;
     this.goneSince = null;
@@ -89,11 +103,29 @@ export class SimulatedNode {
     this.paused = true;
   }
 
+  /** Like a pause, but of the whole machine: its monotonic clock stands still, too. */
+  sleep(): void {
+    this.pause();
+    this.asleepSince ??= this.around.schedule.now;
+    this.around.counts.sleeps++;
+  }
+
   resume(): void {
     this.paused = false;
+    this.wake();
     const deferred = this.deferred;
     this.deferred = [];
     for (const act of deferred) this.around.schedule.after(this.around.chance.unit() * 5, this.alive(act));
+  }
+
+  /** Nothing gets to the disk for so long. */
+  hangDisk(durationMs: number): void {
+    this.diskFreeAt = Math.max(this.diskFreeAt, this.around.schedule.now + durationMs);
+  }
+
+  private wake(): void {
+    if (this.asleepSince !== null) this.sleptMs += this.around.schedule.now - this.asleepSince;
+    this.asleepSince = null;
   }
 
   /** What a message for this node does when it arrives: nothing if the process is gone, later if it is stopped. */
@@ -253,6 +285,8 @@ export class SimulatedNode {
         this.crash();
         this.storage.wipe();
         return this.start();
+      case 'diverged':
+        throw new Violation(`${this.id} committed another entry ${effect.sequence} than its primary`);
       case 'role':
         if (effect.role === 'primary') this.leads(effect.epoch);
     }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from './free-ports';
@@ -139,6 +139,22 @@ export class EtcdProcess {
     await this.start();
   }
 
+  /** Keeps a backup of all that it holds, in place of the one before. It is away for that. */
+  async backUp(): Promise<void> {
+    await this.stop();
+    rmSync(this.backup, { recursive: true, force: true });
+    cpSync(this.dataDir, this.backup, { recursive: true });
+    await this.start();
+  }
+
+  /** Puts the backup back in the place of what it holds, and starts it. */
+  async putBack(): Promise<void> {
+    await this.kill();
+    rmSync(this.dataDir, { recursive: true });
+    cpSync(this.backup, this.dataDir, { recursive: true });
+    await this.start();
+  }
+
   pause(): void {
     process.kill(this.pid, 'SIGSTOP');
   }
@@ -149,7 +165,11 @@ export class EtcdProcess {
 
   async destroy(): Promise<void> {
     await this.end('SIGKILL');
-    rmSync(this.dataDir, { recursive: true, force: true });
+    for (const folder of [this.dataDir, this.backup]) rmSync(folder, { recursive: true, force: true });
+  }
+
+  private get backup(): string {
+    return `${this.dataDir}-backup`;
   }
 
   private async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {

@@ -86,6 +86,11 @@ export class MemoryReplicaStorage implements ReplicaStorage {
     this.state.firstSequence = sequence;
   }
 
+  /** Nothing that is asked for from now on ever ends. */
+  hang(): void {
+    this.queue = new Promise(() => undefined);
+  }
+
   async close(): Promise<void> {
     await this.queue;
   }

@@ -37,6 +37,9 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   handover a [to=b] | cancel-handover a
  *   promote                        the controller gives the shard another primary
  *   assign [replicas=a,b] [adding=] [removing=]   the controller changes who is to hold the shard
+ *   save-store | put-back-store    the cluster store is put back to what it held when it was saved
+ *   repair a                       the controller makes what a knows the assignment, under a new epoch
+ *   adopt a                        an operator makes a lead alone, whatever it lacks
  *   may a                          whether a takes writes and serves reads
  *   status                         what each replica knows of itself
  */
@@ -65,6 +68,7 @@ class ReplicaStory {
   private readonly written = new Map<number, string>();
   private assignment!: ShardAssignment;
   private revision = 0;
+  private saved: { assignment: ShardAssignment; revision: number } | null = null;
   /** What happens at a time. */
   private due: { atMs: number; act: () => void }[] = [];
   private nowMs = 0;
@@ -132,6 +136,18 @@ class ReplicaStory {
         return this.promote();
       case 'assign':
         return this.change(Object.fromEntries(Object.entries(options).map(([key, list]) => [key, list === '' ? [] : list.split(',')])));
+      case 'save-store':
+        return void (this.saved = { assignment: this.assignment, revision: this.revision });
+      case 'put-back-store':
+        Object.assign(this, this.saved);
+        this.say(`store: back at ${toldAssignment(this.assignment)}`);
+        return this.nodes.forEach((one) => this.learn(one));
+      case 'repair': {
+        const { assignment } = node.replica!;
+        return this.change({ ...assignment, epoch: assignment!.epoch + 1 });
+      }
+      case 'adopt':
+        return this.change({ epoch: this.assignment.epoch + 1, primary: this.idOf(node), inSync: [this.idOf(node)], eligible: [] });
       case 'may':
         return this.say(`${node.id} writes: ${node.replica?.mayWrite(this.nowMs)}, reads: ${this.mayRead(node)}`);
       case 'status':
@@ -295,6 +311,8 @@ class ReplicaStory {
         return this.sendSnapshot(node, effect.to, effect.epoch);
       case 'lossy':
         return this.say(`${id} is lossy: it has acknowledged ${effect.recorded} and holds ${effect.last}`);
+      case 'diverged':
+        return this.say(`${id} can't follow: it committed another entry ${effect.sequence}`);
       case 'role':
         return this.say(`${id} is ${effect.role} of epoch ${effect.epoch}`);
     }
@@ -313,6 +331,8 @@ class ReplicaStory {
   private ask(node: StoryNode, { assignment, expectedRevision, requires }: Extract<ReplicaEffect, { type: 'change' }>): void {
     const isLost = !isRegistered(node);
     const line = `${node.id} asks for: ${toldAssignment(assignment, node.replica?.assignment ?? undefined)}${requires.length === 0 ? '' : `, if ${requires.map(label).join(' ')} is there`}${isLost ? ' ✗' : ''}`;
+    // How often it asks counts here.
+    if (this.saved !== null) this.said.delete(`${node.id} asks`);
     const isNew = this.sayOnce(`${node.id} asks`, line);
     if (isLost) return;
     this.queue.push(() => {

@@ -31,6 +31,7 @@ function shardData(view: ShardView) {
     vectors: view.vectors,
     last_op: view.lastOperation,
     lag_ops: view.lagOperations,
+    later_epoch: view.laterEpoch,
   };
 }
 
@@ -97,6 +98,22 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       answer: { type: 'data', schema: schemas.nodeAnswer },
       errors: [404],
       handle: async ({ path }) => dataAnswer(nodeData(await operations.undrain(path.id))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/cluster/shards/{collection}/{shard}/adopt',
+      access: 'admin',
+      tag,
+      summary: 'Make one replica of a shard what counts, after etcd was put back',
+      description: 'Only for a shard with a `later_epoch`, where the cluster can not tell what was in force. The node leads, and other replicas are copied from it: what it lacks is lost.',
+      path: schemas.shardPath,
+      body: { type: 'json', required: true, schema: schemas.adoptBody, example: { node: 'node-0' } },
+      answer: { type: 'data', schema: schemas.adoptAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { earlierEpoch, ...adopted } = await operations.adopt(path.collection, path.shard, body.node);
+        return dataAnswer({ ...adopted, earlier_epoch: earlierEpoch });
+      },
     }),
   ];
 }

@@ -2,6 +2,10 @@ import { z } from 'zod';
 
 export const nodePath = z.object({ id: z.string().min(1).max(255) });
 
+export const shardPath = z.object({ collection: z.string().min(1).max(255), shard: z.coerce.number().int().min(0) });
+export const adoptBody = z.object({ node: z.string().min(1).max(255) });
+export const adoptAnswer = z.object({ collection: z.string(), shard: z.int(), primary: z.string(), epoch: z.int(), earlier_epoch: z.int() });
+
 export const healthAnswer = z.object({
   status: z.literal('ok'),
   total_vectors: z.int(),
@@ -37,6 +41,7 @@ const shardAnswer = z
     vectors: z.int(),
     last_op: z.int(),
     lag_ops: z.record(z.string(), z.int()).meta({ description: 'Operations each replica is behind, by node id.' }),
+    later_epoch: z.int().nullable().meta({ description: 'The latest epoch that a node knows, when the shard map is earlier: etcd was put back from a backup.' }),
   })
   .meta({ id: 'Shard' });
 

@@ -6,7 +6,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -343,6 +345,16 @@ napi_value new_cursor(napi_env env, const Arguments& arguments) {
   return make_handle(env, std::make_shared<Cursor>(handled<Database>(env, arguments.at(0)), std::move(range)));
 }
 
+// Not a store's matter, but the addon that every node has loaded is the one at hand: JavaScript's own clock is
+// CLOCK_MONOTONIC, which stands still while the machine sleeps.
+napi_value boot_time_ms(napi_env env, const Arguments&) {
+  timespec now{};
+  if (clock_gettime(CLOCK_BOOTTIME, &now) != 0) throw std::runtime_error("the machine has no CLOCK_BOOTTIME");
+  napi_value milliseconds;
+  napi_create_double(env, static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6, &milliseconds);
+  return milliseconds;
+}
+
 template <class T>
 napi_value pooled(napi_env env, const Arguments& arguments) {
   return start_on_pool(env, std::make_unique<T>(env, arguments));
@@ -375,6 +387,7 @@ NAPI_MODULE_INIT() {
       function<new_cursor>("newCursor"),
       function<pooled<NextTask>>("next"),
       function<pooled<FreeTask>>("free"),
+      function<boot_time_ms>("bootTimeMs"),
   };
   if (napi_define_properties(env, exports, sizeof functions / sizeof functions[0], functions) != napi_ok) return nullptr;
   return exports;

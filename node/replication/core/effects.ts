@@ -22,6 +22,11 @@ export type ReplicaEffect =
   | { type: 'snapshot'; to: string; epoch: number }
   /** This store holds less than it once acknowledged. Continue only with a new store id and an empty store. */
   | { type: 'lossy'; recorded: number; last: number }
+  /**
+   * This store committed another entry at `sequence` than its primary has. That only happens after an operator made a
+   * replica lead that lacks writes, or after this one led by an assignment that was put back. Continue as after `lossy`.
+   */
+  | { type: 'diverged'; sequence: number }
   | { type: 'role'; role: ReplicaRole; epoch: number };
 
 /** follower: every replica but the primary, including learners. */

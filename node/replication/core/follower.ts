@@ -1,4 +1,3 @@
-import assert from 'node:assert';
 import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
@@ -64,7 +63,7 @@ export class Follower {
       this.owe(message, { type: 'mismatch', prev: message.prev.sequence, hint });
       return;
     }
-    this.take(message.entries, promise);
+    if (!this.take(message.entries, promise)) return;
     this.agreed = Math.max(this.agreed, message.prev.sequence + message.entries.length);
     this.owe(message, null);
     this.progress.advance(Math.min(message.commit, this.agreed), this.log.storedSequence);
@@ -110,20 +109,25 @@ export class Follower {
     this.latestSentAt = 0;
   }
 
-  private take(entries: LogEntry[], promise: { promisedEpoch: number } | undefined): void {
+  /** False if this store can't follow. */
+  private take(entries: LogEntry[], promise: { promisedEpoch: number } | undefined): boolean {
     const index = this.log.index;
     const fresh = entries.findIndex((entry) => entry.sequence > index.lastSequence || !index.has(entry));
     if (fresh < 0) {
       if (promise !== undefined) this.log.append(promise);
-      return;
+      return true;
     }
     const first = entries[fresh].sequence;
     const conflicts = first <= index.lastSequence;
-    assert(!conflicts || first > this.progress.committed, `entry ${first} is committed and would be taken away`);
+    if (conflicts && first <= this.progress.committed) {
+      this.emit({ type: 'diverged', sequence: first });
+      return false;
+    }
     if (conflicts) this.ledger.truncateAfter(first - 1);
     const added = fresh === 0 ? entries : entries.slice(fresh);
     this.log.append({ ...promise, ...(conflicts ? { truncateAfter: first - 1 } : {}), entries: added });
     for (const entry of added) if (entry.write !== null) this.ledger.appended(entry.sequence, entry.write.source);
+    return true;
   }
 
   /**

@@ -1,6 +1,7 @@
 import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment, withMoveEnded } from '../../../shared/cluster/shard-assignment';
 import type { Proposal } from './membership';
 import type { Peer } from './peer';
+import { TIMINGS } from './timings';
 
 /** What an active primary knows when it decides whether to change the assignment. */
 export interface MembershipView {
@@ -17,15 +18,55 @@ export interface MembershipView {
   serving: boolean;
   /** The node to which the primary should hand over; null: to any; undefined: it was not asked to. */
   handoverTo: string | null | undefined;
+  /** For how long the primary's own log has stored nothing of what waits for it; 0 if nothing waits. */
+  ownStallMs: number;
+  /** For how long it could have heard of others: since it leads, or since its process last stood still. */
+  awakeMs: number;
   nowMs: number;
 }
 
 /**
- * The next change of the assignment; null if it is as it should be. First a member that is gone is removed; then others
- * are added; then a move ends; a handover comes last, when nothing is left to write.
+ * The next change of the assignment; null if it is as it should be. First a primary that is of no use gives up its role;
+ * then a member that is gone is removed; then others are added; then a move ends; a handover comes last, when nothing is
+ * left to write.
  */
 export function decideMembership(view: MembershipView): Proposal | null {
-  return decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideHandover(view);
+  return decideAbdication(view) ?? decideShrink(view) ?? decideSettle(view) ?? decideExpand(view) ?? decideMove(view) ?? decideHandover(view);
+}
+
+/**
+ * Gives the primary's role to another complete replica, with the log as it is, like a promotion by the controller, which
+ * sees nothing amiss here: the node holds its session and answers. Either the primary's own disk stands still; or it can't
+ * commit and hears none of the others, who may well hear each other.
+ */
+export function decideAbdication(view: MembershipView): Proposal | null {
+  const isStalled = view.ownStallMs >= TIMINGS.ownStallTimeoutMs;
+  if (!isStalled && !isDeserted(view)) return null;
+  const { assignment, self, peers } = view;
+  const others = assignment.inSync.filter((member) => !isSameReplica(member, self));
+  const minInSync = minInSyncOf(assignment);
+  // Eligible replicas are complete as long as too few are in sync.
+  const isFromEligible = others.length === 0 && assignment.inSync.length < minInSync;
+  const candidates = (isFromEligible ? assignment.eligible : others).filter((member) => {
+    const peer = peers.get(member.node);
+    // A primary without a promise on its disk has asked nobody yet, and a deserted one hears nobody.
+    return peer === undefined || !isStalled ? !isSameReplica(member, self) : peer.is(member) && peer.isFresh(view.nowMs);
+  });
+  if (candidates.length === 0) return null;
+  const rank = ({ node }: ReplicaId): number => peers.get(node)?.[isStalled ? 'match' : 'lastAckAt'] ?? 0;
+  const primary = candidates.reduce((best, one) => (rank(one) > rank(best) ? one : best));
+  const inSync = isFromEligible ? [primary] : others;
+  const complete = [...assignment.eligible, ...assignment.inSync].filter((member) => !inSync.some((other) => other.node === member.node));
+  const eligible = inSync.length >= minInSync ? [] : complete;
+  // As in a promotion: in a map that an earlier version made, an eligible replica may be outside the shard.
+  const replicas = assignment.replicas.includes(primary.node) ? assignment.replicas : [...assignment.replicas, primary.node];
+  return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync, eligible, replicas }, requires: [primary] };
+}
+
+function isDeserted({ assignment, self, peers, awakeMs, nowMs }: MembershipView): boolean {
+  if (assignment.inSync.length >= minInSyncOf(assignment) || awakeMs < TIMINGS.desertedTimeoutMs) return false;
+  const others = [...assignment.inSync, ...assignment.eligible].filter((member) => !isSameReplica(member, self));
+  return others.every(({ node }) => nowMs - (peers.get(node)?.lastAckAt ?? nowMs) > TIMINGS.desertedTimeoutMs);
 }
 
 export function decideShrink(view: MembershipView): Proposal | null {

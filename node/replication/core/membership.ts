@@ -1,4 +1,4 @@
-import { isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
+import { isLaterAssignment, isSameReplica, minInSyncOf, type ReplicaId, type ShardAssignment } from '../../../shared/cluster/shard-assignment';
 import type { ReplicaEffect } from './effects';
 import { TIMINGS } from './timings';
 
@@ -35,8 +35,12 @@ export class Membership {
    * under way and succeed (it was refused because a node entry was missing); only a new revision excludes that.
    */
   private unsettled: ReplicaId[] = [];
-  /** The last change that was refused because a node entry was missing, and how long to wait before the next of its kind. */
-  private refused: { kind: ChangeKind; atMs: number; pauseMs: number } | null = null;
+  /**
+   * The last change that was refused: because a node entry was missing, or because the cluster store holds an earlier
+   * assignment than the confirmed one (`isBehind`). Then it was restored from a backup, and refuses every change.
+   * `pauseMs`: how long to wait before the next; `untilMs`: until when, null when that is over.
+   */
+  private refused: { kind: ChangeKind; isBehind: boolean; pauseMs: number; untilMs: number | null } | null = null;
   private changes = 0;
   private readonly changeIdPrefix: string;
   private readonly emit: (effect: ReplicaEffect) => void;
@@ -48,7 +52,7 @@ export class Membership {
 
   /** Adopts what the cluster store has. False if it is not newer than what is known. */
   adopt(assignment: ShardAssignment, revision: number): boolean {
-    if (revision <= this.revision) return false;
+    if (this.confirmed !== null && !isLaterAssignment({ assignment, revision }, { assignment: this.confirmed, revision: this.revision })) return false;
     // Whether the change was made or not: it required the previous revision, so it can't be made after this one.
     this.pending = null;
     this.unsettled = [];
@@ -87,10 +91,11 @@ export class Membership {
 
   /**
    * Whether a change of this kind was refused a moment ago and should wait, longer each time. The node entry that was
-   * missing may stay away, and the cluster store answers at once.
+   * missing may stay away, and the cluster store answers at once. While the store is behind, that holds for every kind.
    */
   wasJustRefused(kind: ChangeKind, nowMs: number): boolean {
-    return this.refused?.kind === kind && nowMs - this.refused.atMs < this.refused.pauseMs;
+    const { refused } = this;
+    return refused !== null && (refused.isBehind || refused.kind === kind) && refused.untilMs !== null && nowMs < refused.untilMs;
   }
 
   propose(proposal: Proposal, nowMs: number): void {
@@ -103,23 +108,29 @@ export class Membership {
   answered(changeId: string, revision: number, nowMs: number): void {
     if (this.pending?.assignment.changeId !== changeId || revision > this.revision) return;
     const { kind, assignment } = this.pending;
+    const isBehind = revision < this.revision;
+    const before = this.refused !== null && this.refused.kind === kind && !this.refused.isBehind ? this.refused.pauseMs : null;
     // A primary that hands over serves nobody until it has done so.
-    const isAgain = this.refused?.kind === kind && kind !== 'handover';
-    const pauseMs = isAgain ? Math.min(this.refused!.pauseMs * 2, TIMINGS.refusedPauseMaxMs) : TIMINGS.changeRetryMs;
-    this.refused = { kind, atMs: nowMs, pauseMs };
+    const again = before === null || kind === 'handover' ? TIMINGS.changeRetryMs : Math.min(before * 2, TIMINGS.refusedPauseMaxMs);
+    const pauseMs = isBehind ? TIMINGS.behindRetryMs : again;
+    this.refused = { kind, isBehind, pauseMs, untilMs: nowMs + pauseMs };
     for (const member of assignment.inSync) if (!this.unsettled.some((known) => isSameReplica(known, member))) this.unsettled.push(member);
     this.pending = null;
   }
 
   /** Sends an unanswered change again, unmodified. */
   tick(nowMs: number): void {
+    if (this.refused !== null && this.refused.untilMs !== null && nowMs >= this.refused.untilMs) this.refused.untilMs = null;
     if (this.pending === null || nowMs - this.pending.sentAt < TIMINGS.changeRetryMs) return;
     this.pending.sentAt = nowMs;
     this.ask(this.pending);
   }
 
   nextTickAt(): number {
-    return this.pending === null ? Infinity : this.pending.sentAt + TIMINGS.changeRetryMs;
+    if (this.pending !== null) return this.pending.sentAt + TIMINGS.changeRetryMs;
+    // For the other kinds, a primary's heartbeats are often enough.
+    const { refused } = this;
+    return refused !== null && (refused.isBehind || refused.kind === 'resume') ? (refused.untilMs ?? Infinity) : Infinity;
   }
 
   private ask(pending: PendingChange): void {

@@ -28,6 +28,8 @@ export class Peer {
   /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
   snapshotAsked = false;
+  /** When the last copy for it ended, well or not. */
+  copiedAt = -Infinity;
 
   constructor(options: { node: string; next: number; nowMs: number }) {
     this.node = options.node;
@@ -46,6 +48,11 @@ export class Peer {
 
   isFresh(nowMs: number): boolean {
     return this.store !== null && nowMs - this.lastAckAt < TIMINGS.freshMs;
+  }
+
+  /** Whether it is on its way to hold everything: a copy is made for it, or it stored something lately. */
+  isCatchingUp(nowMs: number): boolean {
+    return this.state === 'snapshot' || nowMs - Math.max(this.lastProgressAt, this.copiedAt) < TIMINGS.catchUpPauseMs;
   }
 
   /** Whether it has not answered, or not stored anything, for too long to wait for it. */

@@ -91,6 +91,7 @@ export class Peers {
   snapshotEnded(node: string, nowMs: number): void {
     const peer = this.byNode.get(node);
     if (peer?.state !== 'snapshot') return;
+    peer.copiedAt = nowMs;
     peer.probe(this.log.lastSequence + 1);
     this.send(peer, null, nowMs);
   }

@@ -3,12 +3,13 @@ import { isSameReplica, minInSyncOf, type ReplicaId } from '../../../shared/clus
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
-import { decideMembership, wantsHandover, type MembershipView } from './membership-decision';
+import { decideAbdication, decideMembership, wantsHandover, type MembershipView } from './membership-decision';
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
+import { TIMINGS } from './timings';
 
 /**
  * The phases of a primary:
@@ -34,6 +35,11 @@ export class Primary {
   /** See MembershipView.handoverTo. */
   handoverTo: string | null | undefined = undefined;
   private readonly promiseToken: number;
+  /** When the log last stored something, or had nothing to store, and what it was about to store then. */
+  private own: { atMs: number; underway: number | null };
+  /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
+  private steppedAt: number;
+  private awakeSince: number;
   private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
@@ -63,12 +69,19 @@ export class Primary {
     // The epoch is not announced to anybody before it is promised. Otherwise, once another primary has committed under
     // a later epoch, this replica could take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
+    this.own = { atMs: options.nowMs, underway: this.log.oldestUnderway };
+    this.steppedAt = options.nowMs;
+    this.awakeSince = options.nowMs;
   }
 
   /** Does what is due. */
   advance(nowMs: number): void {
+    if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs) this.awakeSince = nowMs;
+    this.steppedAt = nowMs;
+    const underway = this.log.oldestUnderway;
+    if (underway === null || underway !== this.own.underway) this.own = { atMs: nowMs, underway };
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
-    if (this.phase === 'promising') return;
+    if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
     this.commit();
@@ -136,7 +149,7 @@ export class Primary {
   }
 
   nextTickAt(): number {
-    if (this.phase === 'promising') return Infinity;
+    if (this.phase === 'promising') return this.steppedAt + TIMINGS.heartbeatMs;
     const wait = this.phase === 'waiting' ? this.grant.until + 1 : Infinity;
     return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
   }
@@ -177,11 +190,17 @@ export class Primary {
 
   private changeMembership(nowMs: number): void {
     this.membership.tick(nowMs);
-    if (this.membership.pending !== null || (this.phase !== 'active' && this.phase !== 'serving')) return;
-    const proposal = decideMembership(this.view(nowMs)) ?? this.resumption(nowMs);
+    if (this.membership.pending !== null || this.phase === 'waiting') return;
+    const proposal = this.phase === 'promising' ? decideAbdication(this.view(nowMs)) : (decideMembership(this.view(nowMs)) ?? this.resumption(nowMs));
     if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
     this.membership.propose(proposal, nowMs);
     if (proposal.kind !== 'handover') return;
+    if (!this.membership.hasEnough()) {
+      // It serves nothing, and its successor waits as after a death. If none of the others is a member any more, it is
+      // asked for again only after as long a silence.
+      this.awakeSince = nowMs;
+      return;
+    }
     // Reads end here, so the successor need not wait for leases that nobody uses.
     this.peers.releasesLease = true;
     this.peers.nextHeartbeatAt = nowMs;
@@ -205,6 +224,8 @@ export class Primary {
       barrier: this.barrier,
       serving: this.phase === 'serving',
       handoverTo: this.handoverTo,
+      ownStallMs: this.own.underway === null ? 0 : nowMs - Math.max(this.own.atMs, this.awakeSince),
+      awakeMs: nowMs - this.awakeSince,
       nowMs,
     };
   }

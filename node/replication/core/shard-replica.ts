@@ -175,6 +175,12 @@ export class ShardReplica {
     return below;
   }
 
+  /** Whether a replica that is not in sync is on its way there, and will need the log from where its copy ends. */
+  hasLearner(nowMs: number): boolean {
+    const inSync = this.membership.confirmed?.inSync ?? [];
+    return [...(this.primary?.peers.byNode.values() ?? [])].some((peer) => !inSync.some((member) => peer.is(member)) && peer.isCatchingUp(nowMs));
+  }
+
   status(nowMs: number): ReplicaStatus {
     const inSync = this.membership.confirmed?.inSync ?? [];
     const peers = [...(this.primary?.peers.byNode.values() ?? [])].map((peer) => ({
@@ -261,7 +267,7 @@ export class ShardReplica {
     if (this.primary !== null || assignment === null || this.membership.pending !== null) return;
     if (!this.isMine(assignment) || assignment.epoch < this.log.promisedEpoch) return;
     if (assignment.epoch > this.log.lastLedEpoch) this.lead(assignment.epoch, nowMs);
-    else this.resume(assignment, nowMs);
+    else if (!this.membership.wasJustRefused('resume', nowMs)) this.resume(assignment, nowMs);
   }
 
   private resume(assignment: ShardAssignment, nowMs: number): void {

@@ -61,6 +61,11 @@ export class StableLog {
     return token;
   }
 
+  /** The token of the oldest change that is not on stable storage; null when all are. */
+  get oldestUnderway(): number | null {
+    return this.underway[0]?.token ?? null;
+  }
+
   /** Whether the change of this token is on stable storage. */
   isStored(token: number): boolean {
     return this.underway.length === 0 || this.underway[0].token > token;

@@ -14,8 +14,23 @@ export const TIMINGS = {
   replicaTimeoutMs: 1000,
   /** A replica that answers but stores nothing for this long leaves, too: longer than a healthy disk stalls under load. */
   stallTimeoutMs: 3000,
+  /**
+   * A primary whose own log stores nothing for this long gives its role to another: later than a follower leaves for
+   * the same reason, so that a stall that all feel does not change who leads.
+   */
+  ownStallTimeoutMs: 4000,
+  /**
+   * So does a primary that can't commit and hears none of the others for this long. The session of a node that died is
+   * over by then, so that it can't be chosen.
+   */
+  desertedTimeoutMs: 4500,
   /** A replica must have answered this recently to be added to the in-sync set: three heartbeats. */
   freshMs: 300,
+  /**
+   * A replica that catches up is given up, as far as keeping the log for it goes, when it stored nothing for this long:
+   * longer than it takes to open what was copied to it.
+   */
+  catchUpPauseMs: 30_000,
   /** A heartbeat carries the commit position and renews leases; a tenth of the replica time-out. */
   heartbeatMs: 100,
   /**
@@ -25,6 +40,8 @@ export const TIMINGS = {
   changeRetryMs: 400,
   /** The longest of these pauses: what is waited for is a session that begins anew, and it costs availability meanwhile. */
   refusedPauseMaxMs: 1600,
+  /** While the cluster store is behind what a replica knows, only a repair of the map helps, which takes seconds at least. */
+  behindRetryMs: 5000,
 } as const;
 
 /** How much may be under way at once; beyond it the sender waits or the write is refused. */

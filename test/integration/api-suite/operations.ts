@@ -30,7 +30,7 @@ export function operationsSuite(context: SuiteContext): void {
         disk_bytes: expect.any(Number),
       });
       const shard = cluster.shards.find(({ collection }: any) => collection === name);
-      expect(Object.keys(shard).sort()).toEqual(['collection', 'epoch', 'in_sync', 'lag_ops', 'last_op', 'learners', 'primary', 'shard', 'state', 'vectors']);
+      expect(Object.keys(shard).sort()).toEqual(['collection', 'epoch', 'in_sync', 'lag_ops', 'last_op', 'later_epoch', 'learners', 'primary', 'shard', 'state', 'vectors']);
       expect(shard.in_sync).toContain(shard.primary);
     });
 

@@ -42,7 +42,7 @@ describe('the embedded form as a cluster of one', () => {
   test('the cluster has one coordinator, one node, and every shard on it', async () => {
     const { clock, operations } = operationsOf();
     clock.advance(1000);
-    const onNode = { epoch: 1, primary: 'node-1', inSync: ['node-1'], learners: [], lagOperations: { 'node-1': 0 } };
+    const onNode = { epoch: 1, primary: 'node-1', inSync: ['node-1'], learners: [], lagOperations: { 'node-1': 0 }, laterEpoch: null };
     expect(await operations.cluster()).toEqual({
       mode: 'embedded',
       controller: 'coordinator-1',

@@ -94,6 +94,7 @@ describe('the metrics of the cluster', () => {
     vectors: 7,
     lastOperation: 40,
     lagOperations: { 'node-0': 0, 'node-1': 20 },
+    laterEpoch: null,
   } as const;
   const node = { id: 'node-0', address: 'a:1', zone: '', pid: 1, state: 'up', primaries: 1, replicas: 0, vectors: 7, diskBytes: 500 } as const;
   const view: ClusterView = {

@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KnownAssignments } from '../../../../node/cluster/known-assignments';
 import { NodeAgent, type NodeAgentOptions } from '../../../../node/cluster/node-agent';
 import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
 import { removeReplica } from '../../../../node/replication/shard-copy';
-import { assignmentPath, assignmentToValue, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { assignmentPath, assignmentToValue, type KnownAssignment, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { LATER_ASSIGNMENTS_PREFIX } from '../../../../shared/cluster/members';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
 import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
@@ -18,6 +20,7 @@ import { eventually } from '../../../support/eventually';
 let folder: string;
 let store: ClusterStore;
 let agent: NodeAgent | null = null;
+let known: KnownAssignments;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quiver-agent-'));
@@ -30,6 +33,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
+  known = await KnownAssignments.load(folder, silentLogger);
   agent = new NodeAgent({
     openReplicasMax: Infinity,
     nodeId: 'a',
@@ -38,12 +42,20 @@ async function start(options: Partial<NodeAgentOptions>): Promise<NodeAgent> {
     openReplica: async (spec) => replicaOf(spec),
     removeReplica: ({ collectionUid, shard }) => removeReplica(join(folder, 'shards', collectionUid, String(shard))),
     tellFailures: () => undefined,
+    known,
+    promisedEpoch: async () => 0,
+    tellLater: () => undefined,
     clock: systemClock,
     log: silentLogger,
     ...options,
   });
   await agent.start();
   return agent;
+}
+
+async function stop(): Promise<void> {
+  await agent?.close();
+  await known.settled();
 }
 
 function replicaOf(spec: ShardAssignment['spec']): HostedReplica {
@@ -122,6 +134,7 @@ describe('a replica that has moved away', () => {
         await step('opened');
         return { ...replicaOf(spec), close: () => step('closing').then(() => void happened.push('closed')) };
       },
+      promisedEpoch: () => step('looking').then(() => 1),
       removeReplica: () => step('removing').then(() => void happened.push('removed')),
     });
     const hold = (name: string): (() => void) => {
@@ -147,7 +160,7 @@ describe('a replica that has moved away', () => {
     expect(happened.filter((one) => one === 'opened')).toHaveLength(1);
     letGo();
     await eventually('it is open', () => agent!.hosted({ collectionUid: 'c', shard: 0 }) !== null);
-    expect(happened).toEqual(['opened', 'closing', 'closed', ...(step === 'removing' ? ['removing', 'removed'] : []), 'opened']);
+    expect(happened).toEqual(['opened', 'closing', 'closed', ...(step === 'removing' ? ['looking', 'removing', 'removed'] : []), 'opened']);
   });
 
   test('is kept as long as it may be promoted', async () => {
@@ -161,6 +174,18 @@ describe('a replica that has moved away', () => {
     expect(removed).toEqual([1]);
   });
 
+  test('is opened after its data were looked at, when it comes back meanwhile', async () => {
+    const { happened, hold } = await follow();
+    const letGo = hold('looking');
+    await assign(0, { replicas: ['b'], epoch: 2 });
+    await eventually('they are looked at', () => happened.includes('looking'));
+    await assign(0, { epoch: 3 });
+    await eventually('the node knows', () => agent!.replicaCount === 1);
+    letGo();
+    await eventually('it is open', () => agent!.hosted({ collectionUid: 'c', shard: 0 }) !== null);
+    expect(happened).toEqual(['opened', 'closing', 'closed', 'looking', 'opened']);
+  });
+
   test('goes at once when its collection is dropped', async () => {
     const removed: number[] = [];
     await assign(0);
@@ -171,3 +196,135 @@ describe('a replica that has moved away', () => {
     await eventually('it is removed', () => removed.length === 1);
   });
 });
+
+/** The time after which the data of a replica that has moved away go. */
+const KEEP_MOVED_MS = 600_000;
+const SHARD = { collectionUid: 'c', shard: 0 };
+
+function makeData(): string {
+  const data = join(folder, 'shards', 'c', '0');
+  mkdirSync(join(data, 'records'), { recursive: true });
+  return data;
+}
+
+/** Lets the time of a removal come. What it then asks for is answered in its own time. */
+async function afterTheGrace(act: () => Promise<unknown>): Promise<void> {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'performance', 'Date'] });
+  try {
+    await act();
+    await jest.advanceTimersByTimeAsync(KEEP_MOVED_MS + 1);
+  } finally {
+    jest.useRealTimers();
+  }
+}
+
+test('a map that is earlier than the promise of the data costs no data, however long it lasts', async () => {
+  const data = makeData();
+  await assign(0, { epoch: 3, replicas: ['x', 'y'] });
+  const errors: string[] = [];
+  await afterTheGrace(() => start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: (_fields, message) => void errors.push(message) } }));
+  await eventually('it was looked at', () => errors.length > 0);
+  expect(errors).toEqual([expect.stringContaining('they stay')]);
+  expect(existsSync(data)).toBe(true);
+});
+
+test('what stays because the map may be earlier goes when its collection is dropped', async () => {
+  const data = makeData();
+  await assign(0, { epoch: 3, replicas: ['x', 'y'] });
+  let errors = 0;
+  await afterTheGrace(() => start({ promisedEpoch: async () => 7, log: { ...silentLogger, error: () => void (errors += 1) } }));
+  await eventually('it was looked at', () => errors > 0);
+  await store.transact([], [{ type: 'put', key: tombstonePath('c'), value: '' }]);
+  await eventually('they are gone', () => !existsSync(data));
+});
+
+test('data that the map took away in a later epoch go after the grace', async () => {
+  const data = makeData();
+  await assign(0, { epoch: 8, replicas: ['x', 'y'] });
+  await afterTheGrace(() => start({ promisedEpoch: async () => 7 }));
+  await eventually('they are gone', () => !existsSync(data));
+});
+
+test('what a node knows stays in force when the map is put back, is told of, and gives way to a later map', async () => {
+  const assigned: [number, number][] = [];
+  const closed: string[] = [];
+  const told: KnownAssignment[][] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
+    ({
+      spec,
+      replica: { assigned: (assignment: ShardAssignment, revision: number) => assigned.push([assignment.epoch, revision]) },
+      close: async (reason: string) => void closed.push(reason),
+    }) as unknown as HostedReplica;
+  const options: Partial<NodeAgentOptions> = { openReplica, tellLater: (later) => void told.push(later) };
+  for (let changes = 0; changes < 20; changes += 1) await store.transact([], [{ type: 'put', key: '/q/keys/k', value: String(changes) }]);
+  await assign(0, { epoch: 7 });
+  await start(options);
+  await stop();
+  expect(told.at(-1)).toEqual([]);
+
+  // Another store, with fewer changes: that of before this node was given the shard.
+  await store.close();
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  await assign(0, { epoch: 6, replicas: ['x', 'y'] });
+  assigned.length = 0;
+  await start(options);
+  expect(agent!.hosted(SHARD)).not.toBeNull();
+  expect(assigned.at(-1)).toEqual([7, 21]);
+  expect(told.at(-1)).toMatchObject([{ assignment: { epoch: 7, replicas: ['a'] }, revision: 21 }]);
+
+  await assign(0, { epoch: 8, replicas: ['a', 'x'] });
+  await eventually('the repaired map is in force', () => assigned.at(-1)?.[0] === 8);
+  expect(told.at(-1)).toEqual([]);
+  expect(closed).toEqual(['closed']);
+});
+
+test('what another member knows later than the map is in force here, too', async () => {
+  const assigned: [number, ShardAssignment['primary'], number][] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) =>
+    ({ spec, replica: { assigned: ({ epoch, primary }: ShardAssignment, revision: number) => assigned.push([epoch, primary, revision]) }, close: async () => undefined }) as unknown as HostedReplica;
+  const [own, other] = ['a', 'b'].map((node) => ({ node, store: `store of ${node}` }));
+  // b went on alone while this node was away, in the same epoch; by the map that was put back, this node leads.
+  await assign(0, { primary: own, inSync: [own, other], replicas: ['a', 'b'] });
+  const { value, revision } = (await store.get(assignmentPath(SHARD)))!;
+  const since = { ...(JSON.parse(value) as ShardAssignment), primary: other, inSync: [other] };
+  await store.transact([], [{ type: 'put', key: `${LATER_ASSIGNMENTS_PREFIX}coordinator/k`, value: JSON.stringify([{ assignment: since, revision: revision + 900 }]) }]);
+  await start({ openReplica });
+  expect(assigned).toEqual([[1, other, revision + 900]]);
+});
+
+test('an earlier map does not make a node begin anew what has moved away from it', async () => {
+  const data = makeData();
+  const opened: number[] = [];
+  const openReplica: NodeAgentOptions['openReplica'] = async (spec) => {
+    opened.push(spec.shard);
+    return replicaOf(spec);
+  };
+  const options: Partial<NodeAgentOptions> = { openReplica };
+  await assign(0, { epoch: 8, replicas: ['x', 'y'] });
+  await afterTheGrace(() => start(options));
+  await eventually('the data are gone', () => !existsSync(data));
+  await stop();
+
+  await assign(0, { epoch: 1, replicas: ['a', 'x'] });
+  await start(options);
+  expect(opened).toEqual([]);
+  // It may come back by a map that is not earlier.
+  await assign(0, { epoch: 9, replicas: ['a', 'x'] });
+  await eventually('it is open', () => agent!.hosted(SHARD) !== null);
+});
+
+test('a cluster store that is put back under a running node takes nothing from it', async () => {
+  const told: KnownAssignment[][] = [];
+  const closed: string[] = [];
+  await assign(0, { epoch: 6, replicas: ['x', 'y'] });
+  const { entries, revision } = await store.list('/q/shards/');
+  await assign(0, { epoch: 7 });
+  await start({
+    tellLater: (later) => void told.push(later),
+    openReplica: async (spec) => ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
+  });
+  jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  await eventually('the node notices', () => (told.at(-1)?.length ?? 0) > 0);
+  expect(agent!.hosted(SHARD)).not.toBeNull();
+  expect(closed).toEqual([]);
+}, 20_000);

@@ -1,15 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReplicaOpening } from '../../../../node/cluster/replica-opening';
 import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
 import type { ReplicaSurroundings } from '../../../../node/replication/replica';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
+import { operationsToBytes } from '../../../../shared/shard/operation-codec';
 import { systemClock } from '../../../../shared/time/clock';
 import { eventually } from '../../../support/eventually';
 import { plainFactories } from '../../../support/shard-node';
@@ -50,6 +52,7 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
     spec: SPEC,
     assignment,
     self: replicaOn('a'),
+    mayBeNew: true,
     changeIdPrefix: '',
     shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
     budget: new WriteBudget(),
@@ -91,4 +94,79 @@ test('a replica that was opened and can not be noted is closed, so that it can b
   rmSync(join(folder, 'stores'), { recursive: true });
   await expect(opening.open(SPEC, null)).rejects.toMatchObject({ code: 'ENOENT' });
   expect(open).toBe(0);
+});
+
+/** A node's openings over its data folder, as after a start. */
+async function started(): Promise<{ opening: ReplicaOpening; stores: ShardStores; open: (assignment: ShardAssignment) => Promise<ReplicatedShard> }> {
+  const stores = await ShardStores.load(folder, 'store of a');
+  const opening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    onRenewed: () => undefined,
+    log: silentLogger,
+    open: (spec, assignment, store, mayBeNew) =>
+      ReplicatedShard.open({
+        folder: stores.pathOf(spec),
+        spec,
+        assignment,
+        self: { node: 'a', store },
+        mayBeNew,
+        changeIdPrefix: store,
+        shardOptions: { factories: plainFactories, openStore: (path) => RocksKeyValueStore.open(path), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+        budget: new WriteBudget(),
+        clock: systemClock,
+        log: silentLogger,
+        surroundings: () => ({ changeAssignment: () => new Promise(() => undefined), onFailed: () => undefined }) as unknown as ReplicaSurroundings,
+      }),
+  });
+  const open = async (assignment: ShardAssignment): Promise<ReplicatedShard> => {
+    const opened = await opening.open(SPEC, assignment);
+    opened.replica.assigned(assignment, 10);
+    return opened;
+  };
+  return { opening, stores, open };
+}
+
+function ledBy(node: string, others: string[]): ShardAssignment {
+  const inSync = [node, ...others].map(replicaOn);
+  return { spec: SPEC, minInSync: 1, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas: inSync.map((one) => one.node), adding: [], removing: [], changeId: '' };
+}
+
+/** Leads the shard alone, and has an item written. */
+async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
+  const leader = await (await started()).open(assignment);
+  const call = { epoch: 1, deadlineMs: systemClock.monotonicMs() + 10_000 };
+  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }]);
+  await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
+  await leader.close('closed');
+}
+
+test.each([
+  ['folder', (data: string) => rmSync(data, { recursive: true })],
+  [
+    'content',
+    (data: string) => {
+      rmSync(data, { recursive: true });
+      mkdirSync(join(data, 'records'), { recursive: true });
+    },
+  ],
+])('a shard whose %s is lost is another store, and leads nothing that it led before', async (_what, lose) => {
+  await leadAndWrite(ledBy('a', []));
+  lose(join(folder, 'shards', 'c', '0'));
+  const { stores, open } = await started();
+  // Another one is in sync by now; by its word alone a shard of this node alone would lead, empty.
+  const back = await open({ ...ledBy('a', ['b']) });
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+  expect(back.replica.status()).toMatchObject({ role: 'follower', lastSequence: 0 });
+  await back.close('closed');
+});
+
+test('the only replica of a shard whose data are lost serves nothing in their place', async () => {
+  await leadAndWrite(ledBy('a', []));
+  rmSync(join(folder, 'shards', 'c', '0'), { recursive: true });
+  const { open } = await started();
+  const back = await open(ledBy('a', []));
+  expect(back.replica.status().role).toBe('follower');
+  await expect(back.replica.read({ epoch: 1, deadlineMs: systemClock.monotonicMs() + 1000 }, async () => 'nothing')).rejects.toMatchObject({ kind: 'misrouted' });
+  await back.close('closed');
 });

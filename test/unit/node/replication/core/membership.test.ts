@@ -1,4 +1,5 @@
 import { Membership } from '../../../../../node/replication/core/membership';
+import { TIMINGS } from '../../../../../node/replication/core/timings';
 import type { ShardAssignment } from '../../../../../shared/cluster/shard-assignment';
 
 const [A, B] = ['A', 'B'].map((node) => ({ node, store: `${node}.0` }));
@@ -45,5 +46,25 @@ describe('a change that is refused again and again', () => {
     const { membership } = refusedForAnHour();
     expect(membership.leftovers()).toEqual([B]);
     expect(membership.maximal()).toEqual([A, B]);
+  });
+});
+
+describe('while the cluster store is behind what is known', () => {
+  test('every kind of change waits equally long each time, and a wake-up is asked for only until then', () => {
+    const membership = new Membership({ changeIdPrefix: 'a', emit: () => undefined });
+    membership.adopt(assignment, 9);
+    for (let nowMs = 0, times = 0; times < 3; times += 1) {
+      expect([membership.wasJustRefused('expand', nowMs), membership.nextTickAt()]).toEqual([false, Infinity]);
+      membership.propose({ kind: 'expand', assignment: { ...assignment, inSync: [A, B] }, requires: [B] }, nowMs);
+      membership.answered(membership.pending!.assignment.changeId, 3, nowMs);
+      const againMs = nowMs + TIMINGS.behindRetryMs;
+      expect([membership.wasJustRefused('shrink', againMs - 1), membership.nextTickAt()]).toEqual([true, againMs]);
+      nowMs = againMs;
+      membership.tick(nowMs);
+    }
+    // The next refusal for another reason begins with the shortest pause.
+    membership.propose({ kind: 'expand', assignment: { ...assignment, inSync: [A, B] }, requires: [B] }, HOUR_MS);
+    membership.answered(membership.pending!.assignment.changeId, 9, HOUR_MS);
+    expect([TIMINGS.changeRetryMs - 1, TIMINGS.changeRetryMs].map((ms) => membership.wasJustRefused('expand', HOUR_MS + ms))).toEqual([true, false]);
   });
 });

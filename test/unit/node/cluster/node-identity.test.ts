@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mustBelongTo, readClusterId, readStoreId } from '../../../../node/cluster/node-identity';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { clusterIdOf } from '../../../../node/cluster/cluster-identity';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'quiver-identity-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A node starts on a cluster store; answers the cluster that it takes part in. */
+async function start(store: KeyValueClusterStore): Promise<string> {
+  const cluster = await clusterIdOf(store, await readClusterId(folder));
+  await mustBelongTo(folder, cluster);
+  return cluster;
+}
+
+function newStore(): Promise<KeyValueClusterStore> {
+  return KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+}
+
+test('a data folder keeps its store id and is no other node’s', async () => {
+  const store = await readStoreId(folder, 'a');
+  expect(await readStoreId(folder, 'a')).toBe(store);
+  await expect(readStoreId(folder, 'b')).rejects.toMatchObject({ kind: 'storage_failed' });
+});
+
+test('a node with shards takes part in no other cluster than theirs', async () => {
+  const [own, other] = [await newStore(), await newStore()];
+  const cluster = await start(own);
+  expect(await start(own)).toBe(cluster);
+  await clusterIdOf(other, null);
+  mkdirSync(join(folder, 'shards', 'c'), { recursive: true });
+  await expect(start(other)).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining(`belong to cluster ${cluster}`) });
+  expect(await start(own)).toBe(cluster);
+});
+
+test('one without shards joins any, and data of before there were ids stay where they are', async () => {
+  const [first, second] = [await newStore(), await newStore()];
+  await start(first);
+  await clusterIdOf(second, null);
+  expect(await start(second)).toBe(await clusterIdOf(second, null));
+  rmSync(join(folder, 'cluster.json'));
+  mkdirSync(join(folder, 'shards', 'c'), { recursive: true });
+  expect(await start(first)).toBe(await clusterIdOf(first, null));
+});
+
+test('a store that says nothing, because it was put back or emptied, is the cluster of the data', async () => {
+  const cluster = await start(await newStore());
+  mkdirSync(join(folder, 'shards', 'c'), { recursive: true });
+  expect(await start(await newStore())).toBe(cluster);
+});
+
+test('a damaged file is not taken for another cluster', async () => {
+  writeFileSync(join(folder, 'cluster.json'), '{');
+  await expect(readClusterId(folder)).rejects.toMatchObject({ kind: 'storage_failed' });
+});

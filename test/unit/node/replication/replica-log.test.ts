@@ -1,0 +1,99 @@
+import { type LogLimits, Replica } from '../../../../node/replication/replica';
+import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { silentLogger } from '../../../../shared/logs/logger';
+import { ManualClock } from '../../../../shared/time/clock';
+import { MemoryReplicaStorage } from '../../../support/memory-replica-storage';
+
+/** How much of its log a primary keeps for a replica that is not in sync. */
+
+const SELF = { node: 'a', store: 'a.0' };
+const ASSIGNMENT: ShardAssignment = {
+  spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
+  minInSync: 1,
+  epoch: 1,
+  primary: SELF,
+  inSync: [SELF],
+  eligible: [],
+  replicas: ['a', 'b'],
+  adding: [],
+  removing: [],
+  changeId: '',
+};
+/** Trims are worth their write from this many entries on. */
+const WRITES = 1500;
+
+let clock: ManualClock;
+let storage: MemoryReplicaStorage;
+let replica: Replica;
+
+function lead(catchUpEntries: number): void {
+  clock = new ManualClock();
+  storage = new MemoryReplicaStorage();
+  const limits = (entries: number): LogLimits['kept'] => ({ entries, bytes: Infinity });
+  replica = new Replica({
+    id: { collectionUid: 'c', shard: 0 },
+    self: SELF,
+    storage,
+    unapplied: [],
+    isNew: true,
+    changeIdPrefix: 'a',
+    clock,
+    log: silentLogger,
+    logLimits: { kept: limits(10), away: limits(100), catchUp: limits(catchUpEntries) },
+    surroundings: {
+      links: { sendAppend: () => undefined, sendAck: () => undefined },
+      changeAssignment: () => new Promise(() => undefined),
+      sendSnapshot: () => new Promise(() => undefined),
+      onFailed: (error) => {
+        throw error;
+      },
+    },
+  });
+  replica.assigned(ASSIGNMENT, 1);
+  // Its own read grant, of no length, is over.
+  clock.advance(10);
+}
+
+afterEach(() => replica.close());
+
+let requests = 0;
+
+async function write(count: number): Promise<void> {
+  const one = (): Promise<unknown> =>
+    replica.write({ source: { session: 's', requestNumber: ++requests, settledBelow: 0 }, payload: Buffer.of(1) }, { epoch: 1, deadlineMs: clock.monotonicMs() + 60_000 });
+  await Promise.all(Array.from({ length: count }, one));
+  // The log is looked at now and then.
+  clock.advance(1000);
+  await one();
+}
+
+/** b says that it holds the log up to here. */
+function bHas(match: number): void {
+  replica.acknowledged({ epoch: 1, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), result: { type: 'match', match, agreed: match } });
+}
+
+test('the log is not trimmed past a replica that catches up, however much is written meanwhile', async () => {
+  lead(1_000_000);
+  await write(5);
+  bHas(2);
+  await write(WRITES);
+  expect(storage.state.firstSequence).toBeLessThanOrEqual(3);
+});
+
+test('what is kept for it is limited', async () => {
+  lead(1200);
+  await write(5);
+  bHas(2);
+  await write(WRITES);
+  await write(WRITES);
+  expect(storage.state.lastSequence - storage.state.firstSequence).toBeLessThan(1200 + WRITES);
+});
+
+test('a replica that stores nothing any more does not keep the log', async () => {
+  lead(1_000_000);
+  await write(5);
+  bHas(2);
+  clock.advance(31_000);
+  await write(WRITES);
+  expect(storage.state.firstSequence).toBeGreaterThan(1000);
+});
