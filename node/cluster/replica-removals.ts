@@ -101,11 +101,13 @@ export class ReplicaRemovals {
     const key = assignmentPath(id);
     const promisedEpoch = await this.promisedEpoch(id);
     const entry = await store.get(key);
-    if (entry === null || isHere(key)) return;
+    if (isHere(key)) return;
+    if (entry === null) return this.later(id);
     const found = { assignment: assignmentFromEntry(entry), revision: entry.revision };
     const { assignment } = found;
-    // An eligible replica may be outside the shard in a map that an earlier version made.
-    if (assignment.replicas.includes(nodeId) || isComplete(assignment, nodeId)) return;
+    // An eligible replica may be outside the shard in a map that an earlier version made. And a map that was put back may
+    // have a replica that this node knows to have moved away; it goes once the map was put right.
+    if (assignment.replicas.includes(nodeId) || isComplete(assignment, nodeId)) return this.later(id);
     const isEarlier = promisedEpoch === null ? known.of(id) === null : promisedEpoch > assignment.epoch;
     if (known.judge(found) !== found || isEarlier) {
       log.error({ ...id, epoch: assignment.epoch, promisedEpoch }, 'the shard map does not give a shard to this node, but may be earlier than the data of it here; they stay');

@@ -172,6 +172,8 @@ describe('a replica that has moved away', () => {
     await assign(1, { replicas: ['b'], epoch: 2 });
     await eventually('the other one is removed', () => removed.includes(1));
     expect(removed).toEqual([1]);
+    await assign(0, { replicas: ['b'], epoch: 3 });
+    await eventually('it is removed, too', () => removed.includes(0));
   });
 
   test('is opened after its data were looked at, when it comes back meanwhile', async () => {
