@@ -92,10 +92,7 @@ export class Controller {
     this.noteAway();
     if (this.office.guard === null) return;
     const plannedMs = this.clock.monotonicMs();
-    const behind = this.map.behind();
     for (const change of planChanges(this.picture())) {
-      // By an earlier map, a replica could be promoted that lacks what was written since.
-      if (behind.has(change.path)) continue;
       const { guard } = this.office;
       if (guard === null || this.closed) return;
       if (this.clock.monotonicMs() - plannedMs > PLAN_AGE_MAX_MS) {
@@ -147,6 +144,7 @@ export class Controller {
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
       members: [...members, ...reprieved],
       reprieved: new Set(reprieved.map(({ id }) => id)),
+      behind: new Set(this.map.behind().keys()),
       unreachable: this.map.unreachable(),
       failing: this.map.failing(),
       draining: this.map.draining(),

@@ -27,9 +27,11 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));
   const mustLeave = (id: string): boolean => picture.draining.has(id) || (picture.awayMs.get(id) ?? 0) > REPLACE_AFTER_MS;
   const changes: PlannedChange[] = [];
-  let underWay = picture.assignments.filter(({ assignment }) => isMoving(assignment)).length;
+  // Where the map is behind, nothing is planned, nor does it hold up the others.
+  const upToDate = picture.assignments.filter(({ assignment }) => !picture.behind.has(assignmentPath(assignment.spec)));
+  let underWay = upToDate.filter(({ assignment }) => isMoving(assignment)).length;
 
-  for (const found of picture.assignments) {
+  for (const found of upToDate) {
     const { assignment } = found;
     const wanted = replicasOf.get(assignment.spec.collectionUid);
     if (wanted === undefined) continue;
@@ -44,7 +46,7 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
     underWay += 1;
     changes.push(begun);
   }
-  if (underWay === 0 && changes.length === 0) changes.push(...rebalance(picture.assignments, nodes, picture));
+  if (underWay === 0 && changes.length === 0) changes.push(...rebalance(upToDate, nodes, picture));
   return changes;
 }
 

@@ -32,7 +32,10 @@ function planFailovers(picture: ClusterPicture): PlannedChange[] {
   const changes: PlannedChange[] = [];
   for (const found of picture.assignments) {
     const { spec } = found.assignment;
-    const failing = picture.failing.get(assignmentPath(spec));
+    const path = assignmentPath(spec);
+    // By an earlier map, a replica could be promoted that lacks what was written since.
+    if (picture.behind.has(path)) continue;
+    const failing = picture.failing.get(path);
     const others = otherStores.filter((member) => storeOf(member, spec) !== member.store);
     let able = candidates;
     if (failing !== undefined || others.length > 0) {

@@ -11,6 +11,8 @@ export interface ClusterPicture {
   members: NodeMember[];
   /** Those `members` that lost their sessions a moment ago. Nothing is taken from them yet, and nothing given to them. */
   reprieved: ReadonlySet<string>;
+  /** Paths of shards for which nodes know a later assignment (see ClusterMap.behind): nothing is planned for them. */
+  behind: ReadonlySet<string>;
   /** Those `members` that most coordinators can't reach. */
   unreachable: ReadonlySet<string>;
   /** By a shard's path, the nodes whose replica of it failed. */

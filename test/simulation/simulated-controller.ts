@@ -48,6 +48,7 @@ export class SimulatedController {
       assignments: [{ assignment, revision }],
       members: [...members].map(([id, store]) => ({ id, address: id, store, zone: '', diskBytes: 0, freeBytes: 0 }) as NodeMember),
       reprieved: new Set(),
+      behind: new Set(),
       unreachable: new Set(),
       failing: new Map(),
       draining: this.draining,

@@ -14,6 +14,7 @@ const DISK_BYTES = 1000;
  *   node a … [zone=] [free=<of 1000>] [shards-max=] [store=]   nodes are there, with what they say of themselves
  *   lose a … | away a ms=                                      a node ends; how long it has been away
  *   reprieve a …                                               nodes that lost their sessions a moment ago; none: nobody did
+ *   behind books/0 …                                           shards of which nodes know a later assignment; none: of no shard
  *   drain a | undrain a | unreachable a … | reachable a …
  *   failing books/0 a …                                        nodes whose replica of the shard failed; none: all are well
  *   collection books shards= replicas= [min-in-sync=]          wanted from now on, or wanted otherwise than before
@@ -32,6 +33,7 @@ class PlanStory {
   private readonly collections = new Map<string, CollectionRecord>();
   private readonly draining = new Set<string>();
   private reprieved = new Set<string>();
+  private behind = new Set<string>();
   private readonly unreachable = new Set<string>();
   private readonly failing = new Map<string, Set<string>>();
   private readonly awayMs = new Map<string, number>();
@@ -50,6 +52,9 @@ class PlanStory {
         return [];
       case 'reprieve':
         this.reprieved = new Set(words);
+        return [];
+      case 'behind':
+        this.behind = new Set(words.map(pathOf));
         return [];
       case 'drain':
         for (const id of words) this.draining.add(id);
@@ -104,12 +109,13 @@ class PlanStory {
 
   /** What the plan changes, made by compare-and-swap as the controller does. */
   private round(): string[] {
-    const { reprieved, unreachable, failing, draining, awayMs } = this;
+    const { reprieved, behind, unreachable, failing, draining, awayMs } = this;
     const changes = planChanges({
       collections: [...this.collections.values()].map((record) => ({ record, revision: 1 })),
       assignments: [...this.assignments.values()],
       members: [...this.members.values()],
       reprieved,
+      behind,
       unreachable,
       failing,
       draining,

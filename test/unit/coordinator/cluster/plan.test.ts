@@ -8,7 +8,17 @@ describe('the plan', () => {
   testGoldenScripts(join(__dirname, 'golden'), planStory);
 
   test('of an empty cluster is empty', () => {
-    const none = { collections: [], assignments: [], members: [], reprieved: new Set<string>(), unreachable: new Set<string>(), failing: new Map(), draining: new Set<string>(), awayMs: new Map() };
+    const none = {
+      collections: [],
+      assignments: [],
+      members: [],
+      reprieved: new Set<string>(),
+      behind: new Set<string>(),
+      unreachable: new Set<string>(),
+      failing: new Map(),
+      draining: new Set<string>(),
+      awayMs: new Map(),
+    };
     expect(planChanges(none)).toEqual([]);
   });
 });
