@@ -70,7 +70,10 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
   if (!isHopeless) return null;
   // The next round decides anew. A new replica that is complete stays: if it is eligible, perhaps only it and those in
   // sync have what was acknowledged last.
-  return changeOf(found, { replicas: replicas.filter((id) => !adding.includes(id) || isComplete(assignment, id)), adding: [], removing: [] }, 'abort-move');
+  const kept = replicas.filter((id) => !adding.includes(id) || isComplete(assignment, id));
+  // What the primary knows of a replica holds for its epoch. One that is taken away may be emptied, and come back.
+  const epoch = assignment.epoch + (kept.length < replicas.length ? 1 : 0);
+  return changeOf(found, { epoch, replicas: kept, adding: [], removing: [] }, 'abort-move');
 }
 
 /** Adds one replica if there are too few, or to replace one whose node drains or is lost. */

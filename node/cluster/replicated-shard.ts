@@ -9,6 +9,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { UnappliedWrite } from '../replication/core/write-ledger';
 import { MARK_FILE } from '../replication/log-mark';
 import { Replica, type ReplicaSurroundings } from '../replication/replica';
+import type { LogPosition } from '../replication/core/messages';
 import { type LogPin, RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
@@ -139,7 +140,7 @@ export class ReplicatedShard implements HostedReplica {
       await closeData(this.data, 'dropped');
       const { promisedEpoch, lastLedEpoch } = this.data.storage.state;
       const { folder, shardOptions } = this.options;
-      const mayTakePlace = (reached: { sequence: number }): boolean => this.replica.mayInstall(epoch, reached.sequence);
+      const mayTakePlace = (last: LogPosition): boolean => this.replica.mayInstall(epoch, last);
       position = await installCopy({ folder, openStore: (path) => shardOptions.openStore(path), chunks, promises: { promisedEpoch, lastLedEpoch }, mayTakePlace });
       this.data = await ReplicatedShard.openData(this.options, Promise.resolve(this));
       return this.data.storage;

@@ -10,7 +10,7 @@ import { Waiters } from '../../shared/time/waiters';
 import type { NodeCall } from '../rpc/node-shards';
 import type { ReplicaEffect, WriteAnswer } from './core/effects';
 import type { ReplicaEvent } from './core/events';
-import type { AppendAck, AppendMessage, OutgoingAppend } from './core/messages';
+import type { AppendAck, AppendMessage, LogPosition, OutgoingAppend } from './core/messages';
 import type { LogEntry } from './core/replica-state';
 import { ShardReplica, type ReplicaStatus } from './core/shard-replica';
 import type { UnappliedWrite } from './core/write-ledger';
@@ -194,9 +194,9 @@ export class Replica {
     }
   }
 
-  /** Whether a copy that reaches up to `sequence`, of `epoch`, may take the place of what is here. */
-  mayInstall(epoch: number, sequence: number): boolean {
-    return !this.closed && this.core.mayInstall(epoch, sequence);
+  /** Whether a copy up to the entry `last`, of `epoch`, may take the place of what is here. */
+  mayInstall(epoch: number, last: LogPosition): boolean {
+    return !this.closed && this.core.mayInstall(epoch, last);
   }
 
   /**

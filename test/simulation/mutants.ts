@@ -369,6 +369,17 @@ export const MUTANTS: Mutant[] = [
     strikes: ['sleeps'],
     forgetsSleep: true,
   },
+  {
+    name: 'M28',
+    title: 'the target of a move is taken away within an epoch',
+    minInSync: 1,
+    seed: 6,
+    faults: { moves: true, crashes: true },
+    plan: (picture) => {
+      const { epoch } = picture.assignments[0].assignment;
+      return planChanges(picture).map((change) => (change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, epoch } } : change));
+    },
+  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */

@@ -46,6 +46,7 @@ export class Oracle {
     const complete = (one: ShardAssignment): number => new Set([...one.inSync, ...one.eligible].map(({ node }) => node)).size;
     const told = `${JSON.stringify(before)} is made ${JSON.stringify(after)}`;
     if ([...after.inSync, ...after.eligible].some(({ node }) => !after.replicas.includes(node))) throw new Violation(`plan: a complete replica outside the shard; ${told}`);
+    if (after.epoch === before.epoch && before.replicas.some((id) => !after.replicas.includes(id))) throw new Violation(`plan: a replica is taken away within an epoch; ${told}`);
     if (complete(after) < Math.min(complete(before), after.minInSync)) throw new Violation(`plan: too few complete replicas; ${told}`);
     if (before.inSync.length >= before.minInSync && after.inSync.length < after.minInSync && after.primary?.node === before.primary?.node) throw new Violation(`plan: too few in sync; ${told}`);
   }

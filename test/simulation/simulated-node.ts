@@ -12,7 +12,7 @@ import type { Network } from './network';
 import type { Oracle } from './oracle';
 import type { Schedule } from './schedule';
 import type { SimulatedEtcd, Versioned } from './simulated-etcd';
-import { SimulatedStorage } from './simulated-storage';
+import { lastOf, SimulatedStorage } from './simulated-storage';
 import { Violation } from './violation';
 
 export interface NodeSurroundings {
@@ -342,7 +342,7 @@ export class SimulatedNode {
     this.after(50 + chance.around(200), () =>
       network.send(this.id, to, () =>
         target.receive(() => {
-          if (target.replica?.mayInstall(epoch, entries.length) !== true) return;
+          if (target.replica?.mayInstall(epoch, lastOf(entries)) !== true) return;
           counts.snapshots++;
           target.storage.install(entries);
           target.step({ type: 'installed', state: target.storage.state() });

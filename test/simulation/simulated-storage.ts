@@ -1,3 +1,4 @@
+import type { LogPosition } from '../../node/replication/core/messages';
 import type { AppliedEntry, LogEntry, ReplicaState } from '../../node/replication/core/replica-state';
 import type { Chance } from './chance';
 import { writtenBy } from './written';
@@ -162,6 +163,11 @@ export class SimulatedStorage {
     this.values.set(key, value);
     return ['updated'];
   }
+}
+
+/** Where a log ends. */
+export function lastOf(entries: LogEntry[]): LogPosition {
+  return { epoch: entries.at(-1)?.epoch ?? 0, sequence: entries.length };
 }
 
 /** Whether an entry is a write that its session had not given up by then; to be called in the log's order. */

@@ -6,7 +6,7 @@ import type { LogEntry } from '../../node/replication/core/replica-state';
 import { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { Chance } from '../simulation/chance';
-import { SimulatedStorage } from '../simulation/simulated-storage';
+import { lastOf, SimulatedStorage } from '../simulation/simulated-storage';
 import { payloadOf, writtenBy } from '../simulation/written';
 import type { Interpreter, ScriptCommand } from './golden-script';
 
@@ -354,7 +354,7 @@ class ReplicaStory {
     if (node.isCut || !isThere(target)) return this.say(`${what} ✗`);
     this.say(what);
     this.later(target, () => {
-      if (target.replica?.mayInstall(epoch, entries.length) === true) {
+      if (target.replica?.mayInstall(epoch, lastOf(entries)) === true) {
         this.say(`${to} disk: holds the snapshot and nothing else`);
         target.storage.install(entries);
         this.step(target, { type: 'installed', state: target.storage.state() });

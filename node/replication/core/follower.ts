@@ -1,7 +1,7 @@
 import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
-import type { AppendMessage, AppendResult, RecordedMatch } from './messages';
+import type { AppendMessage, AppendResult, LogPosition, RecordedMatch } from './messages';
 import type { ReadGrant } from './read-grant';
 import type { LogEntry } from './replica-state';
 import type { StableLog } from './stable-log';
@@ -86,13 +86,14 @@ export class Follower {
   }
 
   /**
-   * Whether a snapshot up to `sequence` by the primary of `epoch` may replace this replica's data: it must not remove
-   * anything that this replica acknowledged. What it acknowledged in earlier epochs does not matter: a primary needs to
-   * send a snapshot only to a replica that lacks committed entries, and such a replica is not in its in-sync set.
+   * Whether a snapshot up to the entry `last` by the primary of `epoch` may replace this replica's data: it must not
+   * remove anything that this replica acknowledged, perhaps before its process began. A replica that has the entry `last`
+   * has all that is in the snapshot, and perhaps more that counts. One that has not lacks what is committed, so that it
+   * is neither in sync nor eligible.
    */
-  mayInstall(epoch: number, sequence: number): boolean {
-    if (sequence < this.progress.committed) return false;
-    return epoch === this.log.promisedEpoch && !(epoch === this.agreedEpoch && this.agreed >= sequence);
+  mayInstall(epoch: number, last: LogPosition): boolean {
+    if (last.sequence < this.progress.committed || this.log.index.has(last)) return false;
+    return epoch === this.log.promisedEpoch;
   }
 
   isFenced(epoch: number): boolean {

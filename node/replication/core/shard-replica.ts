@@ -6,7 +6,7 @@ import type { ReplicaEffect, ReplicaRole, WriteAnswer } from './effects';
 import type { ReplicaEvent } from './events';
 import { Follower } from './follower';
 import { Membership } from './membership';
-import type { AppendAck, AppendMessage } from './messages';
+import type { AppendAck, AppendMessage, LogPosition } from './messages';
 import type { PeerState } from './peer';
 import { Primary, type PrimaryPhase, type Clearance } from './primary';
 import { ReadGrant } from './read-grant';
@@ -161,11 +161,11 @@ export class ShardReplica {
   }
 
   /**
-   * Whether a snapshot that the primary of `epoch` made at `sequence` may replace this replica's data. Ask directly
+   * Whether a snapshot that the primary of `epoch` made up to the entry `last` may replace this replica's data. Ask directly
    * before the data is replaced, with no step in between and an `installed` event directly after.
    */
-  mayInstall(epoch: number, sequence: number): boolean {
-    return this.primary === null && this.follower.mayInstall(epoch, sequence);
+  mayInstall(epoch: number, last: LogPosition): boolean {
+    return this.primary === null && this.follower.mayInstall(epoch, last);
   }
 
   /** Entries below this one are applied here and stored by every replica that answers, so they may be trimmed. */
