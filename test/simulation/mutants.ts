@@ -380,6 +380,22 @@ export const MUTANTS: Mutant[] = [
       return planChanges(picture).map((change) => (change.reason === 'abort-move' ? { ...change, assignment: { ...change.assignment, epoch } } : change));
     },
   },
+  {
+    name: 'M29',
+    title: 'a primary whose disk hangs gives its role to a replica that is not complete',
+    minInSync: 2,
+    seed: 30,
+    strikeEveryMs: 400,
+    faults: { hangs: true, partitions: true },
+    strikes: ['hangs', 'partitions'],
+    core: (replica) =>
+      alwaysPropose(replica, ({ assignment, peers, ownStallMs }) => {
+        const other = [...peers.values()].find((peer) => peer.store !== null && !assignment.inSync.some((member) => peer.is(member)));
+        if (ownStallMs < 1000 || other === undefined) return null;
+        const primary = { node: other.node, store: other.store! };
+        return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary] }, requires: [primary] };
+      }),
+  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */
