@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ReplicaEffect, WriteAnswer } from '../../node/replication/core/effects';
 import type { ReplicaEvent } from '../../node/replication/core/events';
@@ -157,6 +158,7 @@ export class SimulatedNode {
     if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
     if (verdict === 'wait') return this.after(20, () => this.read(key, answer, patience - 1));
     const { epoch } = replica;
+    assert(replica.leaseValid(epoch, this.clock()), 'a read is let in although its answer does not count: the shell would ask again without end');
     this.after(this.stall(), () => {
       const value = this.storage.values.get(key) ?? null;
       this.after(this.stall(), () => answer(this.replica === replica && replica.leaseValid(epoch, this.clock()) ? value : undefined));

@@ -367,8 +367,8 @@ class ReplicaStory {
 
   private mayRead({ replica }: StoryNode): string {
     const verdict = replica?.mayServe(this.nowMs);
-    if (replica === null || verdict !== 'yes') return String(verdict);
-    return replica.leaseValid(replica.epoch, this.nowMs) ? 'yes' : 'wait';
+    if (verdict === 'yes' && replica?.leaseValid(replica.epoch, this.nowMs) !== true) return 'yes, and the answer does not count';
+    return String(verdict);
   }
 
   private tellStatus({ id, replica, storage }: StoryNode): void {

@@ -109,10 +109,10 @@ export class Primary {
     return this.membership.hasEnough() ? 'yes' : 'unavailable';
   }
 
+  /** Yes exactly when `hasLease`: a reader that is let in although its answer does not count asks again without end. */
   mayServe(nowMs: number): Clearance {
-    if (this.phase !== 'serving') return 'wait';
-    if (this.isAlone()) return this.mayServeAlone() ? 'yes' : 'unavailable';
-    return this.hasLease(nowMs) ? 'yes' : 'wait';
+    if (this.hasLease(nowMs)) return 'yes';
+    return this.phase === 'serving' && !this.peers.releasesLease && this.isAlone() ? 'unavailable' : 'wait';
   }
 
   /**
