@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { ClusterMap } from './cluster-map';
+import { repliesOn } from './node-reports';
 
 /**
  * What operators decided about shards whose map was put back, by `<collection uid>/<shard>`: the last decision of each.
@@ -32,8 +33,8 @@ export class Adoption {
     if (known === undefined) throw new QuiverError('invalid_parameter', `the map of shard ${id.shard} is not earlier than what nodes know: there is nothing to adopt`);
     const member = map.nodes.get(NODES_PREFIX + node);
     if (member === null) throw new QuiverError('not_found', `node ${node} does not exist or is down`);
-    const reports = new Map([...(await this.parts.reports())].map(([one, { shards }]) => [one, shards.find((shard) => shard.collectionUid === id.collectionUid && shard.shard === id.shard)]));
-    if (reports.get(node) === undefined) throw new QuiverError('invalid_parameter', `node ${node} holds no replica of shard ${id.shard}`);
+    const reports = repliesOn(id, await this.parts.reports());
+    if ((reports.get(node) ?? null) === null) throw new QuiverError('invalid_parameter', `node ${node} holds no replica of shard ${id.shard}`);
     const found = assignmentFromEntry(entry);
     const base = known.get(node)?.assignment ?? map.inForce(path) ?? found;
     const epochs = [found.epoch, ...[...known.values()].map((one) => one.assignment.epoch), ...[...reports.values()].map((report) => report?.epoch ?? 0)];

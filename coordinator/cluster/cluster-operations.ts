@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { AdoptionView, ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../operations/operations-service';
 import type { HealthReading } from '../operations/health-reading';
 import type { Clock } from '../../shared/time/clock';
+import { collectionNotFound } from '../routing/collection-not-found';
 import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
 import { type AskNode, reportsOf } from './node-reports';
@@ -61,7 +62,7 @@ export class ClusterOperations implements OperationsService {
 
   async adopt(collection: string, shard: number, nodeId: string): Promise<AdoptionView> {
     const record = this.map.collections.all().find(({ value }) => value.name === collection)?.value;
-    if (record === undefined) throw new QuiverError('not_found', `collection ${collection} does not exist`);
+    if (record === undefined) throw collectionNotFound(collection);
     const { epoch, before } = await this.adoption.adopt({ collectionUid: record.uid, shard }, nodeId);
     return { collection, shard, primary: nodeId, epoch, earlierEpoch: before };
   }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { storeOf } from '../../shared/cluster/members';
-import type { ReplicaReport } from '../../shared/cluster/node-report';
 import { assignmentFromEntry, assignmentToValue, isLaterAssignment, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError } from '../../shared/errors/quiver-error';
@@ -8,7 +7,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { ClusterMap } from './cluster-map';
 import type { ControllerOffice } from './controller';
 import { decideRepair } from './decide-repair';
-import { type AskNode, reportsOf } from './node-reports';
+import { type AskNode, repliesOn, reportsOf } from './node-reports';
 
 /** Between two attempts. Nodes come back and register one after the other. */
 const EVERY_MS = 2_000;
@@ -60,9 +59,7 @@ export class MapRepair {
       if (later.size === 0) continue;
       const { spec } = found.assignment;
       const stores = new Map(map.nodes.all().map(({ value }) => [value.id, storeOf(value, spec)]));
-      const isOfShard = (one: ReplicaReport): boolean => one.collectionUid === spec.collectionUid && one.shard === spec.shard;
-      const ofShard = new Map([...reports].map(([node, { shards }]) => [node, shards.find(isOfShard) ?? null]));
-      const repair = decideRepair({ found, known: later, stores, reports: ofShard });
+      const repair = decideRepair({ found, known: later, stores, reports: repliesOn(spec, reports) });
       if ('assignment' in repair) await this.make(path, found.revision, repair.assignment);
       else if (this.told.get(path) !== repair.unclear) {
         this.told.set(path, repair.unclear);

@@ -1,6 +1,7 @@
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
-import type { NodeReport } from '../../shared/cluster/node-report';
+import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
+import type { ShardId } from '../../shared/shard/shard-client';
 import type { ClusterMap } from './cluster-map';
 import { QuestionStream } from './question-stream';
 
@@ -15,6 +16,12 @@ export async function reportsOf(map: ClusterMap, askNode: AskNode): Promise<Map<
   const members = map.nodes.all().map(({ value }) => value);
   const answers = await Promise.all(members.map(({ address }) => askNode(address)));
   return new Map(members.flatMap(({ id }, i) => (answers[i] === null ? [] : [[id, answers[i]]])));
+}
+
+/** What each node that answered says of its replica of a shard; null: none is open there. */
+export function repliesOn(shard: ShardId, reports: ReadonlyMap<string, NodeReport>): Map<string, ReplicaReport | null> {
+  const isOfShard = (one: ReplicaReport): boolean => one.collectionUid === shard.collectionUid && one.shard === shard.shard;
+  return new Map([...reports].map(([node, { shards }]) => [node, shards.find(isOfShard) ?? null]));
 }
 
 /** Asks nodes for their reports. */

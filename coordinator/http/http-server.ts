@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Server as TcpServer, Socket } from 'node:net';
+import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
@@ -20,7 +20,6 @@ import { EventLoopLag } from './event-loop-lag';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
-import { writeInOnePiece } from './one-write';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
 import { Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
@@ -132,6 +131,20 @@ export function createHttpServer(parts: HttpServerParts): Server {
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   return server;
+}
+
+/**
+ * Makes a connection write a short answer as one string. Node ends an answer with an empty chunk, so that each one would go
+ * the slower way for several chunks.
+ */
+function writeInOnePiece(socket: Socket): void {
+  socket._writev = writeChunks;
+}
+
+function writeChunks(this: Socket, chunks: Parameters<NonNullable<Socket['_writev']>>[0], done: (error?: Error | null) => void): void {
+  const [first, second] = chunks;
+  if (chunks.length === 2 && second.chunk.length === 0) this._write(first.chunk, first.encoding, done);
+  else Socket.prototype._writev?.call(this, chunks, done);
 }
 
 /** The message for an error of Node's parser. */

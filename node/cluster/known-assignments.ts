@@ -1,10 +1,10 @@
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assignmentFromEntry, isLaterAssignment, type KnownAssignment } from '../../shared/cluster/shard-assignment';
 import { shardKey } from '../../shared/cluster/members';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
-import { makeStableFolder } from '../files/stable-folder';
+import { makeStableFolder, replaceFile } from '../files/stable-folder';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})\.map$/;
 
@@ -110,22 +110,12 @@ export class KnownAssignments {
       this.unwritten.delete(key);
       const found = this.known.get(key);
       if (found === undefined) continue;
-      await this.put(found).catch((error: unknown) => this.log.warn({ error, shard: key }, 'what this node knows of a shard could not be stored'));
+      // After a power cut, the folder may still name the previous file. That is only a little older.
+      await replaceFile(this.fileOf(found.assignment.spec), `${JSON.stringify(found)}\n`).catch((error: unknown) =>
+        this.log.warn({ error, shard: key }, 'what this node knows of a shard could not be stored'),
+      );
     }
     this.writing = null;
-  }
-
-  private async put(found: KnownAssignment): Promise<void> {
-    const path = this.fileOf(found.assignment.spec);
-    const handle = await open(`${path}.next`, 'w', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(found)}\n`);
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    // After a power cut, the folder may still name the previous file. That is only a little older.
-    await rename(`${path}.next`, path);
   }
 
   private fileOf({ collectionUid, shard }: ShardId): string {

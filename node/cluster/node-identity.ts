@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, rename } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import { makeStableFolder, replaceFile, syncFolder } from '../files/stable-folder';
 
 const FILE = 'store.json';
 const CLUSTER_FILE = 'cluster.json';
@@ -13,36 +13,19 @@ const CLUSTER_FILE = 'cluster.json';
  */
 export async function readStoreId(folder: string, nodeId: string): Promise<string> {
   await makeStableFolder(folder);
-  const file = join(folder, FILE);
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });
-  });
-  if (text !== null) {
-    const json = parsed(text, file);
-    if (json.node !== nodeId) throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${json.node}, not ${nodeId}`);
-    return json.store;
+  const found = await read(join(folder, FILE), ['node', 'store']);
+  if (found !== null) {
+    if (found.node !== nodeId) throw new QuiverError('storage_failed', `the data in ${folder} belong to node ${found.node}, not ${nodeId}`);
+    return found.store;
   }
   const store = randomUUID();
-  await writeStable(folder, FILE, { node: nodeId, store });
+  await note(folder, FILE, { node: nodeId, store });
   return store;
 }
 
 /** The cluster that a node's data were made in; null if the folder does not say. Errors: storage_failed. */
 export async function readClusterId(folder: string): Promise<string | null> {
-  const file = join(folder, CLUSTER_FILE);
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });
-  });
-  if (text === null) return null;
-  try {
-    const { cluster } = JSON.parse(text) as { cluster: unknown };
-    if (typeof cluster === 'string') return cluster;
-  } catch {
-    // Told below.
-  }
-  throw new QuiverError('storage_failed', `${file} is damaged`);
+  return (await read(join(folder, CLUSTER_FILE), ['cluster']))?.cluster ?? null;
 }
 
 /**
@@ -59,26 +42,24 @@ export async function mustBelongTo(folder: string, cluster: string): Promise<voi
       `the data in ${folder} belong to cluster ${own}, and ETCD_ENDPOINTS name etcd of cluster ${cluster}; if they are to be left alone there, remove ${CLUSTER_FILE}`,
     );
   }
-  await writeStable(folder, CLUSTER_FILE, { cluster });
+  await note(folder, CLUSTER_FILE, { cluster });
 }
 
-async function writeStable(folder: string, name: string, content: object): Promise<void> {
-  const file = join(folder, name);
-  const handle = await open(`${file}.next`, 'w');
-  try {
-    await handle.writeFile(`${JSON.stringify(content)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(`${file}.next`, file);
+async function note(folder: string, name: string, content: Record<string, string>): Promise<void> {
+  await replaceFile(join(folder, name), `${JSON.stringify(content)}\n`);
   await syncFolder(folder);
 }
 
-function parsed(text: string, file: string): { node: string; store: string } {
+/** The strings that a file holds; null if it is not there. Errors: storage_failed. */
+async function read<Name extends string>(file: string, names: readonly Name[]): Promise<Record<Name, string> | null> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw new QuiverError('storage_failed', `${file} cannot be read`, { cause: error });
+  });
+  if (text === null) return null;
   try {
-    const json = JSON.parse(text) as { node: unknown; store: unknown };
-    if (typeof json.node === 'string' && typeof json.store === 'string') return { node: json.node, store: json.store };
+    const fields = JSON.parse(text) as Record<Name, unknown>;
+    if (names.every((name) => typeof fields[name] === 'string')) return fields as Record<Name, string>;
   } catch {
     // Told below.
   }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { access, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { access, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
-import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import { makeStableFolder, replaceFile, syncFolder } from '../files/stable-folder';
 import { LogMark, MARK_FILE } from '../replication/log-mark';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;
@@ -92,14 +92,7 @@ export class ShardStores {
 
   private async note(id: ShardId, store: string): Promise<void> {
     const file = this.fileOf(id);
-    const handle = await open(`${file}.next`, 'w', 0o600);
-    try {
-      await handle.writeFile(`${store}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(`${file}.next`, file);
+    await replaceFile(file, `${store}\n`);
     await syncFolder(dirname(file));
     this.ids.set(shardKey(id), store);
   }

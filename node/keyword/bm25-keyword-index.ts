@@ -7,7 +7,7 @@ import { inverseDocumentFrequency, K1, lengthNorm } from './bm25';
 import { DocumentTable, NO_DOCUMENT } from './document-table';
 import { grownUint32 } from './growable';
 import { type KeywordTables, readKeywordSave, writeKeywordSave } from './keyword-save';
-import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from './keyword-index';
 import { type RankedTerm, searchPostings } from './keyword-search';
 import { PostingLists } from './posting-lists';
 import { TermDictionary } from './term-dictionary';
@@ -160,11 +160,7 @@ export class Bm25KeywordIndex implements KeywordIndex {
     return resultOf(this.searchInSteps(terms, statistics, { ...options, allowed: () => options.allowed }));
   }
 
-  *searchInSteps(
-    terms: string[],
-    statistics: KeywordStatistics,
-    { k, allowed, nameOf = slotName }: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null },
-  ): Generator<undefined, SlotScores> {
+  *searchInSteps(terms: string[], statistics: KeywordStatistics, { k, allowed, nameOf = slotName }: SteppedSearchOptions): Generator<undefined, SlotScores> {
     const { documents, lists } = this;
     const source = {
       documents,

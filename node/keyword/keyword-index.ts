@@ -9,6 +9,9 @@ export interface KeywordSearchOptions {
   nameOf?: (slot: number) => string;
 }
 
+/** The same for a search in steps: which slots are allowed is asked at its start, and again for what was put meanwhile. */
+export type SteppedSearchOptions = Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null };
+
 /** A slot's name from its number; names sort like the numbers. */
 export function slotName(slot: number): string {
   return String.fromCharCode(slot >>> 16, slot & 0xffff);
@@ -53,9 +56,9 @@ export interface KeywordIndex {
   /**
    * The same in steps of a few milliseconds, between which the index may change. A slot that is put meanwhile may be in
    * the answer; one that was there all the time is, if it belongs there. Slots that were removed meanwhile may be in it,
-   * in the place of others: whoever finds one searches again. `allowed` is asked again for what was put meanwhile.
+   * in the place of others: whoever finds one searches again.
    */
-  searchInSteps(terms: string[], statistics: KeywordStatistics, options: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null }): Generator<undefined, SlotScores>;
+  searchInSteps(terms: string[], statistics: KeywordStatistics, options: SteppedSearchOptions): Generator<undefined, SlotScores>;
   removeEverywhere(slots: SlotSet): void;
   /** Like FilterIndex.save. */
   save(): Iterable<Buffer>;

@@ -3,7 +3,7 @@ import { type Analyser, defaultAnalyser } from '../../shared/text/analyser';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { B, K1 } from './bm25';
-import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName } from './keyword-index';
+import { type AnalysedText, type KeywordIndex, type KeywordSearchOptions, slotName, type SteppedSearchOptions } from './keyword-index';
 
 /**
  * {@link KeywordIndex} directly from the definition of BM25: every query scores every document. Tests compare
@@ -72,7 +72,7 @@ export class PlainKeywordIndex implements KeywordIndex {
     return { slots: Uint32Array.from(kept, ({ slot }) => slot), scores: Float64Array.from(kept, ({ score }) => score) };
   }
 
-  *searchInSteps(terms: string[], statistics: KeywordStatistics, options: Omit<KeywordSearchOptions, 'allowed'> & { allowed: () => SlotSet | null }): Generator<undefined, SlotScores> {
+  *searchInSteps(terms: string[], statistics: KeywordStatistics, options: SteppedSearchOptions): Generator<undefined, SlotScores> {
     yield;
     return this.search(terms, statistics, { ...options, allowed: options.allowed() });
   }

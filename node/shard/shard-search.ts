@@ -121,7 +121,6 @@ export class ShardSearch {
     const epoch = slots.beginRead();
     try {
       for (let round = 1; round <= ATTEMPTS_MAX; round++) {
-        if (this.allowed(request.filter)?.size === 0) return [];
         const steps = keywords.searchInSteps(request.terms, request.statistics, { k: request.k, allowed: () => this.allowed(request.filter), nameOf });
         // The last round runs at once, so that nothing can be removed meanwhile.
         const found = round < ATTEMPTS_MAX ? await inSlices(steps) : resultOf(steps);

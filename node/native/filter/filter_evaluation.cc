@@ -191,24 +191,18 @@ class Evaluation {
 
   Slots in_range_of(const FilterField& field, const FilterCondition& filter) {
     const FilterValue& bound = filter.values[0];
-    if (bound.kind == ValueKind::kString) {
-      const StringDictionary* strings = field.strings.load();
-      if (strings == nullptr) return Slots::list({});
-      algebra_.spend(strings->range_steps() * kStringNs);
-      SlotAlgebra::Union all(algebra_);
-      strings->for_each_in_range(filter.range, bound.text, [&](const Posting& posting) {
-        algebra_.spend(kVisitNs);
-        all.add(PostingView(posting));
-      });
-      return all.finish();
-    }
+    if (bound.kind == ValueKind::kString) return in_dictionary(field.strings.load(), filter.range, bound.text, kStringNs);
     const NumberColumn* column = field.column.load();
     if (column != nullptr) return in_column(*column, filter.range, bound.number);
-    const NumberDictionary* numbers = field.numbers.load();
-    if (numbers == nullptr) return Slots::list({});
-    algebra_.spend(numbers->range_steps() * kNumberNs);
+    return in_dictionary(field.numbers.load(), filter.range, bound.number, kNumberNs);
+  }
+
+  template <class Dictionary, class Bound>
+  Slots in_dictionary(const Dictionary* dictionary, RangeOperator range, const Bound& bound, double step_ns) {
+    if (dictionary == nullptr) return Slots::list({});
+    algebra_.spend(dictionary->range_steps() * step_ns);
     SlotAlgebra::Union all(algebra_);
-    numbers->for_each_in_range(filter.range, bound.number, [&](const Posting& posting) {
+    dictionary->for_each_in_range(range, bound, [&](const Posting& posting) {
       algebra_.spend(kVisitNs);
       all.add(PostingView(posting));
     });

@@ -8,6 +8,7 @@ import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssig
 import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 import { InterceptedClusterStore } from '../../../support/intercepted-cluster-store';
 
@@ -43,10 +44,8 @@ const register = (id: string, dataFolder = `${id}.0`): Promise<void> => put(NODE
 
 /** A shard whose replicas on nodes a and b are in sync, led by a. */
 async function assign(shard: number): Promise<void> {
-  const inSync = ['a', 'b'].map((node) => ({ node, store: `${node}.0` }));
   const spec = { collectionUid: 'c', shard, dim: 2, metric: 'cosine' as const };
-  const assignment: ShardAssignment = { spec, minInSync: 1, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas: ['a', 'b'], adding: [], removing: [], changeId: '' };
-  await put(assignmentPath(spec), assignmentToValue(assignment));
+  await put(assignmentPath(spec), assignmentToValue(assignmentOf({ spec, inSync: ['a', 'b'].map(replicaOn) })));
 }
 
 async function want(uid: string): Promise<void> {
@@ -54,7 +53,7 @@ async function want(uid: string): Promise<void> {
   await put(collectionPath(uid), collectionToValue({ uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest }));
 }
 
-async function assignmentOf(collectionUid: string, shard: number): Promise<ShardAssignment | null> {
+async function storedAssignment(collectionUid: string, shard: number): Promise<ShardAssignment | null> {
   const entry = await store.get(assignmentPath({ collectionUid, shard }));
   return entry === null ? null : assignmentFromEntry(entry);
 }
@@ -85,8 +84,8 @@ test.each([
   await eventually('a promotion was tried', () => isTried);
   await want('later');
   await register('d');
-  await eventually('it has decided again', async () => (await assignmentOf('later', 0)) !== null);
-  expect(await assignmentOf('c', 0)).toMatchObject({ epoch: 1, primary: { node: 'a' } });
+  await eventually('it has decided again', async () => (await storedAssignment('later', 0)) !== null);
+  expect(await storedAssignment('c', 0)).toMatchObject({ epoch: 1, primary: { node: 'a' } });
 });
 
 test('what is left of a plan that takes long is decided again', async () => {
@@ -97,9 +96,9 @@ test('what is left of a plan that takes long is decided again', async () => {
     clock.advance(1000);
   });
   await start();
-  await eventually('one was promoted', async () => (await Promise.all([0, 1, 2].map((shard) => assignmentOf('c', shard)))).some((one) => one?.epoch === 2));
+  await eventually('one was promoted', async () => (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).some((one) => one?.epoch === 2));
   await want('later');
-  await eventually('it has decided again', async () => (await assignmentOf('later', 0)) !== null);
-  const epochs = (await Promise.all([0, 1, 2].map((shard) => assignmentOf('c', shard)))).map((one) => one?.epoch ?? 0);
+  await eventually('it has decided again', async () => (await storedAssignment('later', 0)) !== null);
+  const epochs = (await Promise.all([0, 1, 2].map((shard) => storedAssignment('c', shard)))).map((one) => one?.epoch ?? 0);
   expect(epochs.sort((one, other) => one - other)).toEqual([1, 1, 2]);
 });

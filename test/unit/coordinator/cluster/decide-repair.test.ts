@@ -1,14 +1,11 @@
 import { decideRepair, type RepairPicture } from '../../../../coordinator/cluster/decide-repair';
 import type { KnownAssignment, ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
 
 /** After the cluster store was put back: what the nodes say of a shard, and whether that makes clear what was in force. */
 
-const replicaOn = (node: string) => ({ node, store: `${node}.0` });
-
 function assignment(epoch: number, revision: number, inSync: string[], more: Partial<ShardAssignment> = {}): KnownAssignment {
-  const members = inSync.map(replicaOn);
-  const rest = { eligible: [], replicas: inSync, adding: [], removing: [], changeId: '' };
-  return { assignment: { spec: { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' }, minInSync: 1, epoch, primary: members[0], inSync: members, ...rest, ...more }, revision };
+  return { assignment: assignmentOf({ epoch, inSync: inSync.map(replicaOn), ...more }), revision };
 }
 
 /** The map says that x and y held the shard in epoch 3; a leads it in epoch 7, with b in sync. */

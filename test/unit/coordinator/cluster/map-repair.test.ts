@@ -12,18 +12,16 @@ import { assignmentFromEntry, assignmentPath, assignmentToValue, type ShardAssig
 import type { ClusterStore, Guard } from '../../../../shared/cluster-store/cluster-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 
 /** What coordinators do about a shard whose map was put back: x led it in epoch 3, and a leads it in epoch 7, with b in sync. */
 
 const SHARD = { collectionUid: 'c', shard: 0 };
 const PATH = assignmentPath(SHARD);
-const replicaOn = (node: string) => ({ node, store: `${node}.0` });
 
 function assignment(epoch: number, inSync: string[]): ShardAssignment {
-  const members = inSync.map(replicaOn);
-  const rest = { eligible: [], replicas: inSync, adding: [], removing: [], changeId: '' };
-  return { spec: { ...SHARD, dim: 1, metric: 'cosine' }, minInSync: 1, epoch, primary: members[0], inSync: members, ...rest };
+  return assignmentOf({ epoch, inSync: inSync.map(replicaOn) });
 }
 
 let store: ClusterStore;

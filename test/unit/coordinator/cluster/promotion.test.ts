@@ -1,11 +1,11 @@
 import { decidePromotion } from '../../../../coordinator/cluster/promotion';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
 
-const [A, B, C, D] = ['A', 'B', 'C', 'D'].map((node) => ({ node, store: `${node}.0` }));
+const [A, B, C, D] = ['A', 'B', 'C', 'D'].map(replicaOn);
 
 function assignment(change: Partial<ShardAssignment> = {}): ShardAssignment {
-  const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
-  return { spec, minInSync: 2, epoch: 1, primary: A, inSync: [A, B], eligible: [], replicas: ['A', 'B', 'C'], adding: [], removing: [], changeId: '', ...change };
+  return assignmentOf({ minInSync: 2, primary: A, inSync: [A, B], replicas: ['A', 'B', 'C'], ...change });
 }
 
 describe('a promotion', () => {

@@ -13,6 +13,7 @@ import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-val
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';
+import { assignmentOf } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 
 /** What a node makes of the shard map, with replicas that are nothing but open or closed. */
@@ -63,19 +64,7 @@ function replicaOf(spec: ShardAssignment['spec']): HostedReplica {
 }
 
 async function assign(shard: number, change: Partial<ShardAssignment> = {}): Promise<void> {
-  const assignment: ShardAssignment = {
-    spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' },
-    minInSync: 1,
-    epoch: 1,
-    primary: null,
-    inSync: [],
-    eligible: [],
-    replicas: ['a'],
-    adding: [],
-    removing: [],
-    changeId: '',
-    ...change,
-  };
+  const assignment = assignmentOf({ spec: { collectionUid: 'c', shard, dim: 2, metric: 'cosine' }, primary: null, replicas: ['a'], ...change });
   await store.transact([], [{ type: 'put', key: assignmentPath(assignment.spec), value: assignmentToValue(assignment) }]);
 }
 

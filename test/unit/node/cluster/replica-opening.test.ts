@@ -13,6 +13,7 @@ import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { operationsToBytes } from '../../../../shared/shard/operation-codec';
 import { systemClock } from '../../../../shared/time/clock';
+import { assignmentOf } from '../../../support/assignment';
 import { eventually } from '../../../support/eventually';
 import { plainFactories } from '../../../support/shard-node';
 
@@ -35,18 +36,7 @@ class DamagedStore extends MemoryKeyValueStore {
 }
 
 function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }): Promise<ReplicatedShard> {
-  const assignment: ShardAssignment = {
-    spec: SPEC,
-    minInSync: 1,
-    epoch: 3,
-    primary: replicaOn('a'),
-    inSync,
-    eligible: [],
-    replicas: ['a', 'b'],
-    adding: [],
-    removing: [],
-    changeId: '',
-  };
+  const assignment = assignmentOf({ spec: SPEC, epoch: 3, primary: replicaOn('a'), inSync, replicas: ['a', 'b'] });
   return ReplicatedShard.open({
     folder: join(folder, 'shards', 'c', '0'),
     spec: SPEC,
@@ -128,8 +118,7 @@ async function started(): Promise<{ opening: ReplicaOpening; stores: ShardStores
 }
 
 function ledBy(node: string, others: string[]): ShardAssignment {
-  const inSync = [node, ...others].map(replicaOn);
-  return { spec: SPEC, minInSync: 1, epoch: 1, primary: inSync[0], inSync, eligible: [], replicas: inSync.map((one) => one.node), adding: [], removing: [], changeId: '' };
+  return assignmentOf({ spec: SPEC, inSync: [node, ...others].map(replicaOn) });
 }
 
 /** Leads the shard alone, and has an item written. */

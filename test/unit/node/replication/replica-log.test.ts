@@ -1,24 +1,13 @@
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
-import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
 import { MemoryReplicaStorage } from '../../../support/memory-replica-storage';
 
 /** How much of its log a primary keeps for a replica that is not in sync. */
 
-const SELF = { node: 'a', store: 'a.0' };
-const ASSIGNMENT: ShardAssignment = {
-  spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' },
-  minInSync: 1,
-  epoch: 1,
-  primary: SELF,
-  inSync: [SELF],
-  eligible: [],
-  replicas: ['a', 'b'],
-  adding: [],
-  removing: [],
-  changeId: '',
-};
+const SELF = replicaOn('a');
+const ASSIGNMENT = assignmentOf({ inSync: [SELF], replicas: ['a', 'b'], spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } });
 /** Trims are worth their write from this many entries on. */
 const WRITES = 1500;
 

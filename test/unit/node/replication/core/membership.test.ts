@@ -1,20 +1,9 @@
 import { Membership } from '../../../../../node/replication/core/membership';
 import { TIMINGS } from '../../../../../node/replication/core/timings';
-import type { ShardAssignment } from '../../../../../shared/cluster/shard-assignment';
+import { assignmentOf, replicaOn } from '../../../../support/assignment';
 
-const [A, B] = ['A', 'B'].map((node) => ({ node, store: `${node}.0` }));
-const assignment: ShardAssignment = {
-  spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'cosine' },
-  minInSync: 1,
-  epoch: 1,
-  primary: A,
-  inSync: [A],
-  eligible: [],
-  replicas: ['A', 'B'],
-  adding: [],
-  removing: [],
-  changeId: '',
-};
+const [A, B] = ['A', 'B'].map(replicaOn);
+const assignment = assignmentOf({ inSync: [A], replicas: ['A', 'B'] });
 const HOUR_MS = 3_600_000;
 
 /** A primary that wants B in sync, while the cluster store refuses it at once: B has lost its session. */
