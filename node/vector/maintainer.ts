@@ -20,6 +20,8 @@ export class Maintainer {
 
   constructor(
     private readonly index: {
+      /** See VectorIndexOptions. */
+      graphRowsMin?: number;
       status(): NativeStatus;
       run(step: ActiveStep): Promise<void>;
       onError(error: unknown): void;
@@ -64,7 +66,7 @@ export class Maintainer {
   private look(idle: boolean): void {
     this.rowsSinceLook = 0;
     if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
-    const step = nextStep(this.index.status(), idle);
+    const step = nextStep(this.index.status(), idle, this.index.graphRowsMin);
     if (step.type === 'nothing') return;
     this.running = this.index
       .run(step)

@@ -37,17 +37,18 @@ const CALIBRATION_GROWTH_BUSY = 3;
 /**
  * The next step for an index in the given state. `idle`: no put for a while, so the remaining rows are added, too. If
  * there was no calibration yet, it comes before more growth: until then, searches walk with a safe guess.
+ * `graphRowsMin`: below so many live rows there is no graph, and a step adds as many at least.
  */
-export function nextStep(status: NativeStatus, idle: boolean): MaintenanceStep {
+export function nextStep(status: NativeStatus, idle: boolean, graphRowsMin = GRAPH_ROWS_MIN): MaintenanceStep {
   const { rows, live, graphRows, graphDead, effortRows } = status;
   const growing = rows - graphRows;
   const dead = rows - live;
   if (graphRows === 0) {
-    if (dead > live + GRAPH_ROWS_MIN) return { type: 'compact' };
-    if (live < GRAPH_ROWS_MIN) return { type: 'nothing' };
+    if (dead > live + graphRowsMin) return { type: 'compact' };
+    if (live < graphRowsMin) return { type: 'nothing' };
     return dead > rows * DEAD_SHARE_MAX ? { type: 'compact' } : { type: 'extend', rows: growing };
   }
-  if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + GRAPH_ROWS_MIN) {
+  if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
     return { type: 'compact' };
   }
   const calibrationGrowth = growing > graphRows / 10 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
@@ -55,5 +56,5 @@ export function nextStep(status: NativeStatus, idle: boolean): MaintenanceStep {
   const busyLimit = Math.min(Math.max(BUSY_GROWING_MIN, graphRows * BUSY_GROWING_SHARE), BUSY_GROWING_MAX);
   const idleLimit = Math.max(IDLE_GROWING_MIN, graphRows * IDLE_GROWING_SHARE);
   if (growing < (idle ? idleLimit : busyLimit)) return { type: 'nothing' };
-  return { type: 'extend', rows: Math.min(growing, Math.max(GRAPH_ROWS_MIN, Math.ceil(graphRows * STEP_SHARE_MAX))) };
+  return { type: 'extend', rows: Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX))) };
 }

@@ -32,6 +32,7 @@ export class NativeVectorIndex implements VectorIndex {
     private readonly newest: { save: number; originals: number },
   ) {
     this.maintainer = new Maintainer({
+      graphRowsMin: options.graphRowsMin,
       status: () => addon.status(),
       run: (step) => {
         if (step.type === 'extend') return addon.extend(step.rows, options.buildThreads);
@@ -197,7 +198,7 @@ export class NativeVectorIndex implements VectorIndex {
     this.newest.originals += 1;
     const path = join(this.options.folder, originalsName(this.newest.originals));
     try {
-      await this.addon.compact(path, GRAPH_ROWS_MIN, this.options.buildThreads);
+      await this.addon.compact(path, this.options.graphRowsMin ?? GRAPH_ROWS_MIN, this.options.buildThreads);
     } catch (error) {
       await rm(path, { force: true });
       throw error;

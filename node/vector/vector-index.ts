@@ -67,6 +67,8 @@ export interface VectorIndexOptions {
   recallTarget: number;
   /** Native threads that build graphs. */
   buildThreads: number;
+  /** Live rows from which there is a graph; default: where a walk becomes quicker than a scan (maintenance.ts). */
+  graphRowsMin?: number;
   /** Called when background work fails. The index continues without it; searches stay correct but become slower. */
   onBackgroundError: (error: Error) => void;
   /**
