@@ -24,7 +24,7 @@ using namespace quiver;
 constexpr uint32_t kSlots = 66'000, kStep = 4;
 constexpr uint32_t kItems = kSlots / kStep;
 constexpr size_t kReaders = 3;
-constexpr int kRounds = 12;
+constexpr int kRounds = 6;
 // That the readers find before the owner goes on.
 constexpr size_t kAnswers = 5;
 

@@ -25,7 +25,7 @@ using namespace quiver;
 constexpr size_t kDim = 16;
 constexpr uint32_t kSlots = 800;
 constexpr size_t kReaders = 3;
-constexpr int kRounds = 4;
+constexpr int kRounds = 2;
 
 std::vector<float> vectors_of(size_t count, std::mt19937& random) {
   std::uniform_real_distribution<float> value(-1, 1);
