@@ -18,6 +18,18 @@ const THREADS = ['front-thread', 'embedding-worker'];
 const APART = ['@huggingface/transformers', 'express', 'snowball-stemmers', 'swagger-ui-express'];
 
 /**
+ * Messages of zod in 50 languages, which it loads whole and nothing here asks for, take a twentieth of a start. English
+ * is there by itself.
+ * @type {import('esbuild').Plugin}
+ */
+const WITHOUT_LANGUAGES = {
+  name: 'without-languages',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.cjs$/ }, () => ({ contents: '' }));
+  },
+};
+
+/**
  * Bundles the compiled sources in `dist` into `dist`/programs. Rejects when a file can't be found, or a role has an import(),
  * see load-program.cjs.
  * @param {string} dist
@@ -34,6 +46,7 @@ export async function bundlePrograms(dist) {
     platform: 'node',
     target: 'node20',
     external: APART,
+    plugins: [WITHOUT_LANGUAGES],
     legalComments: 'none',
     // Read by `node --enable-source-maps` alone: it leads from the line of a stack to that of the source.
     sourcemap: 'linked',

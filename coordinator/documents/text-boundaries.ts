@@ -7,9 +7,9 @@ import { skipBlank, skipBlankBackward } from './blank';
  */
 
 const LOCALE = 'en';
-const sentences = new Intl.Segmenter(LOCALE, { granularity: 'sentence' });
-const words = new Intl.Segmenter(LOCALE, { granularity: 'word' });
-const characters = new Intl.Segmenter(LOCALE, { granularity: 'grapheme' });
+type Granularity = 'sentence' | 'word' | 'grapheme';
+/** Made when one is first used: ICU takes some 10 ms for each, which the start of a process need not wait for. */
+const segmenters = new Map<Granularity, Intl.Segmenter>();
 
 /** Ends of lines. UAX 29 regards each as the end of a sentence, but wrapped text has them anywhere. */
 const LINE_ENDS = /[\r\n\u0085\u2028\u2029]/g;
@@ -18,17 +18,17 @@ const LINE_ENDS = /[\r\n\u0085\u2028\u2029]/g;
 export function lastSentenceEnd(text: string, limit: number): number {
   // White space belongs to the sentence before it. So the start of the next sentence shows whether one ends at the limit.
   const next = Math.min(skipBlank(text, limit), text.length - 1);
-  return skipBlankBackward(text, segmentAt(sentences, text.replace(LINE_ENDS, ' '), next).start);
+  return skipBlankBackward(text, segmentAt('sentence', text.replace(LINE_ENDS, ' '), next).start);
 }
 
 /** The last position at or before `limit` where a word begins or ends; 0 if there is none. */
 export function lastWordBoundary(text: string, limit: number): number {
-  return segmentAt(words, text, limit).start;
+  return segmentAt('word', text, limit).start;
 }
 
 /** The first position at or after `from` where a word begins or ends; the text's length if there is none. */
 export function nextWordBoundary(text: string, from: number): number {
-  const { start, end } = segmentAt(words, text, from);
+  const { start, end } = segmentAt('word', text, from);
   return start === from ? start : end;
 }
 
@@ -40,7 +40,7 @@ const CHARACTER_LENGTH_MAX = 32;
  * possible.
  */
 export function lastCharacterBoundary(text: string, limit: number): number {
-  const { start } = segmentAt(characters, text, limit);
+  const { start } = segmentAt('grapheme', text, limit);
   if (start > 0 && limit - start <= CHARACTER_LENGTH_MAX) return start;
   return splitsPair(text, limit) ? limit - 1 : limit;
 }
@@ -50,7 +50,12 @@ function splitsPair(text: string, at: number): boolean {
 }
 
 /** The segment that contains the unit at `at`; an empty one behind the text. */
-function segmentAt(segmenter: Intl.Segmenter, text: string, at: number): { start: number; end: number } {
+function segmentAt(granularity: Granularity, text: string, at: number): { start: number; end: number } {
+  let segmenter = segmenters.get(granularity);
+  if (segmenter === undefined) {
+    segmenter = new Intl.Segmenter(LOCALE, { granularity });
+    segmenters.set(granularity, segmenter);
+  }
   const found = segmenter.segment(text).containing(at);
   return found === undefined ? { start: text.length, end: text.length } : { start: found.index, end: found.index + found.segment.length };
 }
