@@ -2,6 +2,7 @@
 // against a new service of real processes with recorded clients. Prints a line for each schedule; for one that breaks a
 // promise it prints the violation and the command that repeats it. The seed determines the faults and the clients'
 // requests, but not the timing.
+// `npm run fault -- --failovers N --failure kill|pause|hang-disk`: how long a shard takes no write after its primary failed.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 import { setUpOrExit } from './setup.mjs';
@@ -13,18 +14,32 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     seconds: { type: 'string', default: '20' },
     target: { type: 'string', default: 'cluster' },
+    failovers: { type: 'string' },
+    failure: { type: 'string', default: 'kill' },
   },
 });
 const [schedules, from, seconds] = [values.schedules, values.seed, values.seconds].map(Number);
 if (![schedules, from].every(Number.isSafeInteger) || !(seconds > 0) || !['cluster', 'embedded'].includes(values.target)) {
-  console.error('usage: fault --schedules N --seed S --seconds T --target cluster|embedded');
-  process.exit(2);
+  exitWithUsage();
 }
 await setUpOrExit();
 // The processes of a schedule end with this one.
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');
 const { runSchedule } = require('../test/fault/fault-schedule.ts');
+const { FAILURES, failoverTimes } = require('../test/fault/failovers.ts');
+
+if (values.failovers !== undefined) {
+  const rounds = Number(values.failovers);
+  if (!Number.isSafeInteger(rounds) || rounds < 1 || !Object.hasOwn(FAILURES, values.failure)) exitWithUsage();
+  /** @type {number[]} */
+  const times = await failoverTimes({ failure: values.failure, rounds });
+  times.sort((a, b) => a - b);
+  /** @param {number} share */
+  const quantile = (share) => `${(times[Math.ceil(times.length * share) - 1] / 1000).toFixed(1)} s`;
+  console.log(`${values.failure}: ${rounds} times without a write for ${quantile(0.5)} (median), ${quantile(0.99)} (99 of 100), ${quantile(1)} (longest)`);
+  process.exit(0);
+}
 
 const target = values.target === 'embedded' ? 'embedded' : 'cluster';
 
@@ -52,3 +67,8 @@ for (let seed = from; seed < from + schedules; seed += 1) {
 }
 console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 1000).toFixed(0)} s: ${operations} operations, ${broken} schedules broke a promise`);
 process.exitCode = broken > 0 ? 1 : 0;
+
+function exitWithUsage() {
+  console.error('usage: fault --schedules N --seed S --seconds T --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk');
+  process.exit(2);
+}

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from '../support/cluster-under-test';
+import type { ClusterUnderTest, FailingDisk, LinkUnderTest, ProcessUnderTest } from '../support/cluster-under-test';
 import { eventually } from '../support/eventually';
 
 /** A fault that begins, is known to have happened, lasts and ends. */
@@ -7,6 +7,8 @@ export interface Fault {
   name: string;
   /** Process or link that it happens to: one fault at a time happens to each. */
   target: string;
+  /** Of the faults that say the same here one happens at a time, too. */
+  apart?: string;
   inject(): Promise<void>;
   /** Resolves when it has happened for sure. */
   waitPropagated(): Promise<void>;
@@ -20,6 +22,9 @@ const PAUSE_MAX_MS = 8_000;
 const DOWN_MAX_MS = 6_000;
 const LINK_MAX_MS = 6_000;
 const LINK_DELAY_MS = 400;
+const DISK_MAX_MS = 10_000;
+/** What a disk that is worn or shared adds to a sync. */
+const DISK_DELAY_MS = 150;
 /** Between two faults, and the least that one lasts. */
 const GAP_MAX_MS = 1_500;
 const LASTS_MIN_MS = 100;
@@ -47,15 +52,18 @@ export class Nemesis {
     const open = new Set<Promise<void>>();
     let failure: { error: unknown } | null = null;
     while ((performance.now() - this.startMs < milliseconds || this.faults.length < faultsMin) && failure === null) {
-      const free = faultsOf(this.cluster).filter(({ target }) => !busy.has(target));
-      if (busy.size < TOGETHER_MAX && free.length > 0) {
-        const fault = free[Math.floor(this.random() * free.length)];
-        busy.add(fault.target);
+      const free = faultsOf(this.cluster, this.random).filter(({ target, apart }) => !busy.has(target) && (apart === undefined || !busy.has(apart)));
+      if (open.size < TOGETHER_MAX && free.length > 0) {
+        // What fails is drawn before how: a link can fail in more ways than a process.
+        const target = this.oneOf([...new Set(free.map((fault) => fault.target))]);
+        const fault = this.oneOf(free.filter((one) => one.target === target));
+        const held = [fault.target, ...(fault.apart === undefined ? [] : [fault.apart])];
+        for (const one of held) busy.add(one);
         const lasts = LASTS_MIN_MS + this.random() * Math.min(fault.lastsMaxMs, Math.max(0, milliseconds - (performance.now() - this.startMs)));
         const happening: Promise<void> = this.happen(fault, lasts)
           .catch((error: unknown) => void (failure ??= { error }))
           .finally(() => {
-            busy.delete(fault.target);
+            for (const one of held) busy.delete(one);
             open.delete(happening);
           });
         open.add(happening);
@@ -65,6 +73,10 @@ export class Nemesis {
     await Promise.all(open);
     if (failure !== null) throw (failure as { error: unknown }).error;
     await this.recall();
+  }
+
+  private oneOf<Thing>(things: Thing[]): Thing {
+    return things[Math.floor(this.random() * things.length)];
   }
 
   private async happen(fault: Fault, lastsMs: number): Promise<void> {
@@ -88,12 +100,43 @@ export class Nemesis {
 }
 
 /** Every fault that can happen now; of what ended by itself, none. */
-export function faultsOf(cluster: ClusterUnderTest): Fault[] {
-  const ofProcesses = cluster
-    .processes()
-    .filter(({ isRunning }) => isRunning)
-    .flatMap((process) => [killing(process), stopping(process), pausing(process)]);
-  return [...ofProcesses, ...cluster.links().flatMap(linkFaults)];
+export function faultsOf(cluster: ClusterUnderTest, random: () => number): Fault[] {
+  const running = cluster.processes().filter(({ isRunning }) => isRunning);
+  const ofProcesses = running.flatMap((process) => [killing(process), stopping(process), pausing(process)]);
+  const ofData = running.filter(({ role }) => role === 'node').flatMap((process) => losing(process, cluster, random));
+  return [...ofProcesses, ...ofData, ...cluster.links().flatMap(linkFaults), ...cluster.disks().flatMap(diskFaults)];
+}
+
+/** One at a time, and the next when what was lost is in sync again: more than one copy may not be lost. */
+function losing(process: ProcessUnderTest, cluster: ClusterUnderTest, random: () => number): Fault[] {
+  const { loseShard } = cluster;
+  if (loseShard === undefined) return [];
+  const fault: Fault = {
+    ...killing(process),
+    name: `lose a shard of ${process.id}`,
+    apart: 'data',
+    inject: () => loseShard(process.id, random()),
+    heal: async () => {
+      await process.start();
+      await cluster.inSync();
+    },
+  };
+  return [fault];
+}
+
+function diskFaults(disk: FailingDisk): Fault[] {
+  const ways: [string, () => void][] = [
+    ['hang the', () => disk.hang()],
+    ['slow down the', () => disk.slow(DISK_DELAY_MS)],
+  ];
+  return ways.map(([way, begin]) => ({
+    name: `${way} ${disk.name}`,
+    target: disk.name,
+    inject: async () => begin(),
+    waitPropagated: async () => undefined,
+    heal: async () => disk.restore(),
+    lastsMaxMs: DISK_MAX_MS,
+  }));
 }
 
 function killing(process: ProcessUnderTest): Fault {

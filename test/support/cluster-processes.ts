@@ -5,8 +5,9 @@ import { EtcdClusterStore } from '../../shared/cluster-store/etcd-cluster-store'
 import { SealedClusterStore } from '../../shared/cluster-store/sealed-cluster-store';
 import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
-import { CONTROLLER_PATH, COORDINATORS_PREFIX, NODES_PREFIX } from '../../shared/cluster/members';
-import { assignmentFromEntry, ASSIGNMENTS_PREFIX } from '../../shared/cluster/shard-assignment';
+import { CONTROLLER_PATH, COORDINATORS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX } from '../../shared/cluster/members';
+import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { buildDiskShim, DiskUnderTest } from './disk-under-test';
 import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
 import { eventually } from './eventually';
@@ -48,6 +49,8 @@ export interface ClusterOptions {
   proxied?: boolean;
   /** Puts a proxy between each two nodes, one for each direction of calls, so that two can be parted that others reach. */
   parted?: boolean;
+  /** Puts something before each node's disk, so that it can be made to hang. */
+  disks?: boolean;
   /** How many processes etcd is. */
   etcdMembers?: number;
   /** An etcd that runs already, in their place. */
@@ -70,6 +73,9 @@ export class ClusterProcesses {
   readonly ways = new Map<string, NodeWays>();
   /** From the first node to the second, by `<id>><id>`; empty unless `parted`. */
   readonly between = new Map<string, TcpProxy>();
+  /** By node id; empty unless `disks`. */
+  readonly disks = new Map<string, DiskUnderTest>();
+  private diskShim: string | null = null;
   private readonly folder = mkdtempSync(join(tmpdir(), 'quiver-cluster-'));
 
   private constructor(
@@ -104,14 +110,19 @@ export class ClusterProcesses {
   async addNode(environment: Record<string, string> = {}): Promise<MemberProcess> {
     const [rpc, ops] = await freePorts(2);
     const id = `node-${this.nodes.length}`;
-    const proxied: Record<string, string> = {};
+    const placed: Record<string, string> = {};
     if (this.options.proxied) {
       const ways = { in: await TcpProxy.start(rpc), etcd: await TcpProxy.start(this.etcd.clientPort) };
       this.ways.set(id, ways);
-      proxied.ADVERTISE_ADDRESS = ways.in.endpoint;
-      proxied.ETCD_ENDPOINTS = ways.etcd.endpoint;
+      placed.ADVERTISE_ADDRESS = ways.in.endpoint;
+      placed.ETCD_ENDPOINTS = ways.etcd.endpoint;
     }
-    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), ...proxied, ...environment });
+    if (this.options.disks) {
+      const disk = new DiskUnderTest((this.diskShim ??= buildDiskShim(this.folder)), join(this.folder, `${id}.disk`));
+      this.disks.set(id, disk);
+      Object.assign(placed, disk.environment);
+    }
+    const node = new MemberProcess('node', id, rpc, ops, join(this.folder, id), { ...(await this.shared(id, rpc, ops)), ...placed, ...environment });
     this.nodes.push(node);
     return node;
   }
@@ -252,13 +263,14 @@ export class ClusterProcesses {
 
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */
   async differences(): Promise<string[]> {
-    const running = this.nodes.filter(({ isRunning }) => isRunning);
-    return differencesOf(
-      await replicaDigests(
-        running.map(({ id, port }) => ({ id, address: this.ways.get(id)?.in.endpoint ?? `127.0.0.1:${port}` })),
-        SECRET,
-      ),
-    );
+    const store = this.openStore();
+    try {
+      // By the addresses that the nodes advertise: they show themselves under no other.
+      const members = (await store.list(NODES_PREFIX)).entries.map((entry) => memberFromEntry<NodeMember>(entry));
+      return differencesOf(await replicaDigests(members, SECRET));
+    } finally {
+      await store.close();
+    }
   }
 
   /** The process of the node that leads a shard. */
@@ -274,6 +286,13 @@ export class ClusterProcesses {
     const ways = this.ways.get(nodeId);
     if (ways === undefined) throw new Error(`there is no proxy before ${nodeId}`);
     return ways[way];
+  }
+
+  /** The disk of a node in a cluster that has `disks`. */
+  diskOf(nodeId: string): DiskUnderTest {
+    const disk = this.disks.get(nodeId);
+    if (disk === undefined) throw new Error(`nothing is before the disk of ${nodeId}`);
+    return disk;
   }
 
   async shardOf(collection: string, shard = 0): Promise<ClusterView['shards'][number]> {
@@ -320,13 +339,17 @@ export class ClusterProcesses {
 
   /** Whether every shard that a node holds, of those with several replicas, is in sync on another: by etcd, whose word alone counts. */
   async isSpared(node: MemberProcess): Promise<boolean> {
-    const store = this.openStore();
-    try {
-      const assignments = (await store.list(ASSIGNMENTS_PREFIX)).entries.map(assignmentFromEntry);
-      return assignments.every(({ replicas, inSync }) => replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id));
-    } finally {
-      await store.close();
-    }
+    const assignments = await this.assignments();
+    return assignments.every(({ replicas, inSync }) => replicas.length === 1 || !replicas.includes(node.id) || inSync.some((replica) => replica.node !== node.id));
+  }
+
+  /** Resolves when every replica of every shard is in sync, by etcd. */
+  inSync(): Promise<void> {
+    const isSo = async (): Promise<boolean> => {
+      const assignments = await this.assignments().catch(() => null);
+      return assignments !== null && assignments.every(({ replicas, inSync }) => inSync.length === replicas.length);
+    };
+    return eventually('every replica is in sync', isSo, LEAD_DEADLINE_MS);
   }
 
   /** Ends everything in order; answers the exit codes of what was running. */
@@ -346,6 +369,15 @@ export class ClusterProcesses {
     for (const proxy of this.between.values()) await proxy.close();
     await Promise.all(this.etcdMembers.map((member) => member.destroy()));
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async assignments(): Promise<ShardAssignment[]> {
+    const store = this.openStore();
+    try {
+      return (await store.list(ASSIGNMENTS_PREFIX)).entries.map(assignmentFromEntry);
+    } finally {
+      await store.close();
+    }
   }
 
   private holdsRunningNodes(view: ClusterView): boolean {

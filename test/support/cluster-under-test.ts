@@ -30,6 +30,18 @@ export interface LinkUnderTest {
   restore(): Promise<void>;
 }
 
+/** The disk of a process, as far as it syncs. */
+export interface FailingDisk {
+  /** Of the process. */
+  name: string;
+  /** No sync returns. */
+  hang(): void;
+  /** Each sync takes so much longer. */
+  slow(milliseconds: number): void;
+  /** Ends either. */
+  restore(): void;
+}
+
 /** A running service, one process or many, that faults happen to while clients use it. */
 export interface ClusterUnderTest {
   adminKey: string;
@@ -37,6 +49,14 @@ export interface ClusterUnderTest {
   coordinators(): string[];
   processes(): ProcessUnderTest[];
   links(): LinkUnderTest[];
+  disks(): FailingDisk[];
+  /**
+   * Ends a node with SIGKILL and removes what it has of one shard, which `random`, from 0 to 1, chooses; only ends it when
+   * no other replica holds what one of its own does. Missing: nothing of it can be spared.
+   */
+  loseShard?: (id: string, random: number) => Promise<void>;
+  /** Resolves when every replica is in sync. */
+  inSync(): Promise<void>;
   /** Resolves when everything runs and every shard is served and in order; rejects after a minute. */
   settled(): Promise<void>;
   /** Where replicas of a shard hold something different, in sentences; to be asked when it is settled and nothing is written. */

@@ -25,6 +25,8 @@ export async function startEmbeddedUnderTest(): Promise<ClusterUnderTest> {
     coordinators: () => [server.baseUrl],
     processes: () => [process],
     links: () => [],
+    disks: () => [],
+    inSync: async () => undefined,
     // It serves nothing before it has recovered.
     settled: () => (isAlive(server) ? Promise.resolve() : Promise.reject(new Error(`the process does not run: ${server.output}`))),
     differences: async () => [],

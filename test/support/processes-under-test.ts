@@ -1,5 +1,8 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { ClusterUnderTest, LinkUnderTest, ProcessUnderTest } from './cluster-under-test';
 import { API_KEY, ClusterProcesses, type ClusterOptions } from './cluster-processes';
+import { HAS_DISKS_UNDER_TEST } from './disk-under-test';
 import type { MemberProcess } from './member-process';
 import { TcpProxy } from './tcp-proxy';
 
@@ -25,6 +28,7 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
     return proxy.endpoint;
   };
   const cluster = await ClusterProcesses.start({
+    disks: HAS_DISKS_UNDER_TEST,
     ...options,
     environmentOf: async (id, { rpcPort, etcdPort }) => ({
       ADVERTISE_ADDRESS: await linkTo(`peers to ${id}`, rpcPort),
@@ -61,6 +65,23 @@ export async function startProcessesUnderTest(options: ClusterOptions = {}): Pro
     coordinators: () => cluster.coordinators.map((_, i) => cluster.baseUrl(i)),
     processes: () => [...members, etcdProcess],
     links: () => links,
+    disks: () =>
+      [...cluster.disks].map(([id, disk]) => ({
+        name: `disk of ${id}`,
+        hang: () => disk.hang(),
+        slow: (milliseconds) => disk.slow(milliseconds),
+        restore: () => disk.restore(),
+      })),
+    loseShard: async (id, random) => {
+      const node = cluster.nodes.find((one) => one.id === id)!;
+      await node.kill();
+      // An etcd that gives no answer says nothing of the others.
+      if (!(await cluster.isSpared(node).catch(() => false))) return;
+      const shards = join(node.dataDir, 'node', 'shards');
+      const folders = readdirSync(shards).flatMap((uid) => readdirSync(join(shards, uid)).map((shard) => join(shards, uid, shard)));
+      if (folders.length > 0) rmSync(folders[Math.floor(random * folders.length)], { recursive: true });
+    },
+    inSync: () => cluster.inSync(),
     settled: async () => {
       await cluster.allUp();
       await cluster.settled();
