@@ -27,10 +27,12 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   shard a b c [min-in-sync=] [in-sync=a,b] [down=c] [deaf=c]   a new shard, with a running node for each replica
  *   serving-shard a b c …          the same, and a leads: how it came to that is left out
  *   write a x=1 [as=<number>] [settled-below=<number>]   a client's write of x through a, by a name of its own
+ *   load a for=<ms> every=<ms>     such writes one after the other; only changes of the assignment are told
  *   wait <ms>                      clocks go on, ticks are served
  *   cut a … | heal a …             a node is parted from all others and the cluster store
  *   deafen a | cure a              only from the cluster store: its registration is gone, and it hears of no change
  *   hold-disk a | release-disk a   what a appends gets to the disk late
+ *   slow-disk a by=<ms> | release-disk a   each thing that a appends takes so long, one after the other
  *   delay a | deliver a            what a sends arrives late
  *   crash a … | start a … | wipe a …
  *   trim a to=3                    a's log begins with entry 3 from now on
@@ -57,6 +59,8 @@ interface StoryNode {
   isDeaf: boolean;
   /** Steps that wait for the disk; null while it is quick. */
   held: (() => void)[] | null;
+  /** How long its disk takes for each thing, and until when it has something to do. */
+  disk: { tookMs: number; busyUntilMs: number };
   /** Messages of this node that are under way; null while its network is quick. */
   delayed: (() => void)[] | null;
 }
@@ -97,6 +101,14 @@ class ReplicaStory {
         return void (this.lines = []);
       case 'write':
         return this.write(node, options);
+      case 'load': {
+        const endMs = this.nowMs + Number(options.for);
+        for (let value = 1; this.nowMs < endMs; value += 1) {
+          this.write(node, { x: String(value) });
+          this.wait(Number(options.every));
+        }
+        return void (this.lines = this.lines.filter((line) => /asks for|store: /.test(line)));
+      }
       case 'wait':
         return this.wait(Number(words[0]));
       case 'cut':
@@ -112,7 +124,10 @@ class ReplicaStory {
         return named.forEach((one) => this.heal(one));
       case 'hold-disk':
         return void (node.held = []);
+      case 'slow-disk':
+        return void (node.disk.tookMs = Number(options.by));
       case 'release-disk':
+        node.disk.tookMs = 0;
         this.queue.push(...(node.held ?? []));
         return void (node.held = null);
       case 'delay':
@@ -160,7 +175,7 @@ class ReplicaStory {
   private create(ids: string[], options: Record<string, string>): void {
     for (const id of ids) {
       const storage = new SimulatedStorage({ node: id, chance: UNLUCKY });
-      this.nodes.set(id, { id, storage, replica: null, starts: 0, isCut: false, isDeaf: options.deaf === id, held: null, delayed: null });
+      this.nodes.set(id, { id, storage, replica: null, starts: 0, isCut: false, isDeaf: options.deaf === id, held: null, disk: { tookMs: 0, busyUntilMs: 0 }, delayed: null });
     }
     const inSync = (options['in-sync']?.split(',') ?? ids).map((node) => ({ node, store: `${node}.0` }));
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
@@ -278,12 +293,20 @@ class ReplicaStory {
   }
 
   /** Does something for the process that runs now, unless it has ended, or its data was replaced, by then. */
-  private later(node: StoryNode, act: () => void, queue = this.queue): void {
+  private later(node: StoryNode, act: () => void, queue: { push(act: () => void): unknown } = this.queue): void {
     const { replica } = node;
     const { installed } = node.storage;
     queue.push(() => {
       if (node.replica === replica && node.storage.installed === installed) act();
     });
+  }
+
+  private store(node: StoryNode, stored: () => void): void {
+    const { disk, held } = node;
+    if (disk.tookMs === 0) return this.later(node, stored, held ?? this.queue);
+    disk.busyUntilMs = Math.max(this.nowMs, disk.busyUntilMs) + disk.tookMs;
+    const atMs = disk.busyUntilMs;
+    this.later(node, stored, { push: (act) => this.due.push({ atMs, act }) });
   }
 
   private handle(node: StoryNode, effect: ReplicaEffect): void {
@@ -292,7 +315,7 @@ class ReplicaStory {
       case 'append':
         this.say(`${id} disk: ${toldChange(effect)}`);
         storage.append(effect);
-        return this.later(node, () => this.step(node, { type: 'stored', token: storage.finishAppend().token }), node.held ?? this.queue);
+        return this.store(node, () => this.step(node, { type: 'stored', token: storage.finishAppend().token }));
       case 'apply':
         this.say(`${id} applies up to ${effect.upTo}`);
         return this.later(node, () => this.step(node, { type: 'applied', upTo: effect.upTo, results: storage.apply(effect.upTo) }));

@@ -1,5 +1,6 @@
 import type { ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { AppendAck, LogPosition } from './messages';
+import { StorePace } from './store-pace';
 import { LEASE_TAKEN_MS, LIMITS, TIMINGS } from './timings';
 
 /**
@@ -27,6 +28,11 @@ export class Peer {
   lastProgressAt: number;
   /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
+  readonly pace = new StorePace();
+  /** It is not to be in sync before, because it is slow. */
+  slowUntil = -Infinity;
+  /** Since when the first of those in flight is what it has to store next. */
+  private headSince = -Infinity;
   snapshotAsked = false;
   /** When the last copy for it ended, well or not. */
   copiedAt = -Infinity;
@@ -76,7 +82,11 @@ export class Peer {
     if (result.match > this.match || result.match >= at.lastSequence) this.lastProgressAt = at.nowMs;
     this.match = Math.max(this.match, result.match);
     this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
-    while (this.inFlight.length > 0 && this.inFlight[0] <= this.match) this.inFlight.shift();
+    if (this.inFlight.length > 0 && this.inFlight[0] <= this.match) {
+      this.pace.note(at.nowMs - this.headSince, at.nowMs);
+      this.headSince = at.nowMs;
+      while (this.inFlight.length > 0 && this.inFlight[0] <= this.match) this.inFlight.shift();
+    }
     if (this.state !== 'streaming' && result.agreed >= this.next - 1) {
       this.state = 'streaming';
       this.inFlight = [];
@@ -99,9 +109,10 @@ export class Peer {
   }
 
   /** The entries to send now, if any; counts them as sent. */
-  takeRange(lastSequence: number): { from: number; to: number } | null {
+  takeRange(lastSequence: number, nowMs: number): { from: number; to: number } | null {
     if (this.state !== 'streaming' || this.next > lastSequence || this.inFlight.length >= LIMITS.appendsInFlightMax) return null;
     const range = { from: this.next, to: Math.min(lastSequence, this.next + LIMITS.appendEntriesMax - 1) };
+    if (this.inFlight.length === 0) this.headSince = nowMs;
     this.inFlight.push(range.to);
     this.next = range.to + 1;
     return range;

@@ -4,6 +4,7 @@ import type { ReplicaEffect } from './effects';
 import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
+import type { StorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
@@ -96,6 +97,14 @@ export class Peers {
     this.send(peer, null, nowMs);
   }
 
+  /** Looks which of them are slow beside the primary's own disk. A learner counts as long as it is out for that. */
+  judgePaces(own: StorePace, isInSync: (peer: Peer) => boolean, nowMs: number): void {
+    for (const peer of this.byNode.values()) {
+      const isJudged = peer.slowUntil > nowMs || isInSync(peer);
+      if (isJudged && peer.pace.isSlow(own, nowMs)) peer.slowUntil = nowMs + TIMINGS.slowOutMs;
+    }
+  }
+
   /** A learner's matches are left out: it may have been emptied and added again under the same store. */
   recorded(): RecordedMatch[] {
     const recorded = this.inherited.filter((one) => !this.byNode.get(one.replica.node)?.store);
@@ -106,7 +115,7 @@ export class Peers {
   }
 
   private pumpOne(peer: Peer, nowMs: number): void {
-    for (let range = peer.takeRange(this.log.lastSequence); range !== null; range = peer.takeRange(this.log.lastSequence)) {
+    for (let range = peer.takeRange(this.log.lastSequence, nowMs); range !== null; range = peer.takeRange(this.log.lastSequence, nowMs)) {
       this.send(peer, range, nowMs);
     }
   }

@@ -9,6 +9,7 @@ import type { AppendAck, RecordedMatch } from './messages';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
+import { StorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /**
@@ -37,6 +38,7 @@ export class Primary {
   private readonly promiseToken: number;
   /** When the log last stored something, or had nothing to store, and what it was about to store then. */
   private own: { atMs: number; underway: number | null };
+  private readonly pace = new StorePace();
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
@@ -79,13 +81,17 @@ export class Primary {
     if (nowMs - this.steppedAt > TIMINGS.replicaTimeoutMs) this.awakeSince = nowMs;
     this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
-    if (underway === null || underway !== this.own.underway) this.own = { atMs: nowMs, underway };
+    if (underway === null || underway !== this.own.underway) {
+      if (this.own.underway !== null) this.pace.note(nowMs - this.own.atMs, nowMs);
+      this.own = { atMs: nowMs, underway };
+    }
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
     if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
     this.commit();
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
+    this.peers.judgePaces(this.pace, (peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
     this.peers.heartbeat(nowMs);

@@ -15,6 +15,15 @@ export const TIMINGS = {
   /** A replica that answers but stores nothing for this long leaves, too: longer than a healthy disk stalls under load. */
   stallTimeoutMs: 3000,
   /**
+   * A disk that takes this long on average for what it has to store next is slow: ten times a healthy one under load. Every
+   * write waits for it.
+   */
+  slowStoreMs: 100,
+  /** For how long it has to be so: longer than a compaction or a backup beside it. */
+  slowForMs: 10_000,
+  /** A slow replica is left out of the in-sync set until it was not slow for this long, so that it does not come and go. */
+  slowOutMs: 60_000,
+  /**
    * A primary whose own log stores nothing for this long gives its role to another: later than a follower leaves for
    * the same reason, so that a stall that all feel does not change who leads.
    */
