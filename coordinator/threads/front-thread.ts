@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
-import type { InlineSearches } from '../../shared/shard/inline-search';
+import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
@@ -13,13 +13,15 @@ import type { RateLimiter } from '../limits/rate-limiter';
 import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import { frontKeys } from './front-keys';
-import { FrontReports } from './front-reports';
+import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
 import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
 
 /** How often the thread shows that its event loop turns. */
 const BEAT_MS = 250;
+
+const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
@@ -34,12 +36,20 @@ export interface FrontThreadData {
   connectionsMax: number;
 }
 
-/**
- * Serves the API on this worker thread, with the connections that the main thread hands over. `more` handles what else
- * the main thread tells.
- */
-export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; inline: InlineSearches | null; more?: ThreadHandlers }): void {
-  const { data, inline } = parts;
+/** The shards as a front thread reaches them, which is where the forms of the service differ. */
+export interface ThreadShards {
+  client: Pick<ShardClient, 'read' | 'write'>;
+  /** What the main thread tells about them. */
+  handlers?: ThreadHandlers;
+  /** What waits for storage nodes; in the embedded form, there are none. */
+  nodeCalls?: () => NodeCalls;
+  /** Called when the last request is over. */
+  close?: () => void;
+}
+
+/** Serves the API on this worker thread, with the connections that the main thread hands over. */
+export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; shards: (main: ThreadPeer) => ThreadShards }): void {
+  const { data } = parts;
   const { config, state } = data;
   const clock: Clock = systemClock;
   const keys = new KeyDirectory();
@@ -47,7 +57,6 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   let isDraining = false;
   let isTurningAway = false;
   const main = new ThreadPeer(parts.port, {
-    ...parts.more,
     'keys.put': (record: KeyRecord, revision: number) => keys.put(record, revision),
     'keys.remove': (id: number) => keys.remove(id),
     'catalog.forget': (name: string) => catalog.forget(name),
@@ -59,11 +68,21 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       isDraining = true;
       await closeUnlistened(server, connections, graceMs);
       clearInterval(beat);
+      shards.close?.();
       reports.close();
     },
   });
-  const reports = new FrontReports({ rule: config, clock, load, send: (report) => main.tell('report', report), notable: (facts) => tellRequest(main, facts) });
-  const { service, catalog } = frontServices({ main, inline, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
+  const shards = parts.shards(main);
+  main.handle(shards.handlers ?? {});
+  const reports = new FrontReports({
+    rule: config,
+    clock,
+    load,
+    nodeCalls: shards.nodeCalls ?? (() => NO_CALLS),
+    send: (report) => main.tell('report', report),
+    notable: (facts) => tellRequest(main, facts),
+  });
+  const { service, catalog } = frontServices({ main, shards: shards.client, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
   const server = createHttpServer({

@@ -50,10 +50,15 @@ export class ThreadPeer {
     private readonly port: ThreadPort,
     handlers: ThreadHandlers,
   ) {
-    for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
+    this.handle(handlers);
     this.handlers.set(NEXT, (stream: number) => this.next(stream));
     this.handlers.set(RETURN, (stream: number) => this.withdraw(stream));
     port.on('message', (message) => this.take(message));
+  }
+
+  /** Handles these calls, too. To be called before the event loop turns: earlier messages wait until then. */
+  handle(handlers: ThreadHandlers): void {
+    for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
   }
 
   /** What the other side answers. Errors: those of its handler; unavailable when the other thread has ended. */
@@ -140,17 +145,17 @@ export class ThreadPeer {
       case 'failure':
         return this.pending.remove(message.id)?.fail(errorOf(message.failure));
       case 'tell':
-        this.handle(message.name, message.args).catch(() => undefined);
+        this.call(message.name, message.args).catch(() => undefined);
         return;
       case 'ask':
-        this.handle(message.name, message.args).then(
+        this.call(message.name, message.args).then(
           (value) => this.reply({ type: 'answer', id: message.id, value }),
           (error: unknown) => this.reply({ type: 'failure', id: message.id, failure: failureOf(error) }),
         );
     }
   }
 
-  private async handle(name: string, args: unknown[]): Promise<unknown> {
+  private async call(name: string, args: unknown[]): Promise<unknown> {
     const handler = this.handlers.get(name);
     if (handler === undefined) throw new Error(`no thread handles ${name}`);
     return handler(...(args as never[]));

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DeepReads } from '../../coordinator/routing/deep-reads';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
+import { tellCollections } from '../../coordinator/threads/front-catalog';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { tellKeys } from '../../coordinator/threads/front-keys';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
@@ -37,7 +38,8 @@ export async function startThreadedServer(environment: Record<string, string> = 
     onLoad: () => undefined,
     onStarted: (peer) => {
       peers.push(peer);
-      return tellKeys(parts.keys, peer);
+      const ends = [tellKeys(parts.keys, peer), tellCollections(catalog, peer)];
+      return () => ends.forEach((end) => end());
     },
     isShort: () => false,
     duplicateHandle: (loadBodyScanner() as BodyScannerAddon).duplicateHandle,

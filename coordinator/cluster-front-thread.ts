@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { memberCredentials, type MemberIdentity } from '../shared/cluster/member-options';
+import { systemClock } from '../shared/time/clock';
+import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
+import { FrontRoutes } from './threads/front-routes';
+import { frontLog } from './threads/front-log';
+import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
+import { remote } from './threads/thread-peer';
+
+/** A worker thread that serves the API of a coordinator, over connections of its own to the storage nodes. */
+
+/** What it is started with besides FrontThreadData. */
+export interface ClusterThreadData {
+  identity: MemberIdentity;
+}
+
+const data = workerData as FrontThreadData & ClusterThreadData;
+const clock = systemClock;
+
+serveFrontThread({
+  port: parentPort!,
+  data,
+  shards: (main) => {
+    const log = frontLog(main);
+    const routes = new FrontRoutes({ main, clock });
+    const client = new GrpcShardClient({
+      routes,
+      placement: remote<ShardPlacement>(main, 'placement'),
+      // Nodes remember the writes of each session, so no two threads may share one.
+      session: randomUUID(),
+      credentials: memberCredentials(data.identity, log),
+      clock,
+      linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
+    });
+    return { client, handlers: routes.handlers, nodeCalls: () => client.load, close: () => client.close() };
+  },
+});
