@@ -16,6 +16,7 @@ import type { MetricsText } from './http/endpoints/public-endpoints';
 import { closeHttpServer, createHttpServer, listen } from './http/http-server';
 import { StoreKeysService } from './keys/store-keys-service';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
+import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
 import { ApiMetrics } from './metrics/api-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
@@ -115,7 +116,9 @@ export class ApiProcess {
     clusterStore: ClusterStore;
     shardClient: ShardClient;
     rateLimiter: RateLimiter;
-    addressLimiter: RateLimiter;
+    /** The part of it that is counted in this process. */
+    localLimiter: ProcessLimiter;
+    addressLimiter: ProcessLimiter;
     quota: CollectionQuota;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
@@ -155,7 +158,7 @@ export class ApiProcess {
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
-    const { rateLimiter, addressLimiter, connections } = parts;
+    const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
     const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config });
     const metricsText: MetricsText = () => this.metrics.read();
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, observer, clock };
@@ -166,10 +169,14 @@ export class ApiProcess {
     // Without the addon, connections can't be handed over.
     if (config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
-      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() }, parts.fronts, {
-        ...connections,
-        duplicateHandle: addon.duplicateHandle,
-      });
+      const threads = await this.startThreads(
+        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
+        parts.fronts,
+        {
+          ...connections,
+          duplicateHandle: addon.duplicateHandle,
+        },
+      );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { memberCredentials, type MemberIdentity } from '../shared/cluster/member-options';
 import { systemClock } from '../shared/time/clock';
 import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
+import { FrontCoordinators } from './threads/front-limiter';
 import { FrontRoutes } from './threads/front-routes';
 import { frontLog } from './threads/front-log';
 import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
@@ -21,10 +22,10 @@ const clock = systemClock;
 serveFrontThread({
   port: parentPort!,
   data,
-  shards: (main) => {
+  form: (main) => {
     const log = frontLog(main);
     const routes = new FrontRoutes({ main, clock });
-    const client = new GrpcShardClient({
+    const shards = new GrpcShardClient({
       routes,
       placement: remote<ShardPlacement>(main, 'placement'),
       // Nodes remember the writes of each session, so no two threads may share one.
@@ -33,6 +34,13 @@ serveFrontThread({
       clock,
       linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
     });
-    return { client, handlers: routes.handlers, nodeCalls: () => client.load, close: () => client.close() };
+    const coordinators = new FrontCoordinators({ main, ownId: data.identity.memberId });
+    return {
+      shards,
+      limiterAround: (local) => coordinators.limiterAround(local),
+      handlers: { ...routes.handlers, ...coordinators.handlers },
+      nodeCalls: () => shards.load,
+      close: () => shards.close(),
+    };
   },
 });

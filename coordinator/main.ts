@@ -40,13 +40,14 @@ import { PeerLimits, peersService } from './cluster/peer-limits';
 import { Sealing } from './cluster/sealing';
 import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
+import { ProcessLimiter } from './limits/process-limiter';
 import { SharedLimiter } from './limits/shared-limiter';
-import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
 import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
+import { sharedClock } from './threads/front-state';
 import { ToldRoutes } from './threads/front-routes';
 import { handlersOf } from './threads/thread-peer';
 
@@ -122,8 +123,10 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
 
   const peers = new PeerLimits({ map, channels });
   endings.defer(() => peers.close());
-  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }), askOwner: (id, subject) => peers.ask(id, subject) });
-  const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
+  const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
+  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
+  const coordinatorIds = (): string[] => map.coordinators.all().map(({ value }) => value.id);
+  const noteCoordinators = (): void => rateLimiter.setMembers(coordinatorIds());
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
   const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(member, port) });
@@ -152,14 +155,20 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         clusterStore: store,
         shardClient,
         rateLimiter,
-        addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+        localLimiter,
+        addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
         quota: clusterQuota(map, capacity.collectionsMax),
         fronts: {
           entry: join(__dirname, 'cluster-front-thread.js'),
           data: { identity } satisfies ClusterThreadData,
-          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
+          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...handlersOf('peers', peers, ['ask']), ...logHandlers(log) },
           onLoad: (load) => (threadsLoad = load),
-          follow: (peer) => toldRoutes.follow(peer),
+          follow: (peer) => {
+            const tellCoordinators = (): void => peer.tell('coordinators.put', coordinatorIds());
+            tellCoordinators();
+            const ends = [toldRoutes.follow(peer), map.coordinators.onChange(tellCoordinators)];
+            return () => ends.forEach((end) => end());
+          },
         },
         connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
         operations: (service, embedding) =>

@@ -10,8 +10,8 @@ const views = new ShardViews();
 serveFrontThread({
   port: parentPort!,
   data: workerData as FrontThreadData,
-  shards: (main) => ({
-    client: new FrontShards({ main, inline: views, clock: systemClock }),
+  form: (main) => ({
+    shards: new FrontShards({ main, inline: views, clock: systemClock }),
     handlers: { 'shards.published': (message: unknown) => views.take(message) },
   }),
 });

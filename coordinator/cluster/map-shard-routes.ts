@@ -6,10 +6,10 @@ import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
 import type { ClusterMap } from './cluster-map';
-import { isSameRoute, type ShardRoute, type ShardRoutes } from './shard-routes';
+import { isSameRoute, type ObservedRoutes, type ShardRoute } from './shard-routes';
 
 /** Routes from the coordinator's map of the cluster. */
-export class MapShardRoutes implements ShardRoutes {
+export class MapShardRoutes implements ObservedRoutes {
   private readonly map: ClusterMap;
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
@@ -27,7 +27,6 @@ export class MapShardRoutes implements ShardRoutes {
     });
   }
 
-  /** Calls `listener` after every change that may have changed routes, until the function returned is called. */
   onChange(listener: () => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);

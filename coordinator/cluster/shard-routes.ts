@@ -23,3 +23,9 @@ export interface ShardRoutes {
    */
   changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void>;
 }
+
+/** Routes that say when any of them may have changed. */
+export interface ObservedRoutes extends ShardRoutes {
+  /** Calls `listener` after every change that may have changed routes, until the function returned is called. */
+  onChange(listener: () => void): () => void;
+}

@@ -8,6 +8,7 @@ import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
+import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
@@ -16,7 +17,10 @@ import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'addressLimiter' | 'operations' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'observer' | 'clock'> {
+  addressLimiter: ProcessLimiter;
+  /** The part of `rateLimiter` that is counted in this process. */
+  localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'has'>;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
@@ -64,7 +68,8 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
-    ...handlersOf('addressLimiter', main.addressLimiter, ['admit']),
+    ...handlersOf('localLimiter', main.localLimiter, ['window']),
+    ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
     ...handlersOf('collections', service.collections, ['list', 'get']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),

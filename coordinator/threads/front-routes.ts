@@ -1,8 +1,7 @@
 import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
-import type { MapShardRoutes } from '../cluster/map-shard-routes';
-import { isSameRoute, type ShardRoute, type ShardRoutes } from '../cluster/shard-routes';
+import { isSameRoute, type ObservedRoutes, type ShardRoute, type ShardRoutes } from '../cluster/shard-routes';
 import { ownDeadline, sharedDeadline } from './front-state';
 import type { ThreadHandlers, ThreadPeer } from './thread-peer';
 
@@ -45,14 +44,14 @@ export class FrontRoutes implements ShardRoutes {
  * that no call goes to a node that is known to be gone.
  */
 export class ToldRoutes {
-  private readonly routes: MapShardRoutes;
+  private readonly routes: ObservedRoutes;
   private readonly clock: Clock;
   /** What was told of each shard in use, by its key. */
   private readonly told = new Map<string, { id: ShardId; route: ShardRoute }>();
   private readonly threads = new Set<Pick<ThreadPeer, 'tell'>>();
   private readonly stop: () => void;
 
-  constructor(parts: { routes: MapShardRoutes; clock: Clock }) {
+  constructor(parts: { routes: ObservedRoutes; clock: Clock }) {
     this.routes = parts.routes;
     this.clock = parts.clock;
     this.stop = this.routes.onChange(() => {

@@ -26,6 +26,9 @@ export function newFrontState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(FIELDS * Int32Array.BYTES_PER_ELEMENT));
 }
 
+/** That clock, for what all threads count together. */
+export const sharedClock: Clock = { wallMs: () => Date.now(), monotonicMs: sharedMs };
+
 /** A deadline by the clock that all threads share: what waits for another thread has no more time than it had here. */
 export function sharedDeadline(deadlineMs: number, clock: Pick<Clock, 'monotonicMs'>): number {
   return sharedMs() + deadlineMs - clock.monotonicMs();

@@ -10,9 +10,9 @@ import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
-import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import { frontKeys } from './front-keys';
+import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
@@ -36,10 +36,12 @@ export interface FrontThreadData {
   connectionsMax: number;
 }
 
-/** The shards as a front thread reaches them, which is where the forms of the service differ. */
-export interface ThreadShards {
-  client: Pick<ShardClient, 'read' | 'write'>;
-  /** What the main thread tells about them. */
+/** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
+export interface ThreadForm {
+  shards: Pick<ShardClient, 'read' | 'write'>;
+  /** The limiter of keys, from that which counts in this process alone; the same by default. */
+  limiterAround?: (local: RateLimiter) => RateLimiter;
+  /** What the main thread tells of it. */
   handlers?: ThreadHandlers;
   /** What waits for storage nodes; in the embedded form, there are none. */
   nodeCalls?: () => NodeCalls;
@@ -48,7 +50,7 @@ export interface ThreadShards {
 }
 
 /** Serves the API on this worker thread, with the connections that the main thread hands over. */
-export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; shards: (main: ThreadPeer) => ThreadShards }): void {
+export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; form: (main: ThreadPeer) => ThreadForm }): void {
   const { data } = parts;
   const { config, state } = data;
   const clock: Clock = systemClock;
@@ -68,29 +70,29 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       isDraining = true;
       await closeUnlistened(server, connections, graceMs);
       clearInterval(beat);
-      shards.close?.();
+      form.close?.();
       reports.close();
     },
   });
-  const shards = parts.shards(main);
-  main.handle(shards.handlers ?? {});
+  const form = parts.form(main);
+  main.handle(form.handlers ?? {});
   const reports = new FrontReports({
     rule: config,
     clock,
     load,
-    nodeCalls: shards.nodeCalls ?? (() => NO_CALLS),
+    nodeCalls: form.nodeCalls ?? (() => NO_CALLS),
     send: (report) => main.tell('report', report),
     notable: (facts) => tellRequest(main, facts),
   });
-  const { service, catalog } = frontServices({ main, shards: shards.client, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
+  const { service, catalog } = frontServices({ main, shards: form.shards, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
   const server = createHttpServer({
     service,
     keys: frontKeys({ main, directory: keys, clock }),
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
-    rateLimiter: frontLimiter(main, 'rateLimiter', config.rateLimitPerMinute, clock),
-    addressLimiter: frontLimiter(main, 'addressLimiter', config.badKeyLimitPerMinute, clock),
+    rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
+    addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
     operations: remote<OperationsService>(main, 'operations'),
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
@@ -135,11 +137,6 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     server.emit('connection', socket);
   };
   main.tell('ready');
-}
-
-/** Limits of zero admit everything without a question. A key with a limit asks rarely, because it has one. */
-function frontLimiter(main: ThreadPeer, room: string, limit: number, clock: Clock): RateLimiter {
-  return limit === 0 ? new SlidingWindowLimiter({ limit, clock }) : remote<RateLimiter>(main, room);
 }
 
 function tellRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): void {

@@ -8,8 +8,8 @@ const { systemClock } = require('../../shared/time/clock.ts');
 serveFrontThread({
   port: parentPort,
   data: workerData,
-  shards: (main) => ({
-    client: new FrontShards({ main, inline: null, clock: systemClock }),
+  form: (main) => ({
+    shards: new FrontShards({ main, inline: null, clock: systemClock }),
     handlers: {
       die: () => process.exit(1),
       hang: () => {

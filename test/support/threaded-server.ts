@@ -25,7 +25,7 @@ export interface ThreadedServer extends ApiTarget {
 export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string } = {}): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, embedder, stampMemory } = parts.service;
-  const main = { ...parts, catalog, embedder, shardClient: shards, deep: new DeepReads() };
+  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, embedder, shardClient: shards, deep: new DeepReads() };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
