@@ -172,10 +172,7 @@ export class ApiProcess {
       const threads = await this.startThreads(
         { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
         parts.fronts,
-        {
-          ...connections,
-          duplicateHandle: addon.duplicateHandle,
-        },
+        { ...connections, duplicateHandle: addon.duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { memberCredentials, type MemberIdentity } from '../shared/cluster/member-options';
+import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { systemClock } from '../shared/time/clock';
 import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
-import { FrontCoordinators } from './threads/front-limiter';
+import { FrontCoordinators } from './threads/front-coordinators';
+import { FrontDeepReads } from './threads/front-deep-reads';
 import { FrontRoutes } from './threads/front-routes';
 import { frontLog } from './threads/front-log';
 import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
@@ -24,23 +26,30 @@ serveFrontThread({
   data,
   form: (main) => {
     const log = frontLog(main);
+    const credentials = memberCredentials(data.identity, log);
+    const channels = new RpcChannels({ credentials });
     const routes = new FrontRoutes({ main, clock });
     const shards = new GrpcShardClient({
       routes,
       placement: remote<ShardPlacement>(main, 'placement'),
       // Nodes remember the writes of each session, so no two threads may share one.
       session: randomUUID(),
-      credentials: memberCredentials(data.identity, log),
+      credentials,
       clock,
       linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
     });
-    const coordinators = new FrontCoordinators({ main, ownId: data.identity.memberId });
+    const coordinators = new FrontCoordinators({ ownId: data.identity.memberId, channels });
     return {
       shards,
+      deep: new FrontDeepReads(main),
       limiterAround: (local) => coordinators.limiterAround(local),
       handlers: { ...routes.handlers, ...coordinators.handlers },
       nodeCalls: () => shards.load,
-      close: () => shards.close(),
+      close: () => {
+        shards.close();
+        coordinators.close();
+        channels.close();
+      },
     };
   },
 });

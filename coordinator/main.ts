@@ -45,6 +45,7 @@ import { SharedLimiter } from './limits/shared-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
+import { tellCoordinators } from './threads/front-coordinators';
 import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
 import { sharedClock } from './threads/front-state';
@@ -121,12 +122,11 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
   endings.defer(() => tombstones.close());
 
-  const peers = new PeerLimits({ map, channels });
+  const peers = new PeerLimits({ addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress, channels });
   endings.defer(() => peers.close());
   const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
   const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
-  const coordinatorIds = (): string[] => map.coordinators.all().map(({ value }) => value.id);
-  const noteCoordinators = (): void => rateLimiter.setMembers(coordinatorIds());
+  const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
   const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(member, port) });
@@ -161,12 +161,10 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         fronts: {
           entry: join(__dirname, 'cluster-front-thread.js'),
           data: { identity } satisfies ClusterThreadData,
-          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...handlersOf('peers', peers, ['ask']), ...logHandlers(log) },
+          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {
-            const tellCoordinators = (): void => peer.tell('coordinators.put', coordinatorIds());
-            tellCoordinators();
-            const ends = [toldRoutes.follow(peer), map.coordinators.onChange(tellCoordinators)];
+            const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer)];
             return () => ends.forEach((end) => end());
           },
         },

@@ -12,6 +12,7 @@ import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
 import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
@@ -65,6 +66,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       await threads.synced();
       return result;
     }),
+    ...deepHandlers(deep, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),

@@ -1,11 +1,10 @@
 import { isSharedLimit } from '../limits/process-limiter';
-import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
-import { SharedLimiter } from '../limits/shared-limiter';
+import type { RateLimiter } from '../limits/rate-limiter';
 import { SharedWindow } from '../limits/shared-window';
 import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
 import { WindowLimiter } from '../limits/window-limiter';
 import { sharedClock } from './front-state';
-import { remote, type ThreadHandlers, type ThreadPeer } from './thread-peer';
+import { remote, type ThreadPeer } from './thread-peer';
 
 /**
  * A limit on a front thread. It counts in windows that all threads share, of which the main thread tells it, as `local`;
@@ -21,27 +20,4 @@ export function frontLimiter(main: Pick<ThreadPeer, 'ask'>, limits: { whole: str
     source: async (subject, full) => new SharedWindow(await main.ask<SharedArrayBuffer>(`${limits.local}.window`, subject, full)),
   });
   return limits.around?.(local) ?? local;
-}
-
-/** The coordinators that share the limits of keys, on a front thread of one of them. The main thread tells who they are. */
-export class FrontCoordinators {
-  private readonly main: Pick<ThreadPeer, 'ask'>;
-  private readonly ownId: string;
-  private limiter: SharedLimiter | null = null;
-
-  constructor(parts: { main: Pick<ThreadPeer, 'ask'>; ownId: string }) {
-    this.main = parts.main;
-    this.ownId = parts.ownId;
-  }
-
-  /** The limiter that asks the others, by the main thread. */
-  limiterAround(local: RateLimiter): RateLimiter {
-    this.limiter = new SharedLimiter({ ownId: this.ownId, local, askOwner: (id, subject) => this.main.ask<RateDecision | null>('peers.ask', id, subject) });
-    return this.limiter;
-  }
-
-  /** What the main thread tells. */
-  get handlers(): ThreadHandlers {
-    return { 'coordinators.put': (ids: string[]) => this.limiter?.setMembers(ids) };
-  }
 }

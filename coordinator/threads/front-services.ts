@@ -1,7 +1,7 @@
 import type { ShardClient } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
-import { DeepReads } from '../routing/deep-reads';
+import type { DeepReads } from '../routing/deep-reads';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
 import type { SearchObserver } from '../search/search-observer';
@@ -15,11 +15,19 @@ import { remote, type ThreadPeer } from './thread-peer';
  * The use cases on a front thread. Searches, reads and writes of vectors run here, over the shards that the thread
  * reaches by itself. Collections, documents and the embedding of texts are the main thread's.
  */
-export function frontServices(parts: { main: ThreadPeer; shards: Pick<ShardClient, 'read' | 'write'>; clock: Clock; requestTimeoutMs: number; stampMemory: BigInt64Array; observer: SearchObserver }): {
+export function frontServices(parts: {
+  main: ThreadPeer;
+  shards: Pick<ShardClient, 'read' | 'write'>;
+  deep: Pick<DeepReads, 'run'>;
+  clock: Clock;
+  requestTimeoutMs: number;
+  stampMemory: BigInt64Array;
+  observer: SearchObserver;
+}): {
   service: Service;
   catalog: FrontCatalog;
 } {
-  const { main, shards, clock } = parts;
+  const { main, shards, deep, clock } = parts;
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
   const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, exists: ({ name, uid }) => main.ask('catalog.has', { name, uid }) });
@@ -27,7 +35,7 @@ export function frontServices(parts: { main: ThreadPeer; shards: Pick<ShardClien
     embedQueries: ({ name, uid }, texts) => main.ask('embedder.embedQueries', { name, uid }, texts),
     embedPassages: ({ name, uid }, texts) => main.ask('embedder.embedPassages', { name, uid }, texts),
   };
-  const shared = { catalog, embedder, shards, scatter, deep: new DeepReads(), clock };
+  const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   return { catalog, service: { search, vectors, collections, documents: frontDocuments(main) } };

@@ -11,6 +11,7 @@ import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
+import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
 import { frontLimiter } from './front-limiter';
 import { FrontReports, type NodeCalls } from './front-reports';
@@ -39,6 +40,8 @@ export interface FrontThreadData {
 /** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
 export interface ThreadForm {
   shards: Pick<ShardClient, 'read' | 'write'>;
+  /** How many deep reads run at once; by default, this thread counts its own. */
+  deep?: Pick<DeepReads, 'run'>;
   /** The limiter of keys, from that which counts in this process alone; the same by default. */
   limiterAround?: (local: RateLimiter) => RateLimiter;
   /** What the main thread tells of it. */
@@ -84,7 +87,15 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     send: (report) => main.tell('report', report),
     notable: (facts) => tellRequest(main, facts),
   });
-  const { service, catalog } = frontServices({ main, shards: form.shards, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
+  const { service, catalog } = frontServices({
+    main,
+    shards: form.shards,
+    deep: form.deep ?? new DeepReads(),
+    clock,
+    requestTimeoutMs: config.requestTimeoutMs,
+    stampMemory: data.stampMemory,
+    observer: reports,
+  });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
   const server = createHttpServer({

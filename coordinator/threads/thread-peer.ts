@@ -44,6 +44,7 @@ export class ThreadPeer {
   private readonly offered = new NumberTable<AsyncIterator<unknown>>();
   private readonly handlers = new Map<string, Handler>();
   private end: QuiverError | null = null;
+  private closing: () => void = () => undefined;
 
   /** `handlers` by name; any other name fails as `internal`. */
   constructor(
@@ -118,12 +119,18 @@ export class ThreadPeer {
     }
   }
 
+  /** Calls `listener`, the only one, when the other thread has ended. */
+  onClose(listener: () => void): void {
+    this.closing = listener;
+  }
+
   /** The other thread has ended: all calls fail, and what was offered to it is given up. */
   close(reason: string): void {
     if (this.end !== null) return;
     this.end = new QuiverError('unavailable', reason);
     for (const { fail } of this.pending.removeAll()) fail(this.end);
     for (const iterator of this.offered.removeAll()) iterator.return?.().catch(() => undefined);
+    this.closing();
   }
 
   private async next(stream: number): Promise<IteratorResult<unknown>> {
