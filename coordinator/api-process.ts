@@ -7,6 +7,7 @@ import type { Endings } from '../shared/process/endings';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
+import type { CollectionCatalog } from './collections/collection-catalog';
 import type { CollectionQuota } from './collections/collection-quota';
 import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedding-registry';
 import { transformersLoader } from './embedding/transformers/transformers-loader';
@@ -15,6 +16,7 @@ import type { MetricsText } from './http/endpoints/public-endpoints';
 import { closeHttpServer, createHttpServer, listen } from './http/http-server';
 import { StoreKeysService } from './keys/store-keys-service';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
+import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
 import { ApiMetrics } from './metrics/api-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
@@ -25,10 +27,12 @@ import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { DeepReads } from './routing/deep-reads';
 import { createService, type RunningService } from './service-factory';
+import { tellCollections } from './threads/front-catalog';
 import { frontHandlers, type MainServices } from './threads/front-handlers';
 import { tellKeys } from './threads/front-keys';
+import type { FrontLoad } from './threads/front-reports';
 import { FrontThreads } from './threads/front-threads';
-import type { ThreadPeer } from './threads/thread-peer';
+import type { ThreadHandlers, ThreadPeer } from './threads/thread-peer';
 
 /** The part of the stop time that flushing and checkpoints need at the end. The rest is for running requests. */
 const CLOSING_TIME_MS = 10_000;
@@ -43,6 +47,12 @@ const SCRAPE_SHARDS_MS = 3_000;
 export interface FrontForm {
   /** The JavaScript file of the worker. */
   entry: string;
+  /** What its threads are started with besides what all are; to be cloned. */
+  data?: object;
+  /** What its threads may ask besides what all may. */
+  handlers?: ThreadHandlers;
+  /** The load of all threads changed. */
+  onLoad?: (load: FrontLoad) => void;
   /** Tells a thread what it must know of this form; answers what ends that. */
   follow(peer: ThreadPeer): () => void;
 }
@@ -106,13 +116,15 @@ export class ApiProcess {
     clusterStore: ClusterStore;
     shardClient: ShardClient;
     rateLimiter: RateLimiter;
-    addressLimiter: RateLimiter;
+    /** The part of it that is counted in this process. */
+    localLimiter: ProcessLimiter;
+    addressLimiter: ProcessLimiter;
     quota: CollectionQuota;
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
-    /** How front threads are made; null: the main thread serves by itself, whatever HTTP_THREADS says. */
-    fronts: FrontForm | null;
+    /** How front threads are made, if HTTP_THREADS asks for them. */
+    fronts: FrontForm;
   }): Promise<{ port: number; firstSecret: string | null }> {
     const { config, clock, log, endings, instanceId } = this;
     const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
@@ -146,7 +158,7 @@ export class ApiProcess {
     const operations = parts.operations(service, embedding);
     this.operations = operations;
 
-    const { rateLimiter, addressLimiter, connections } = parts;
+    const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
     const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config });
     const metricsText: MetricsText = () => this.metrics.read();
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, observer, clock };
@@ -155,12 +167,13 @@ export class ApiProcess {
     let close: () => Promise<void>;
     const addon = loadBodyScanner();
     // Without the addon, connections can't be handed over.
-    if (parts.fronts !== null && config.httpThreads > 1 && addon !== null) {
+    if (config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
-      const threads = await this.startThreads({ ...main, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() }, parts.fronts, {
-        ...connections,
-        duplicateHandle: addon.duplicateHandle,
-      });
+      const threads = await this.startThreads(
+        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
+        parts.fronts,
+        { ...connections, duplicateHandle: addon.duplicateHandle },
+      );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
@@ -185,18 +198,18 @@ export class ApiProcess {
   }
 
   private async startThreads(
-    main: MainServices & { keys: StoreKeysService; stampMemory: BigInt64Array },
+    main: MainServices & { keys: StoreKeysService; catalog: CollectionCatalog; stampMemory: BigInt64Array },
     form: FrontForm,
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
     const { apiKey: _apiKey, ...config } = this.config;
-    const { keys, usage } = main;
+    const { keys, usage, catalog } = main;
     const threads = await FrontThreads.start({
       entry: form.entry,
       threads: config.httpThreads,
-      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory },
-      handlers: (started, peer) => frontHandlers(main, started, peer),
+      data: { config, connectionsMax: connections.connectionsMax, stampMemory: main.stampMemory, ...form.data },
+      handlers: (started, peer) => ({ ...frontHandlers(main, started, peer), ...form.handlers }),
       reader: {
         request: (endpoint, code, durationMs) => apiMetrics.requests.observeRequest(endpoint, code, durationMs),
         phase: (phase, durationMs) => apiMetrics.searches.phase(phase, durationMs),
@@ -205,9 +218,13 @@ export class ApiProcess {
           keys.used(keyId, wallMs);
         },
       },
-      onLoad: (load) => Object.assign(apiMetrics.load, load),
+      onLoad: (load) => {
+        const { requests, bodyBytes, refused } = load;
+        Object.assign(apiMetrics.load, { requests, bodyBytes, refused });
+        form.onLoad?.(load);
+      },
       onStarted: (peer) => {
-        const ends = [tellKeys(keys, peer), form.follow(peer)];
+        const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), form.follow(peer)];
         return () => {
           for (const end of ends) end();
         };

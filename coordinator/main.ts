@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
+import { join } from 'node:path';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
@@ -39,10 +40,17 @@ import { PeerLimits, peersService } from './cluster/peer-limits';
 import { Sealing } from './cluster/sealing';
 import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
+import { ProcessLimiter } from './limits/process-limiter';
 import { SharedLimiter } from './limits/shared-limiter';
-import { SlidingWindowLimiter } from './limits/sliding-window-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
+import type { ClusterThreadData } from './cluster-front-thread';
+import { tellCoordinators } from './threads/front-coordinators';
+import { logHandlers } from './threads/front-log';
+import type { FrontLoad } from './threads/front-reports';
+import { sharedClock } from './threads/front-state';
+import { ToldRoutes } from './threads/front-routes';
+import { handlersOf } from './threads/thread-peer';
 
 /** The composition root of a coordinator: the API of a cluster, and a candidate for its controller. */
 
@@ -51,15 +59,19 @@ const SESSION_SECONDS = 3;
 /** How long running calls have when the server for other coordinators closes. */
 const DRAIN_MS = 1_000;
 
-type CoordinatorConfig = Config & ClusterConfig;
+/** What the environment says of its service, and of its membership. */
+interface CoordinatorSettings {
+  config: Config;
+  member: ClusterConfig;
+}
 
-async function build(config: CoordinatorConfig, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
+async function build({ config, member }: CoordinatorSettings, log: Logger, endings: Endings, ending: AbortSignal, refuse: (error: QuiverError) => void): Promise<void> {
   const clock = systemClock;
   const machine = readMachineLimits();
   const capacity = capacityOf(config, machine);
   const files = new OpenFilesWatch(machine.openFilesMax);
   endings.defer(async () => files.close());
-  const coordinatorId = config.memberId;
+  const coordinatorId = member.memberId;
   const instanceId = randomUUID();
   const startedAt = new Date(clock.wallMs()).toISOString();
   const metrics = new ProcessMetrics({
@@ -69,9 +81,9 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
-  const store = memberStore(config, { observer: new EtcdMetrics(metrics), log });
+  const store = memberStore(member, { observer: new EtcdMetrics(metrics), log });
   endings.defer(() => store.close());
-  const credentials = memberCredentials(config, log);
+  const credentials = memberCredentials(member, log);
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
@@ -79,22 +91,28 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
+  // The threads that serve reach storage nodes, and never etcd.
+  const { etcdPassword: _etcdPassword, ...identity } = member;
   const routes = new MapShardRoutes({ map, clock });
   endings.defer(() => routes.close());
+  const toldRoutes = new ToldRoutes({ routes, clock });
+  endings.defer(() => toldRoutes.close());
+  const placement = new ClusterPlacement({ store, routes, clock });
   const shardClient = new GrpcShardClient({
     routes,
-    placement: new ClusterPlacement({ store, routes, clock }),
+    placement,
     session: instanceId,
     credentials,
     clock,
     linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
   });
   endings.defer(() => shardClient.close());
-  metrics.gauge('quiver_node_calls_open', 'Calls to storage nodes that wait for their answer', () => shardClient.load.calls);
-  metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes);
+  let threadsLoad: Pick<FrontLoad, 'nodeCalls' | 'nodeBytes'> = { nodeCalls: 0, nodeBytes: 0 };
+  metrics.gauge('quiver_node_calls_open', 'Calls to storage nodes that wait for their answer', () => shardClient.load.open + threadsLoad.nodeCalls);
+  metrics.gauge('quiver_node_queued_bytes', 'Bytes of requests that wait to be sent to storage nodes', () => shardClient.load.queuedBytes + threadsLoad.nodeBytes);
   const election = new Election({ store, path: CONTROLLER_PATH, value: coordinatorId, ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => election.close());
-  if (config.clusterSeals === 'adopt' || config.clusterSecretOther !== undefined) {
+  if (member.clusterSeals === 'adopt' || member.clusterSecretOther !== undefined) {
     const sealing = new Sealing({ store, office: election, log });
     endings.defer(() => sealing.close());
   }
@@ -104,18 +122,19 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const tombstones = new TombstoneSweep({ store, map, office: election, clock, log });
   endings.defer(() => tombstones.close());
 
-  const peers = new PeerLimits({ map, channels });
+  const peers = new PeerLimits({ addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress, channels });
   endings.defer(() => peers.close());
-  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }), askOwner: (id, subject) => peers.ask(id, subject) });
+  const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
+  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
-  const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(config, port) });
-  const rpcPort = await server.listen(`${config.host}:${config.rpcPort}`);
+  const server = new RpcServer({ ...credentials, services: [peersService({ limiter: rateLimiter, log })], addressOf: (port) => memberAddress(member, port) });
+  const rpcPort = await server.listen(`${config.host}:${member.rpcPort}`);
   endings.defer(() => server.close(DRAIN_MS));
 
   // Before it serves or suspects anybody. Clients of a coordinator that was killed need not wait: its address is the same.
-  const peerAddress = memberAddress(config, rpcPort);
+  const peerAddress = memberAddress(member, rpcPort);
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
@@ -136,9 +155,19 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
         clusterStore: store,
         shardClient,
         rateLimiter,
-        addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+        localLimiter,
+        addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
         quota: clusterQuota(map, capacity.collectionsMax),
-        fronts: null,
+        fronts: {
+          entry: join(__dirname, 'cluster-front-thread.js'),
+          data: { identity } satisfies ClusterThreadData,
+          handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
+          onLoad: (load) => (threadsLoad = load),
+          follow: (peer) => {
+            const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer)];
+            return () => ends.forEach((end) => end());
+          },
+        },
         connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
         operations: (service, embedding) =>
           new ClusterOperations({
@@ -157,7 +186,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
       }),
     { ending, log },
   );
-  const member: CoordinatorMember = {
+  const entry: CoordinatorMember = {
     id: coordinatorId,
     address: `${peerAddress.replace(/:\d+$/, '')}:${port}`,
     peerAddress,
@@ -165,23 +194,24 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
     pid: process.pid,
     startedAt,
   };
-  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
+  const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(entry), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());
   addRegistrationMetric(metrics, registration);
 }
 
 function main(): void {
-  let config: CoordinatorConfig;
+  let settings: CoordinatorSettings;
   try {
-    config = { ...readConfig(process.env, availableParallelism()), ...readClusterConfig(process.env, hostname()) };
+    settings = { config: readConfig(process.env, availableParallelism()), member: readClusterConfig(process.env, hostname()) };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
     process.exitCode = 1;
     return;
   }
-  const log = createLogger({ level: config.logLevel, secrets: secretsOf(config), output: standardOutput(process.env), base: { coordinator: config.memberId } });
+  const { config, member } = settings;
+  const log = createLogger({ level: config.logLevel, secrets: secretsOf({ ...config, ...member }), output: standardOutput(process.env), base: { coordinator: member.memberId } });
   runUntilSignal({
-    start: (ending, refuse) => startWithEndings((endings) => build(config, log, endings, ending, refuse)),
+    start: (ending, refuse) => startWithEndings((endings) => build(settings, log, endings, ending, refuse)),
     hardStopMs: config.shutdownTimeoutMs,
     logger: log,
   });

@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { serveFrontThread, type FrontThreadData } from '../coordinator/threads/front-thread';
+import { FrontShards } from '../coordinator/threads/front-shards';
 import { ShardViews } from '../node/shard/shard-views';
+import { systemClock } from '../shared/time/clock';
 
 /** A worker thread that serves the API of the embedded form, and searches the shards in the memory that it shares with the main thread. */
 
@@ -8,6 +10,8 @@ const views = new ShardViews();
 serveFrontThread({
   port: parentPort!,
   data: workerData as FrontThreadData,
-  inline: views,
-  more: { 'shards.published': (message: unknown) => views.take(message) },
+  form: (main) => ({
+    shards: new FrontShards({ main, inline: views, clock: systemClock }),
+    handlers: { 'shards.published': (message: unknown) => views.take(message) },
+  }),
 });

@@ -23,7 +23,8 @@ import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
-import { SlidingWindowLimiter } from '../coordinator/limits/sliding-window-limiter';
+import { ProcessLimiter } from '../coordinator/limits/process-limiter';
+import { sharedClock } from '../coordinator/threads/front-state';
 import { EmbeddedOperations } from './embedded-operations';
 
 /**
@@ -68,11 +69,13 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
+  const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
   const { port, firstSecret } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
-    rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
-    addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+    rateLimiter,
+    localLimiter: rateLimiter,
+    addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
     quota: processQuota(capacity, () => files.isShort),
     connections: { connectionsMax: capacity.connectionsMax, isShort: () => files.isShort },
     fronts: {

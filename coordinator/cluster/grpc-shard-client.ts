@@ -99,8 +99,8 @@ export class GrpcShardClient implements ShardClient {
   }
 
   /** What waits in the client: calls without an answer, and bytes of calls that are not sent yet. */
-  get load(): { calls: number; queuedBytes: number } {
-    return { calls: this.calls.count, queuedBytes: this.links.queuedBytes };
+  get load(): { open: number; queuedBytes: number } {
+    return { open: this.calls.count, queuedBytes: this.links.queuedBytes };
   }
 
   /** Ends all calls, as if their deadlines had passed, and all connections. */

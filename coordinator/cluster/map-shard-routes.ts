@@ -6,14 +6,15 @@ import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
 import type { ClusterMap } from './cluster-map';
-import type { ShardRoute, ShardRoutes } from './shard-routes';
+import { isSameRoute, type ObservedRoutes, type ShardRoute } from './shard-routes';
 
 /** Routes from the coordinator's map of the cluster. */
-export class MapShardRoutes implements ShardRoutes {
+export class MapShardRoutes implements ObservedRoutes {
   private readonly map: ClusterMap;
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
   private readonly waiters: Waiters;
+  private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
 
   constructor(options: { map: ClusterMap; clock: Clock }) {
@@ -22,7 +23,13 @@ export class MapShardRoutes implements ShardRoutes {
     this.stop = this.map.onChange(() => {
       this.routes.clear();
       this.waiters.wake();
+      for (const listener of this.listeners) listener();
     });
+  }
+
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   route(id: ShardId): ShardRoute | null {
@@ -36,7 +43,7 @@ export class MapShardRoutes implements ShardRoutes {
   }
 
   async changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void> {
-    while (isSame(this.route(id), stale)) {
+    while (isSameRoute(this.route(id), stale)) {
       if (this.isDropped(id)) throw new QuiverError('not_found', `shard ${id.shard} of collection ${id.collectionUid} does not exist`);
       if (!(await this.waiters.next(deadlineMs))) return;
     }
@@ -58,8 +65,4 @@ export class MapShardRoutes implements ShardRoutes {
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     return { node: member.id, address: member.address, epoch: assignment.epoch };
   }
-}
-
-function isSame(one: ShardRoute | null, other: ShardRoute | null): boolean {
-  return one === other || (one !== null && other !== null && one.epoch === other.epoch && one.address === other.address);
 }

@@ -1,4 +1,3 @@
-import { COORDINATORS_PREFIX } from '../../shared/cluster/members';
 import type { Logger } from '../../shared/logs/logger';
 import type { PeersDefinition } from '../../shared/rpc/generated/quiver/v1/peers';
 import { loadService } from '../../shared/rpc/protocol';
@@ -7,7 +6,6 @@ import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { RateDecision } from '../limits/rate-limiter';
 import type { SharedLimiter } from '../limits/shared-limiter';
-import type { ClusterMap } from './cluster-map';
 import { QuestionStream } from './question-stream';
 
 /** A request must not wait long for another coordinator to count it. */
@@ -20,20 +18,21 @@ type Answer = { id: number } & RateDecision;
 
 /** Asks other coordinators to count requests of the subjects that they own. */
 export class PeerLimits {
-  private readonly map: ClusterMap;
+  private readonly addressOf: (coordinatorId: string) => string | undefined;
   private readonly channels: RpcChannels;
   private readonly streams = new Map<string, { address: string; stream: QuestionStream<Question, Answer> }>();
 
-  constructor(options: { map: ClusterMap; channels: RpcChannels }) {
-    this.map = options.map;
+  /** `addressOf`: where a coordinator's service for other coordinators is, if it is a member. */
+  constructor(options: { addressOf: (coordinatorId: string) => string | undefined; channels: RpcChannels }) {
+    this.addressOf = options.addressOf;
     this.channels = options.channels;
   }
 
   /** null when the coordinator can't be reached in time. */
   async ask(coordinatorId: string, subject: string): Promise<RateDecision | null> {
-    const member = this.map.coordinators.get(COORDINATORS_PREFIX + coordinatorId)?.value;
-    if (member === undefined) return null;
-    const answer = await this.streamTo(coordinatorId, member.peerAddress).ask({ subject }, TIMEOUT_MS);
+    const address = this.addressOf(coordinatorId);
+    if (address === undefined) return null;
+    const answer = await this.streamTo(coordinatorId, address).ask({ subject }, TIMEOUT_MS);
     if (answer === null) return null;
     const { allowed, limit, remaining, resetSeconds } = answer;
     return { allowed, limit, remaining, resetSeconds };

@@ -8,6 +8,11 @@ export interface ShardRoute {
   epoch: number;
 }
 
+/** Whether calls by either route go to the same replica in the same role. */
+export function isSameRoute(one: ShardRoute | null, other: ShardRoute | null): boolean {
+  return one === other || (one !== null && other !== null && one.epoch === other.epoch && one.address === other.address);
+}
+
 /** The coordinator's map of the shards, kept up to date by a watch. */
 export interface ShardRoutes {
   /** The route known now; null while the shard has no primary that is a member. */
@@ -17,4 +22,10 @@ export interface ShardRoutes {
    * the deadline in any case. Errors: not_found when the shard has been dropped.
    */
   changed(id: ShardId, stale: ShardRoute | null, deadlineMs: number): Promise<void>;
+}
+
+/** Routes that say when any of them may have changed. */
+export interface ObservedRoutes extends ShardRoutes {
+  /** Calls `listener` after every change that may have changed routes, until the function returned is called. */
+  onChange(listener: () => void): () => void;
 }

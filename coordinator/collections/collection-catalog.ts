@@ -57,6 +57,11 @@ export class CollectionCatalog {
     this.stopWatching = null;
   }
 
+  /** Calls `listener` with the name of each collection whose record in memory changes, until the function returned is called. */
+  onChange(listener: (name: string) => void): () => void {
+    return this.directory.onChange(listener);
+  }
+
   /** The collection as far as memory knows, or null: the look-up that costs nothing. */
   known(name: string): CollectionRecord | null {
     return this.directory.get(name);

@@ -15,11 +15,18 @@ interface Known {
 export class CollectionDirectory {
   private readonly byName = new Map<string, Known>();
   private watchedRevision = 0;
+  private readonly listeners = new Set<(name: string) => void>();
 
   /** The collection that clients see under this name, or null. */
   get(name: string): CollectionRecord | null {
     const record = this.byName.get(name)?.record ?? null;
     return record !== null && record.state === 'ready' ? record : null;
+  }
+
+  /** Calls `listener` with the name of each collection that changes, until the function returned is called. */
+  onChange(listener: (name: string) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   /** Starts from a listing at `revision`; the watch continues from there. */
@@ -35,7 +42,9 @@ export class CollectionDirectory {
 
   /** Takes a removal by this process. */
   remove(name: string, revision: number): void {
-    if (revision > this.watchedRevision) this.byName.set(name, { record: null, revision });
+    if (revision <= this.watchedRevision) return;
+    this.byName.set(name, { record: null, revision });
+    this.notify(name);
   }
 
   /** Applies changes that the store reports, in its order. */
@@ -47,11 +56,18 @@ export class CollectionDirectory {
       if (known !== undefined && known.revision > event.revision) continue;
       if (event.type === 'delete') this.byName.delete(name);
       else this.byName.set(name, { record: collectionFromEntry(event), revision: event.revision });
+      this.notify(name);
     }
   }
 
   private keep(record: CollectionRecord, revision: number): void {
     const known = this.byName.get(record.name);
-    if (known === undefined || known.revision < revision) this.byName.set(record.name, { record, revision });
+    if (known !== undefined && known.revision >= revision) return;
+    this.byName.set(record.name, { record, revision });
+    this.notify(record.name);
+  }
+
+  private notify(name: string): void {
+    for (const listener of this.listeners) listener(name);
   }
 }

@@ -1,9 +1,8 @@
 import type { Clock } from '../../shared/time/clock';
 import { AdmissionWindow } from './admission-window';
 import type { RateDecision, RateLimiter } from './rate-limiter';
+import { WINDOW_MS } from './shared-window';
 
-/** The limit is given per minute. */
-const WINDOW_MS = 60_000;
 /**
  * A hundred thousand quiet subjects take about 40 MB: room for every key, and a bound on what a flood of client
  * addresses can take.

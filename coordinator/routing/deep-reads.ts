@@ -5,6 +5,11 @@ export const HITS_PER_ITEM = 5;
 /** Deep reads at the same time. Their answers tend to arrive together, and building 10,000 hits takes about 20 ms. */
 const AT_ONCE_MAX = 2;
 
+/** Whether a read of so many hits has to wait for its place. */
+export function isDeep(hits: number): boolean {
+  return hits >= DEEP_HITS;
+}
+
 /**
  * Limits how many deep reads run at once, from one bulk search or from many clients. The results of reads that arrive
  * together are built one after the other, and a small search that arrives then waits for all of them.
@@ -15,7 +20,7 @@ export class DeepReads {
 
   /** The result of `read`. If `hits` are many, it starts when there is a place. */
   run<Result>(hits: number, read: () => Promise<Result>): Promise<Result> {
-    return hits < DEEP_HITS ? read() : this.inTurn(read);
+    return isDeep(hits) ? this.inTurn(read) : read();
   }
 
   private async inTurn<Result>(read: () => Promise<Result>): Promise<Result> {

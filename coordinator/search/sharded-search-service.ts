@@ -30,7 +30,7 @@ export class ShardedSearchService implements SearchService {
   private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
   private readonly hybrid: HybridSearch;
-  private readonly deep: DeepReads;
+  private readonly deep: Pick<DeepReads, 'run'>;
   private readonly clock: Clock;
   private readonly observer: SearchObserver;
 
@@ -39,7 +39,7 @@ export class ShardedSearchService implements SearchService {
     embedder: Pick<CollectionEmbedder, 'embedQueries'>;
     shards: Pick<ShardClient, 'read'>;
     scatter: ScatterGather;
-    deep: DeepReads;
+    deep: Pick<DeepReads, 'run'>;
     clock: Clock;
     observer?: SearchObserver;
   }) {

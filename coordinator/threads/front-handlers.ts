@@ -8,15 +8,20 @@ import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { HttpServerParts } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
+import type { ProcessLimiter } from '../limits/process-limiter';
 import type { MetricsText } from '../http/endpoints/public-endpoints';
 import { collectionNotFound } from '../routing/collection-not-found';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
+import { deepHandlers } from './front-deep-reads';
 import type { FrontThreads } from './front-threads';
-import { sharedMs } from './front-state';
+import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'addressLimiter' | 'operations' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'observer' | 'clock'> {
+  addressLimiter: ProcessLimiter;
+  /** The part of `rateLimiter` that is counted in this process. */
+  localLimiter: ProcessLimiter;
   catalog: Pick<CollectionCatalog, 'find' | 'has'>;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
@@ -35,14 +40,14 @@ type CollectionName = Pick<CollectionRecord, 'name' | 'uid'>;
 export function frontHandlers(main: MainServices, threads: FrontThreads, peer: () => ThreadPeer): ThreadHandlers {
   const { service, catalog, embedder, shardClient, keys, usage, operations, deep, clock } = main;
   const counts = { ...handlersOf('keys', keys, ['list', 'get']), ...handlersOf('usage', usage, ['ofKey', 'summary']) };
-  const callUntil = (deadline: number): CallOptions => ({ deadlineMs: clock.monotonicMs() + deadline - sharedMs() });
+  const callUntil = (deadline: number): CallOptions => ({ deadlineMs: ownDeadline(deadline, clock) });
   const keyChanges = handlersOf('keys', keys, ['create', 'update', 'rotate', 'delete']);
   const { create, update, delete: drop } = service.collections;
-  const changed = async <Result>(name: string, change: Promise<Result>): Promise<Result> => {
+  const known = async <Result>(change: Promise<Result>): Promise<Result> => {
     try {
       return await change;
     } finally {
-      await threads.tellAll('catalog.forget', name);
+      await threads.synced();
     }
   };
   const found = async ({ name, uid }: CollectionName): Promise<CollectionRecord> => {
@@ -61,14 +66,16 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       await threads.synced();
       return result;
     }),
+    ...deepHandlers(deep, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
-    ...handlersOf('addressLimiter', main.addressLimiter, ['admit']),
+    ...handlersOf('localLimiter', main.localLimiter, ['window']),
+    ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
     ...handlersOf('collections', service.collections, ['list', 'get']),
-    'collections.create': (...args: Parameters<typeof create>) => changed(args[0].name, service.collections.create(...args)),
-    'collections.update': (...args: Parameters<typeof update>) => changed(args[0], service.collections.update(...args)),
-    'collections.delete': (...args: Parameters<typeof drop>) => changed(args[0], service.collections.delete(...args)),
+    'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
+    'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
+    'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'documents.upload': (collection: string, file: { name: string; stream: number }) =>
       service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
     ...handlersOf('catalog', catalog, ['find', 'has']),

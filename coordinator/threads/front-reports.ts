@@ -14,6 +14,15 @@ const REQUEST = 1;
 const PHASE = 2;
 const USE = 3;
 
+/** What waits for storage nodes: calls without an answer, and bytes of calls that are not sent yet. */
+export interface NodeCalls {
+  open: number;
+  queuedBytes: number;
+}
+
+/** What a front thread does at present, and how much it has refused. */
+export type FrontLoad = Pick<HttpLoad, 'requests' | 'bodyBytes' | 'refused'> & { nodeCalls: number; nodeBytes: number };
+
 /** What a front thread has counted since its last report. */
 export interface FrontReport {
   /** Names that are used for the first time; `facts` mean them by their index among all names of the thread. */
@@ -23,7 +32,7 @@ export interface FrontReport {
    * [PHASE, index of the phase, duration in ms], [USE, id of the key, endpoint's name, wall time in ms].
    */
   facts: Float64Array;
-  load: { requests: number; bodyBytes: number; refused: number };
+  load: FrontLoad;
 }
 
 /** Where reports go on the main thread. */
@@ -45,14 +54,16 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly rule: RequestLogRule;
   private readonly clock: Clock;
   private readonly load: HttpLoad;
+  private readonly nodeCalls: () => NodeCalls;
   private readonly send: (report: FrontReport) => void;
   private readonly notable: (facts: AnsweredRequest) => void;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(parts: { rule: RequestLogRule; clock: Clock; load: HttpLoad; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
+  constructor(parts: { rule: RequestLogRule; clock: Clock; load: HttpLoad; nodeCalls: () => NodeCalls; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
     this.rule = parts.rule;
     this.clock = parts.clock;
     this.load = parts.load;
+    this.nodeCalls = parts.nodeCalls;
     this.send = parts.send;
     this.notable = parts.notable;
     this.timer = setInterval(() => this.flush(), SEND_MS);
@@ -84,10 +95,11 @@ export class FrontReports implements RequestObserver, SearchObserver {
   /** Sends what has been counted. */
   flush(): void {
     const { requests, bodyBytes, refused } = this.load;
-    const load = `${requests} ${bodyBytes} ${refused}`;
+    const { open, queuedBytes } = this.nodeCalls();
+    const load = `${requests} ${bodyBytes} ${refused} ${open} ${queuedBytes}`;
     if (this.facts.length === 0 && load === this.sentLoad) return;
     this.sentLoad = load;
-    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, refused } });
+    this.send({ names: this.names, facts: Float64Array.from(this.facts), load: { requests, bodyBytes, refused, nodeCalls: open, nodeBytes: queuedBytes } });
     this.names = [];
     this.facts = [];
   }

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
-import type { InlineSearches } from '../../shared/shard/inline-search';
+import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
@@ -10,16 +10,19 @@ import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
 import type { RateLimiter } from '../limits/rate-limiter';
-import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
 import type { OperationsService } from '../operations/operations-service';
+import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
-import { FrontReports } from './front-reports';
+import { frontLimiter } from './front-limiter';
+import { FrontReports, type NodeCalls } from './front-reports';
 import { frontServices } from './front-services';
 import { FRONT_STATE, MAIN_BEAT_MS, sharedMs } from './front-state';
 import { failureOf, remote, type ThreadHandlers, ThreadPeer, type ThreadPort } from './thread-peer';
 
 /** How often the thread shows that its event loop turns. */
 const BEAT_MS = 250;
+
+const NO_CALLS: NodeCalls = { open: 0, queuedBytes: 0 };
 
 /** What a front thread is started with. */
 export interface FrontThreadData {
@@ -34,12 +37,24 @@ export interface FrontThreadData {
   connectionsMax: number;
 }
 
-/**
- * Serves the API on this worker thread, with the connections that the main thread hands over. `more` handles what else
- * the main thread tells.
- */
-export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; inline: InlineSearches | null; more?: ThreadHandlers }): void {
-  const { data, inline } = parts;
+/** What is different on the front threads of each form of the service: how they reach the shards, and who counts limits. */
+export interface ThreadForm {
+  shards: Pick<ShardClient, 'read' | 'write'>;
+  /** How many deep reads run at once; by default, this thread counts its own. */
+  deep?: Pick<DeepReads, 'run'>;
+  /** The limiter of keys, from that which counts in this process alone; the same by default. */
+  limiterAround?: (local: RateLimiter) => RateLimiter;
+  /** What the main thread tells of it. */
+  handlers?: ThreadHandlers;
+  /** What waits for storage nodes; in the embedded form, there are none. */
+  nodeCalls?: () => NodeCalls;
+  /** Called when the last request is over. */
+  close?: () => void;
+}
+
+/** Serves the API on this worker thread, with the connections that the main thread hands over. */
+export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadData; form: (main: ThreadPeer) => ThreadForm }): void {
+  const { data } = parts;
   const { config, state } = data;
   const clock: Clock = systemClock;
   const keys = new KeyDirectory();
@@ -47,7 +62,6 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   let isDraining = false;
   let isTurningAway = false;
   const main = new ThreadPeer(parts.port, {
-    ...parts.more,
     'keys.put': (record: KeyRecord, revision: number) => keys.put(record, revision),
     'keys.remove': (id: number) => keys.remove(id),
     'catalog.forget': (name: string) => catalog.forget(name),
@@ -59,19 +73,37 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
       isDraining = true;
       await closeUnlistened(server, connections, graceMs);
       clearInterval(beat);
+      form.close?.();
       reports.close();
     },
   });
-  const reports = new FrontReports({ rule: config, clock, load, send: (report) => main.tell('report', report), notable: (facts) => tellRequest(main, facts) });
-  const { service, catalog } = frontServices({ main, inline, clock, requestTimeoutMs: config.requestTimeoutMs, stampMemory: data.stampMemory, observer: reports });
+  const form = parts.form(main);
+  main.handle(form.handlers ?? {});
+  const reports = new FrontReports({
+    rule: config,
+    clock,
+    load,
+    nodeCalls: form.nodeCalls ?? (() => NO_CALLS),
+    send: (report) => main.tell('report', report),
+    notable: (facts) => tellRequest(main, facts),
+  });
+  const { service, catalog } = frontServices({
+    main,
+    shards: form.shards,
+    deep: form.deep ?? new DeepReads(),
+    clock,
+    requestTimeoutMs: config.requestTimeoutMs,
+    stampMemory: data.stampMemory,
+    observer: reports,
+  });
   const { ofKey, summary } = remote<KeyUsage>(main, 'usage');
   const bounds = overloadBounds(config);
   const server = createHttpServer({
     service,
     keys: frontKeys({ main, directory: keys, clock }),
     usage: { record: (keyId, endpoint) => reports.record(keyId, endpoint), ofKey, summary },
-    rateLimiter: frontLimiter(main, 'rateLimiter', config.rateLimitPerMinute, clock),
-    addressLimiter: frontLimiter(main, 'addressLimiter', config.badKeyLimitPerMinute, clock),
+    rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
+    addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
     operations: remote<OperationsService>(main, 'operations'),
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
@@ -116,11 +148,6 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     server.emit('connection', socket);
   };
   main.tell('ready');
-}
-
-/** Limits of zero admit everything without a question. A key with a limit asks rarely, because it has one. */
-function frontLimiter(main: ThreadPeer, room: string, limit: number, clock: Clock): RateLimiter {
-  return limit === 0 ? new SlidingWindowLimiter({ limit, clock }) : remote<RateLimiter>(main, room);
 }
 
 function tellRequest(main: ThreadPeer, { error, ...facts }: AnsweredRequest): void {

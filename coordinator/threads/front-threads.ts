@@ -7,7 +7,7 @@ import { inTime } from '../../shared/time/deadline';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { REFUSED_MAX, SWEEP_MS } from '../http/connection-gate';
 import { listen } from '../http/http-server';
-import { type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
+import { type FrontLoad, type FrontReport, FrontReportReader, type ReportReader } from './front-reports';
 import { FRONT_STATE, MAIN_BEAT_MS, newFrontState, sharedMs } from './front-state';
 import type { FrontThreadData } from './front-thread';
 import { type ThreadHandlers, ThreadPeer } from './thread-peer';
@@ -27,6 +27,7 @@ const STARTING_LOOKS_MAX = 120;
 const LONG_LIFE_MS = 30_000;
 /** A thread that ends again at once must not keep the processor busy. */
 const RESTART_PAUSES = { firstMs: 50, longestMs: 5_000 };
+const NO_LOAD: FrontLoad = { requests: 0, bodyBytes: 0, refused: 0, nodeCalls: 0, nodeBytes: 0 };
 
 export interface FrontThreadsParts {
   /** The JavaScript file of a worker that calls serveFrontThread. */
@@ -37,7 +38,7 @@ export interface FrontThreadsParts {
   handlers: (threads: FrontThreads, peer: () => ThreadPeer) => ThreadHandlers;
   reader: ReportReader;
   /** The load of all threads changed. */
-  onLoad: (load: FrontReport['load']) => void;
+  onLoad: (load: FrontLoad) => void;
   /** Called for each thread as it starts, to tell it what it must know; answers what ends that. */
   onStarted: (peer: ThreadPeer) => () => void;
   isShort: () => boolean;
@@ -53,7 +54,7 @@ interface Front {
   peer: ThreadPeer;
   state: Int32Array;
   reader: FrontReportReader;
-  load: FrontReport['load'];
+  load: FrontLoad;
   /** Handles of connections on their way to it, the oldest first, and how many it has taken before these. */
   handed: number[];
   /** Connections that it was given since it started, and those of them that are only told that there is no room. */
@@ -80,7 +81,8 @@ export class FrontThreads {
   private readonly beat: NodeJS.Timeout;
   private readonly bodyBytes: Float64Array;
   private readonly backoffs: RetryBackoff[];
-  private readonly shed = { requests: 0, bodyBytes: 0, refused: 0 };
+  /** By threads that have ended. */
+  private refused = 0;
   private isClosing = false;
   private sweptMs = -Infinity;
 
@@ -125,13 +127,7 @@ export class FrontThreads {
     await inTime(this.askAll('flush'), FLUSH_MS, () => new Error('late')).catch(() => undefined);
   }
 
-  /** Tells every thread. Resolves when each that serves has taken it; one that starts takes it before it serves. */
-  async tellAll(name: string, ...args: unknown[]): Promise<void> {
-    for (const front of this.fronts) front?.peer.tell(name, ...args);
-    await this.synced();
-  }
-
-  /** Resolves when every thread that serves has taken what it was told before. */
+  /** Resolves when every thread that serves has taken what it was told before; one that starts takes it before it serves. */
   async synced(): Promise<void> {
     await this.askAll('synced');
   }
@@ -169,7 +165,7 @@ export class FrontThreads {
         worker,
         state,
         reader: new FrontReportReader(parts.reader),
-        load: { requests: 0, bodyBytes: 0, refused: 0 },
+        load: NO_LOAD,
         handed: [],
         dealt: 0,
         dealtTurnedAway: 0,
@@ -207,7 +203,7 @@ export class FrontThreads {
     front.stop();
     this.forgetTaken(front);
     for (const handle of front.handed.splice(0)) closeSync(handle);
-    this.shed.refused += front.load.refused;
+    this.refused += front.load.refused;
     this.fronts[place] = null;
     this.bodyBytes[place] = 0;
     this.sumLoads();
@@ -291,11 +287,9 @@ export class FrontThreads {
   }
 
   private sumLoads(): void {
-    const sum = { ...this.shed };
+    const sum = { ...NO_LOAD, refused: this.refused };
     for (const front of this.fronts) {
-      sum.requests += front?.load.requests ?? 0;
-      sum.bodyBytes += front?.load.bodyBytes ?? 0;
-      sum.refused += front?.load.refused ?? 0;
+      for (const name of Object.keys(sum) as (keyof FrontLoad)[]) sum[name] += front?.load[name] ?? 0;
     }
     this.parts.onLoad(sum);
   }

@@ -44,16 +44,22 @@ export class ThreadPeer {
   private readonly offered = new NumberTable<AsyncIterator<unknown>>();
   private readonly handlers = new Map<string, Handler>();
   private end: QuiverError | null = null;
+  private closing: () => void = () => undefined;
 
   /** `handlers` by name; any other name fails as `internal`. */
   constructor(
     private readonly port: ThreadPort,
     handlers: ThreadHandlers,
   ) {
-    for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
+    this.handle(handlers);
     this.handlers.set(NEXT, (stream: number) => this.next(stream));
     this.handlers.set(RETURN, (stream: number) => this.withdraw(stream));
     port.on('message', (message) => this.take(message));
+  }
+
+  /** Handles these calls, too. To be called before the event loop turns: earlier messages wait until then. */
+  handle(handlers: ThreadHandlers): void {
+    for (const [name, handler] of Object.entries(handlers)) this.handlers.set(name, handler);
   }
 
   /** What the other side answers. Errors: those of its handler; unavailable when the other thread has ended. */
@@ -113,12 +119,18 @@ export class ThreadPeer {
     }
   }
 
+  /** Calls `listener`, the only one, when the other thread has ended. */
+  onClose(listener: () => void): void {
+    this.closing = listener;
+  }
+
   /** The other thread has ended: all calls fail, and what was offered to it is given up. */
   close(reason: string): void {
     if (this.end !== null) return;
     this.end = new QuiverError('unavailable', reason);
     for (const { fail } of this.pending.removeAll()) fail(this.end);
     for (const iterator of this.offered.removeAll()) iterator.return?.().catch(() => undefined);
+    this.closing();
   }
 
   private async next(stream: number): Promise<IteratorResult<unknown>> {
@@ -140,17 +152,17 @@ export class ThreadPeer {
       case 'failure':
         return this.pending.remove(message.id)?.fail(errorOf(message.failure));
       case 'tell':
-        this.handle(message.name, message.args).catch(() => undefined);
+        this.call(message.name, message.args).catch(() => undefined);
         return;
       case 'ask':
-        this.handle(message.name, message.args).then(
+        this.call(message.name, message.args).then(
           (value) => this.reply({ type: 'answer', id: message.id, value }),
           (error: unknown) => this.reply({ type: 'failure', id: message.id, failure: failureOf(error) }),
         );
     }
   }
 
-  private async handle(name: string, args: unknown[]): Promise<unknown> {
+  private async call(name: string, args: unknown[]): Promise<unknown> {
     const handler = this.handlers.get(name);
     if (handler === undefined) throw new Error(`no thread handles ${name}`);
     return handler(...(args as never[]));

@@ -27,7 +27,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
   private readonly shards: Pick<ShardClient, 'read' | 'write'>;
   private readonly scatter: ScatterGather;
-  private readonly deep: DeepReads;
+  private readonly deep: Pick<DeepReads, 'run'>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
 
@@ -37,7 +37,7 @@ export class ShardedVectorsService implements VectorsService {
     embedder: Pick<CollectionEmbedder, 'embedPassages'>;
     shards: Pick<ShardClient, 'read' | 'write'>;
     scatter: ScatterGather;
-    deep: DeepReads;
+    deep: Pick<DeepReads, 'run'>;
     stamps: StampClock;
     clock: Clock;
   }) {

@@ -72,6 +72,7 @@
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 - {name: ADVERTISE_ADDRESS, value: $(POD_IP)}
 - {name: DATA_DIR, value: /tmp}
+- {name: HTTP_THREADS, value: {{ default $cores .values.httpThreads | toString | quote }}}
 - {name: EMBEDDING_THREADS, value: {{ default $cores .values.embeddingThreads | toString | quote }}}
 - name: API_KEY
   valueFrom: {secretKeyRef: {name: {{ include "quiver.secretName" .root }}, key: api-key}}

@@ -14,7 +14,6 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   dataDir: ROLES,
   logLevel: ROLES,
   shutdownTimeoutMs: ROLES,
-  httpThreads: ['embedded'],
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],

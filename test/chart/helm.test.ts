@@ -77,9 +77,12 @@ testWithHelm('threads follow the requested processors', () => {
   expect(threads('2')).toEqual(['2', '6', '2']);
   expect(threads('1.5')).toEqual(['2', '6', '2']);
   expect(threads('4', '--set', 'node.indexThreads=2')).toEqual(['2', '8', '4']);
-  const embedding = (...words: string[]): string | undefined => /EMBEDDING_THREADS, value: "(\d+)"/.exec(template('--show-only', 'templates/coordinator/deployment.yaml', ...words).stdout)?.[1];
-  expect(embedding('--set', 'coordinator.resources.requests.cpu=3')).toBe('3');
-  expect(embedding('--set', 'coordinator.embeddingThreads=2')).toBe('2');
+  const ofCoordinators = (...words: string[]): string[] => {
+    const { stdout } = template('--show-only', 'templates/coordinator/deployment.yaml', ...words);
+    return [...stdout.matchAll(/(?:HTTP|EMBEDDING)_THREADS, value: "(\d+)"/g)].map(([, value]) => value);
+  };
+  expect(ofCoordinators('--set', 'coordinator.resources.requests.cpu=3')).toEqual(['3', '3']);
+  expect(ofCoordinators('--set', 'coordinator.httpThreads=4', '--set', 'coordinator.embeddingThreads=2')).toEqual(['4', '2']);
 });
 
 testWithHelm('notes tell how to reach the service, and warn of what is fragile', () => {

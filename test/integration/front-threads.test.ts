@@ -74,6 +74,16 @@ test('what is changed through one thread is known to all before the answer', asy
   }
 });
 
+test.each([
+  ['of a key', { RATE_LIMIT_PER_MINUTE: '40' }, 'admin-secret'],
+  ['of an address without a valid key', { BAD_KEY_LIMIT_PER_MINUTE: '40' }, 'wrong-secret'],
+])('the limit %s is exact over all threads that count at once', async (_whose, environment, key) => {
+  server = await startThreadedServer({ HTTP_THREADS: '3', ...environment });
+  const clients = Array.from({ length: 9 }, () => client(key));
+  const codes = (await Promise.all(clients.map((call) => Promise.all(Array.from({ length: 20 }, () => call('GET', '/v1/collections')))))).flat().map(({ error }) => error?.code ?? 200);
+  expect(codes.filter((code) => code === 429)).toHaveLength(180 - 40);
+});
+
 test('items written through different threads keep the order in which they were answered', async () => {
   server = await startThreadedServer({ HTTP_THREADS: '3' });
   await withCollection();

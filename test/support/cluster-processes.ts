@@ -419,6 +419,7 @@ export class ClusterProcesses {
       RATE_LIMIT_PER_MINUTE: '0',
       BAD_KEY_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
+      ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
       ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, 'rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
       ...environment,
       ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),

@@ -1,16 +1,20 @@
 /** A front thread from its TypeScript source, for tests that do not compile. It can be told to die, or to stand still. */
 require('./swc-register.js');
 const { parentPort, workerData } = require('node:worker_threads');
+const { FrontShards } = require('../../coordinator/threads/front-shards.ts');
 const { serveFrontThread } = require('../../coordinator/threads/front-thread.ts');
+const { systemClock } = require('../../shared/time/clock.ts');
 
 serveFrontThread({
   port: parentPort,
   data: workerData,
-  inline: null,
-  more: {
-    die: () => process.exit(1),
-    hang: () => {
-      for (;;);
+  form: (main) => ({
+    shards: new FrontShards({ main, inline: null, clock: systemClock }),
+    handlers: {
+      die: () => process.exit(1),
+      hang: () => {
+        for (;;);
+      },
     },
-  },
+  }),
 });

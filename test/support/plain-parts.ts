@@ -2,8 +2,9 @@ import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
-import { SlidingWindowLimiter } from '../../coordinator/limits/sliding-window-limiter';
+import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
 import type { RunningService } from '../../coordinator/service-factory';
+import { sharedClock } from '../../coordinator/threads/front-state';
 import { EmbeddedOperations } from '../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../shared/config/config';
 import { systemClock } from '../../shared/time/clock';
@@ -17,8 +18,10 @@ export interface PlainParts {
   /** What the observer was told, in order. */
   answered: AnsweredRequest[];
   /** What the HTTP layer needs besides its limits. */
-  parts: Pick<HttpServerParts, 'rateLimiter' | 'addressLimiter' | 'operations' | 'observer' | 'clock'> & {
+  parts: Pick<HttpServerParts, 'operations' | 'observer' | 'clock'> & {
     service: RunningService;
+    rateLimiter: ProcessLimiter;
+    addressLimiter: ProcessLimiter;
     keys: StoreKeysService;
     usage: StoreKeyUsage;
     metricsText: NonNullable<HttpServerParts['metricsText']>;
@@ -51,8 +54,8 @@ export async function plainParts(environment: Record<string, string>): Promise<P
       service,
       keys,
       usage,
-      rateLimiter: new SlidingWindowLimiter({ limit: config.rateLimitPerMinute, clock }),
-      addressLimiter: new SlidingWindowLimiter({ limit: config.badKeyLimitPerMinute, clock }),
+      rateLimiter: new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock }),
+      addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
       operations,
       observer: { requestAnswered: (facts) => answered.push(facts) },
       metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),

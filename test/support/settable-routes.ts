@@ -1,12 +1,13 @@
-import type { ShardRoute, ShardRoutes } from '../../coordinator/cluster/shard-routes';
+import type { ObservedRoutes, ShardRoute } from '../../coordinator/cluster/shard-routes';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { systemClock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
 
 /** Routes that a test sets by hand: every shard has the same one. */
-export class SettableRoutes implements ShardRoutes {
+export class SettableRoutes implements ObservedRoutes {
   private current: ShardRoute | null;
   private readonly waiters = new Waiters(systemClock);
+  private readonly listeners = new Set<() => void>();
 
   constructor(route: ShardRoute | null) {
     this.current = route;
@@ -15,6 +16,12 @@ export class SettableRoutes implements ShardRoutes {
   set(route: ShardRoute | null): void {
     this.current = route;
     this.waiters.wake();
+    for (const listener of this.listeners) listener();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   route(): ShardRoute | null {

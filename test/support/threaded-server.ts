@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DeepReads } from '../../coordinator/routing/deep-reads';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
+import { tellCollections } from '../../coordinator/threads/front-catalog';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { tellKeys } from '../../coordinator/threads/front-keys';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
@@ -24,7 +25,7 @@ export interface ThreadedServer extends ApiTarget {
 export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string } = {}): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, embedder, stampMemory } = parts.service;
-  const main = { ...parts, catalog, embedder, shardClient: shards, deep: new DeepReads() };
+  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, embedder, shardClient: shards, deep: new DeepReads() };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];
@@ -37,7 +38,8 @@ export async function startThreadedServer(environment: Record<string, string> = 
     onLoad: () => undefined,
     onStarted: (peer) => {
       peers.push(peer);
-      return tellKeys(parts.keys, peer);
+      const ends = [tellKeys(parts.keys, peer), tellCollections(catalog, peer)];
+      return () => ends.forEach((end) => end());
     },
     isShort: () => false,
     duplicateHandle: (loadBodyScanner() as BodyScannerAddon).duplicateHandle,

@@ -33,7 +33,7 @@ const FLOORS: Record<string, string[][]> = {
   embedded: [['main.ts'], ['embedded-operations.ts', 'front-thread.ts', 'cluster-store/']],
   coordinator: [
     ['main.ts'],
-    ['api-process.ts'],
+    ['api-process.ts', 'cluster-front-thread.ts'],
     ['threads/'],
     ['metrics/'],
     ['cluster/', 'http/'],

@@ -65,7 +65,7 @@ export const LIMITS = {
   uncommittedBytesMax: 64 * 1024 * 1024,
   /** Entries in one apply: keeps the event loop responsive while a replica catches up. */
   applyEntriesMax: 256,
-  /** Sessions whose writes are remembered: far more than there are living coordinators. */
+  /** Sessions whose writes are remembered: 64 coordinators have as many, if each has 16 threads that write. */
   sessionsMax: 1024,
 } as const;
 

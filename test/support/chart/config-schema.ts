@@ -1,6 +1,6 @@
 import { CLUSTER_SETTINGS, SETTINGS, type Setting } from '../../../shared/config/settings';
 
-/** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. And that of the embedded form alone. */
+/** Settings that the chart gives itself: they follow from its pods, ports, volumes and Secrets. */
 const OF_THE_CHART = [
   'PORT',
   'HOST',

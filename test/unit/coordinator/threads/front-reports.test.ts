@@ -12,10 +12,12 @@ function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } =
   const sent: FrontReport[] = [];
   const notable: AnsweredRequest[] = [];
   const load = new HttpLoad();
+  const nodeCalls = { open: 0, queuedBytes: 0 };
   const reports = new FrontReports({
     rule,
     clock: { wallMs: () => 77, monotonicMs: () => 0 },
     load,
+    nodeCalls: () => nodeCalls,
     send: (report) => sent.push(structuredClone(report)),
     notable: (facts) => notable.push(facts),
   });
@@ -30,14 +32,15 @@ function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } =
     for (const report of sent) reader.read(report);
     return read;
   };
-  return { reports, sent, notable, load, all };
+  return { reports, sent, notable, load, nodeCalls, all };
 }
 
 test('what a thread counts arrives in order, over several reports', () => {
-  const { reports, load, sent, all } = reporting();
+  const { reports, load, nodeCalls, sent, all } = reporting();
   reports.record(3, `POST ${READ}`);
   reports.requestAnswered(request({ steps: { parseMs: 0.25, serialiseMs: 0.5 } }));
   load.requests = 2;
+  Object.assign(nodeCalls, { open: 3, queuedBytes: 40 });
   load.refused = 1;
   reports.flush();
   reports.phase('node', 4);
@@ -52,7 +55,7 @@ test('what a thread counts arrives in order, over several reports', () => {
     ['request', '/v1/health', 200, 1.5],
     ['request', READ, 204, 1.5],
   ]);
-  expect(sent[0].load).toEqual({ requests: 2, bodyBytes: 0, refused: 1 });
+  expect(sent[0].load).toEqual({ requests: 2, bodyBytes: 0, refused: 1, nodeCalls: 3, nodeBytes: 40 });
   // A name goes over once.
   expect(sent.flatMap(({ names }) => names)).toEqual([`POST ${READ}`, READ, '/v1/health']);
 });

@@ -1,4 +1,4 @@
-import { FrontShards } from '../../../../coordinator/threads/front-services';
+import { FrontShards } from '../../../../coordinator/threads/front-shards';
 import { systemClock } from '../../../../shared/time/clock';
 import type { VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
 

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { memberCredentials, type MemberIdentity } from '../shared/cluster/member-options';
+import { RpcChannels } from '../shared/rpc/rpc-channels';
+import { systemClock } from '../shared/time/clock';
+import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
+import { FrontCoordinators } from './threads/front-coordinators';
+import { FrontDeepReads } from './threads/front-deep-reads';
+import { FrontRoutes } from './threads/front-routes';
+import { frontLog } from './threads/front-log';
+import { serveFrontThread, type FrontThreadData } from './threads/front-thread';
+import { remote } from './threads/thread-peer';
+
+/** A worker thread that serves the API of a coordinator, over connections of its own to the storage nodes. */
+
+/** What it is started with besides FrontThreadData. */
+export interface ClusterThreadData {
+  identity: MemberIdentity;
+}
+
+const data = workerData as FrontThreadData & ClusterThreadData;
+const clock = systemClock;
+
+serveFrontThread({
+  port: parentPort!,
+  data,
+  form: (main) => {
+    const log = frontLog(main);
+    const credentials = memberCredentials(data.identity, log);
+    const channels = new RpcChannels({ credentials });
+    const routes = new FrontRoutes({ main, clock });
+    const shards = new GrpcShardClient({
+      routes,
+      placement: remote<ShardPlacement>(main, 'placement'),
+      // Nodes remember the writes of each session, so no two threads may share one.
+      session: randomUUID(),
+      credentials,
+      clock,
+      linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
+    });
+    const coordinators = new FrontCoordinators({ ownId: data.identity.memberId, channels });
+    return {
+      shards,
+      deep: new FrontDeepReads(main),
+      limiterAround: (local) => coordinators.limiterAround(local),
+      handlers: { ...routes.handlers, ...coordinators.handlers },
+      nodeCalls: () => shards.load,
+      close: () => {
+        shards.close();
+        coordinators.close();
+        channels.close();
+      },
+    };
+  },
+});

@@ -1,0 +1,57 @@
+import type { CoordinatorMember } from '../../shared/cluster/members';
+import type { RpcChannels } from '../../shared/rpc/rpc-channels';
+import type { ClusterMap } from '../cluster/cluster-map';
+import { PeerLimits } from '../cluster/peer-limits';
+import type { RateLimiter } from '../limits/rate-limiter';
+import { SharedLimiter } from '../limits/shared-limiter';
+import type { ThreadHandlers, ThreadPeer } from './thread-peer';
+
+type Peer = Pick<CoordinatorMember, 'id' | 'peerAddress'>;
+
+/**
+ * The coordinators that share the limits of keys, on a front thread of one of them. The main thread tells who they are;
+ * the thread asks them by itself.
+ */
+export class FrontCoordinators {
+  private readonly ownId: string;
+  private readonly addresses = new Map<string, string>();
+  private readonly peers: PeerLimits;
+  private limiter: SharedLimiter | null = null;
+
+  constructor(parts: { ownId: string; channels: RpcChannels }) {
+    this.ownId = parts.ownId;
+    this.peers = new PeerLimits({ addressOf: (id) => this.addresses.get(id), channels: parts.channels });
+  }
+
+  /** The limiter of all coordinators together, from that which counts in this process. To be called once. */
+  limiterAround(local: RateLimiter): RateLimiter {
+    this.limiter = new SharedLimiter({ ownId: this.ownId, local, askOwner: (id, subject) => this.peers.ask(id, subject) });
+    return this.limiter;
+  }
+
+  /** What the main thread tells. */
+  get handlers(): ThreadHandlers {
+    return {
+      'coordinators.put': (members: Peer[]) => {
+        this.addresses.clear();
+        for (const { id, peerAddress } of members) this.addresses.set(id, peerAddress);
+        this.limiter?.setMembers(members.map(({ id }) => id));
+      },
+    };
+  }
+
+  close(): void {
+    this.peers.close();
+  }
+}
+
+/** Tells a front thread who the coordinators are, and from now on each change. Answers what ends that. */
+export function tellCoordinators(map: Pick<ClusterMap, 'coordinators'>, peer: Pick<ThreadPeer, 'tell'>): () => void {
+  const tell = (): void =>
+    peer.tell(
+      'coordinators.put',
+      map.coordinators.all().map(({ value: { id, peerAddress } }): Peer => ({ id, peerAddress })),
+    );
+  tell();
+  return map.coordinators.onChange(tell);
+}

@@ -1,0 +1,84 @@
+import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
+import type { InlineSearches } from '../../shared/shard/inline-search';
+import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
+import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
+import type { Clock } from '../../shared/time/clock';
+import { inSlices } from '../../shared/time/work-slices';
+import { TURN_MS, Turns } from '../http/turns';
+import { sharedDeadline } from './front-state';
+import type { ThreadPeer } from './thread-peer';
+
+/**
+ * The shards of this process on a front thread. Vectors are searched here, in the shards' shared memory, where that is
+ * enough; else the main thread does the shard's part. Searches here occupy the thread, so after some milliseconds of them
+ * in one round of the event loop, further ones wait for turns.
+ */
+export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
+  private readonly main: Pick<ThreadPeer, 'ask' | 'hand'>;
+  private readonly inline: InlineSearches | null;
+  private readonly clock: Clock;
+  private readonly turns = new Turns();
+  /** Time of searches in this round of the event loop. */
+  private spentMs = 0;
+
+  constructor(parts: { main: Pick<ThreadPeer, 'ask' | 'hand'>; inline: InlineSearches | null; clock: Clock }) {
+    this.main = parts.main;
+    this.inline = parts.inline;
+    this.clock = parts.clock;
+  }
+
+  read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    if (kind !== 'search' || this.inline === null) return this.ask(id, kind, request, call);
+    if (this.spentMs < TURN_MS) return this.search(id, kind, request, call);
+    return this.turns.next().then(() => this.search(id, kind, request, call));
+  }
+
+  /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    const bytes = await inSlices(operationsToBytesInSteps(operations));
+    return outcomesFromBytes(await this.main.hand<Uint8Array>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock)));
+  }
+
+  private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    const startMs = this.clock.monotonicMs();
+    const found = this.inline?.search(id, request as VectorSearch) ?? null;
+    if (this.spentMs === 0) setImmediate(() => (this.spentMs = 0));
+    this.spentMs += this.clock.monotonicMs() - startMs;
+    return found === null ? this.ask(id, kind, request, call) : (found as AnswerOf<Kind>);
+  }
+
+  private async ask<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
+    // A thread takes all messages that are there in one go, and what they carry is copied then: long ones come one by one.
+    if (isLong(request)) await this.main.ask('turn');
+    return this.main.ask('shards.read', id, kind, withOwnVector(request), sharedDeadline(call.deadlineMs, this.clock));
+  }
+}
+
+/** Parts of a request beyond which it waits for its turn: copying so many takes some hundred microseconds. */
+const SHORT_PARTS_MAX = 512;
+/** A text counts as one part for each so many characters. */
+const PART_CHARACTERS = 256;
+
+function isLong(request: unknown): boolean {
+  return partsLeft(request, SHORT_PARTS_MAX) < 0;
+}
+
+/** `left` less the parts of the value, as far as they are counted: negative if it has more. */
+function partsLeft(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - 1 - value.length / PART_CHARACTERS;
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return left - 1;
+  let rest = left - 1;
+  for (const name in value) {
+    if (rest < 0) return rest;
+    rest = partsLeft((value as Record<string, unknown>)[name], rest - name.length / PART_CHARACTERS);
+  }
+  return rest;
+}
+
+/** The request with a vector in memory of its own. One from a body is a view of all vectors there, which would all be copied. */
+function withOwnVector<Request>(request: Request): Request {
+  const { vector } = (request ?? {}) as { vector?: unknown };
+  if (!(vector instanceof Float32Array) || vector.byteLength === vector.buffer.byteLength) return request;
+  return { ...request, vector: vector.slice() };
+}

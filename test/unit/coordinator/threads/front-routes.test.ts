@@ -1,0 +1,117 @@
+import { MessageChannel } from 'node:worker_threads';
+import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
+import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
+import { FrontRoutes, ToldRoutes } from '../../../../coordinator/threads/front-routes';
+import { ThreadPeer } from '../../../../coordinator/threads/thread-peer';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import { NODES_PREFIX } from '../../../../shared/cluster/members';
+import { assignmentPath, assignmentToValue } from '../../../../shared/cluster/shard-assignment';
+import { tombstonePath } from '../../../../shared/cluster/tombstones';
+import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
+import { silentLogger } from '../../../../shared/logs/logger';
+import { systemClock } from '../../../../shared/time/clock';
+import { assignmentOf, replicaOn } from '../../../support/assignment';
+import { eventually } from '../../../support/eventually';
+
+/** The map of a cluster on the main thread and the routes of two other threads, over real channels whose ends are all here. */
+
+const SHARD = { collectionUid: 'c', shard: 0 };
+
+let store: KeyValueClusterStore;
+let map: ClusterMap;
+let routes: MapShardRoutes;
+let told: ToldRoutes;
+let ports: { close(): void }[];
+/** Questions to the main thread. */
+let asked: number;
+
+beforeEach(async () => {
+  store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  map = new ClusterMap({ store, log: silentLogger });
+  await map.follow();
+  routes = new MapShardRoutes({ map, clock: systemClock });
+  told = new ToldRoutes({ routes, clock: systemClock });
+  ports = [];
+  asked = 0;
+  for (const node of ['a', 'b']) await put(NODES_PREFIX + node, JSON.stringify({ id: node, address: `${node}:1`, store: `${node}.0`, zone: '', diskBytes: 0, freeBytes: 0 }));
+});
+afterEach(async () => {
+  for (const port of ports) port.close();
+  told.close();
+  routes.close();
+  map.close();
+  await store.close();
+});
+
+function thread(): FrontRoutes {
+  const { port1, port2 } = new MessageChannel();
+  ports.push(port1);
+  const counted = Object.entries(told.handlers).map(([name, handler]) => [
+    name,
+    (...args: never[]) => {
+      asked += 1;
+      return handler(...args);
+    },
+  ]);
+  told.follow(new ThreadPeer(port1, Object.fromEntries(counted)));
+  const main = new ThreadPeer(port2, {});
+  const front = new FrontRoutes({ main, clock: systemClock });
+  main.handle(front.handlers);
+  return front;
+}
+
+async function change(...changes: StoreChange[]): Promise<void> {
+  await store.transact([], changes);
+}
+
+const put = (key: string, value: string): Promise<void> => change({ type: 'put', key, value });
+
+/** The shard is led by a node from now on. */
+function lead(node: string, epoch: number): Promise<void> {
+  const spec = { ...SHARD, dim: 2, metric: 'cosine' as const };
+  return put(assignmentPath(spec), assignmentToValue({ ...assignmentOf({ spec, inSync: ['a', 'b'].map(replicaOn) }), primary: replicaOn(node), epoch }));
+}
+
+const inTime = (ms = 30_000): number => systemClock.monotonicMs() + ms;
+
+test('a thread asks for a route once, and is told of each change', async () => {
+  await lead('a', 1);
+  const [one, other] = [thread(), thread()];
+  expect(one.route(SHARD)).toBeNull();
+  await one.changed(SHARD, null, inTime());
+  expect(one.route(SHARD)).toEqual({ node: 'a', address: 'a:1', epoch: 1 });
+  await eventually('the other thread is told of what is in use', () => other.route(SHARD) !== null);
+  await lead('b', 2);
+  for (const front of [one, other]) await eventually('the change is told', () => front.route(SHARD)?.address === 'b:1');
+  expect(asked).toBe(1);
+  const later = thread();
+  await eventually('a thread that starts is told', () => later.route(SHARD)?.epoch === 2);
+});
+
+test('a call that was sent by an outdated route waits for the next one, and not past its deadline', async () => {
+  await lead('a', 1);
+  const front = thread();
+  await front.changed(SHARD, null, inTime());
+  const stale = front.route(SHARD);
+  await front.changed(SHARD, stale, inTime(20));
+  expect(front.route(SHARD)).toEqual(stale);
+  const changed = front.changed(SHARD, stale, inTime());
+  await lead('b', 2);
+  await changed;
+  expect(front.route(SHARD)).toEqual({ node: 'b', address: 'b:1', epoch: 2 });
+  // It is known already.
+  await front.changed(SHARD, stale, inTime());
+  expect(asked).toBe(3);
+});
+
+test('a shard that nobody leads has no route, and one that was dropped is not found', async () => {
+  await lead('a', 1);
+  const front = thread();
+  await front.changed(SHARD, null, inTime());
+  await change({ type: 'delete', key: assignmentPath(SHARD) });
+  await eventually('the route is taken back', () => front.route(SHARD) === null);
+  await front.changed(SHARD, null, inTime(20));
+  await put(tombstonePath(SHARD.collectionUid), 'now');
+  await expect(front.changed(SHARD, null, inTime())).rejects.toMatchObject({ kind: 'not_found' });
+});
