@@ -28,7 +28,7 @@ export class Peer {
   lastProgressAt: number;
   /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
-  readonly pace = new StorePace();
+  readonly pace = new StorePace(TIMINGS.slowStoreMs);
   /** It is not to be in sync before, because it is slow. */
   slowUntil = -Infinity;
   /** Since when the first of those in flight is what it has to store next. */

@@ -4,7 +4,6 @@ import type { ReplicaEffect } from './effects';
 import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
-import type { StorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
@@ -97,11 +96,11 @@ export class Peers {
     this.send(peer, null, nowMs);
   }
 
-  /** Looks which of them are slow beside the primary's own disk. A learner counts as long as it is out for that. */
-  judgePaces(own: StorePace, isInSync: (peer: Peer) => boolean, nowMs: number): void {
+  /** Looks which of them are slow. A learner counts as long as it is out for that. */
+  judgePaces(isInSync: (peer: Peer) => boolean, nowMs: number): void {
     for (const peer of this.byNode.values()) {
       const isJudged = peer.slowUntil > nowMs || isInSync(peer);
-      if (isJudged && peer.pace.isSlow(own, nowMs)) peer.slowUntil = nowMs + TIMINGS.slowOutMs;
+      if (isJudged && peer.pace.isSlow(nowMs)) peer.slowUntil = nowMs + TIMINGS.slowOutMs;
     }
   }
 

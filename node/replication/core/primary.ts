@@ -38,7 +38,8 @@ export class Primary {
   private readonly promiseToken: number;
   /** When the log last stored something, or had nothing to store, and what it was about to store then. */
   private own: { atMs: number; underway: number | null };
-  private readonly pace = new StorePace();
+  /** Others are slow only beside a disk that takes a quarter of that: where all are slow, there is nobody to do without. */
+  private readonly pace = new StorePace(TIMINGS.slowStoreMs / 4);
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
@@ -91,7 +92,7 @@ export class Primary {
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
     this.commit();
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
-    this.peers.judgePaces(this.pace, (peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
+    if (!this.pace.takesLong) this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
     this.peers.heartbeat(nowMs);

@@ -1,40 +1,46 @@
 import { TIMINGS } from './timings';
 
-/** The share of one more time in the mean: a few slow syncs in a row do not make a slow disk. */
-const SHARE = 0.2;
-/** So many times in a row have to be long on average: a break of the network is one of them, however long it lasts. */
+/** The weight of one more time. */
+const WEIGHT = 0.1;
+/** Slow is who takes long more often than not: a network that breaks makes few times long, however long. */
+const SLOW_SHARE = 0.5;
+/** Of so few times nothing is said. */
 const TIMES_MIN = 20;
-/** Only who takes so many times as long as the primary itself is slow: where all disks are, there is nobody to do without. */
-const TIMES_AS_LONG = 4;
 
-/** How long one disk takes, of late, for what it has to store next, in milliseconds. */
+/** How often, of late, one disk takes long for what it has to store next. */
 export class StorePace {
-  private meanMs = 0;
+  /** Of the times that were long, the latest ones weigh most. */
+  private share = 0;
   private notedAt = -Infinity;
-  /** Since when it takes long. */
-  private longSince: number | null = null;
-  private timesSince = 0;
+  /** Since when it takes long, and how many times it stored something since. */
+  private slowSince: number | null = null;
+  private times = 0;
+
+  /** @param longMs what is long */
+  constructor(private readonly longMs: number) {}
 
   /** Something was stored `tookMs` after it was the next to be stored. */
   note(tookMs: number, nowMs: number): void {
-    if (this.isForgotten(nowMs)) {
-      this.meanMs = 0;
-      this.longSince = null;
-    }
+    if (this.isForgotten(nowMs)) this.share = 0;
     this.notedAt = nowMs;
-    this.meanMs += (tookMs - this.meanMs) * SHARE;
-    this.timesSince += 1;
-    if (this.meanMs < TIMINGS.slowStoreMs / 2) this.longSince = null;
-    else if (this.meanMs >= TIMINGS.slowStoreMs && this.longSince === null) {
-      this.longSince = nowMs;
-      this.timesSince = 0;
+    this.share += ((tookMs >= this.longMs ? 1 : 0) - this.share) * WEIGHT;
+    if (this.share < SLOW_SHARE) {
+      this.slowSince = null;
+      this.times = 0;
+    } else {
+      this.slowSince ??= nowMs;
+      this.times += 1;
     }
   }
 
-  /** Whether it has taken long for a while, beside another disk that has the same to store. */
-  isSlow(beside: StorePace, nowMs: number): boolean {
-    if (this.longSince === null || nowMs - this.longSince < TIMINGS.slowForMs || this.timesSince < TIMES_MIN || this.isForgotten(nowMs)) return false;
-    return this.meanMs >= beside.meanMs * TIMES_AS_LONG;
+  /** Whether it has taken long for a while. */
+  isSlow(nowMs: number): boolean {
+    return this.slowSince !== null && nowMs - this.slowSince >= TIMINGS.slowForMs && this.times >= TIMES_MIN && !this.isForgotten(nowMs);
+  }
+
+  /** Whether it takes long now, perhaps for a moment only. */
+  get takesLong(): boolean {
+    return this.share >= SLOW_SHARE;
   }
 
   /** What it was when there was last something to store says nothing after a pause. */

@@ -15,8 +15,8 @@ export const TIMINGS = {
   /** A replica that answers but stores nothing for this long leaves, too: longer than a healthy disk stalls under load. */
   stallTimeoutMs: 3000,
   /**
-   * A disk that takes this long on average for what it has to store next is slow: ten times a healthy one under load. Every
-   * write waits for it.
+   * A disk that takes this long, more often than not, for what it has to store next is slow: ten times a healthy one under
+   * load. Every write waits for it.
    */
   slowStoreMs: 100,
   /** For how long it has to be so: longer than a compaction or a backup beside it. */
