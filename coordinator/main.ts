@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
+import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
@@ -18,6 +19,7 @@ import { capacityOf } from '../shared/process/capacity';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
+import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
@@ -119,6 +121,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
@@ -164,6 +167,7 @@ async function build(config: CoordinatorConfig, log: Logger, endings: Endings, e
     instance: instanceId,
     pid: process.pid,
     startedAt,
+    ...versionToFields(OWN_VERSION),
   };
   const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(member), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
@@ -25,6 +26,7 @@ import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
+import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -164,7 +166,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           onFailed: (error) => {
             log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
             if (isDamage(error)) opening.condemn(spec);
-            agent.failed(spec);
+            agent.failed(spec, error);
           },
         }),
       }),
@@ -223,6 +225,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());
@@ -237,6 +240,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     startedAt: new Date(clock.wallMs()).toISOString(),
     ...(await diskSpaceOf(folder)),
     shardsMax: capacity.shardsMax,
+    ...versionToFields(OWN_VERSION),
   };
   const { replicaCount } = agent;
   if (replicaCount > capacity.shardsMax) {
