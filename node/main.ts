@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import type { Replacement } from '../shared/cluster/administration';
 import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
@@ -39,12 +40,14 @@ import { diskSpaceOf, isNotable } from './cluster/disk-space';
 import { KnownAssignments } from './cluster/known-assignments';
 import { NodeAgent } from './cluster/node-agent';
 import { mustBelongTo, readClusterId, readStoreId } from './cluster/node-identity';
+import { ReplicaComparison } from './cluster/replica-comparison';
+import { ReplicaQuestions } from './cluster/replica-questions';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
 import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
-import { addCopyMetrics, NodeMetrics } from './metrics/node-metrics';
+import { addCopyMetrics, comparisonCounter, NodeMetrics } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
@@ -202,13 +205,44 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       return hosted.install(epoch, chunks);
     },
   });
+  const questions = new ReplicaQuestions({ addressOf: (node) => addresses.get(node) ?? null, channels });
+  endings.defer(async () => questions.close());
+  const comparison = new ReplicaComparison({
+    nodeId,
+    intervalMs: config.compareReplicasSeconds * 1000,
+    open: () => agent.openReplicas(),
+    versionOf: (node) => links.versionOf(node),
+    ask: questions,
+    log,
+    onCompared: comparisonCounter(metrics),
+  });
+  endings.defer(() => comparison.close());
+  /** The same as for a replica whose data turn out to be damaged; the primary has said what is wrong with it. */
+  const replace = ({ shard: id, epoch, store: differing, atSequence }: Replacement): boolean => {
+    const status = agent.hosted(id)?.replica.status();
+    if (status === undefined || status.role === 'primary' || status.epoch !== epoch || stores.idOf(id) !== differing) return false;
+    log.error({ ...id, epoch, store: differing, atSequence }, 'this replica differs from its primary after the same entry of the log; it is put aside as <shard>.retired, and a copy is fetched');
+    opening.condemn(id);
+    agent.failed(id, new QuiverError('storage_damaged', 'the replica differs from its primary'));
+    return true;
+  };
+
   const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [
       ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits) }),
       new ReplicationService({ links, snapshots }),
-      administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
+      administrationService({
+        report: () => agent.report(),
+        digest: async (id, atSequence) => {
+          const hosted = agent.hosted(id);
+          if (hosted === null) return null;
+          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence);
+        },
+        replace,
+        log,
+      }),
     ],
     ...credentials,
     addressOf: (port) => memberAddress(config, port),

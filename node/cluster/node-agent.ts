@@ -160,6 +160,10 @@ export class NodeAgent implements ReplicationReceiver {
     return this.places.get(assignmentPath(id))?.open ?? null;
   }
 
+  openReplicas(): HostedReplica[] {
+    return openAt(this.places.values());
+  }
+
   async report(): Promise<NodeReport> {
     return { shards: await lookAt(this.places.values(), reportOf) };
   }
