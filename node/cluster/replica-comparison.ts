@@ -24,7 +24,7 @@ const AHEAD = [0, 64, 1_024, 16_384];
 /** How often it is looked whether a shard is due. */
 const LOOK_EVERY_MS = 60_000;
 
-/** What became of a comparison. `skipped`: a replica does not know it, is not in sync, or was not there in time. */
+/** What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in time. */
 export type ComparisonOutcome = 'same' | 'different' | 'skipped';
 
 export interface ReplicaComparisonParts {
@@ -58,7 +58,12 @@ export class ReplicaComparison {
 
   constructor(private readonly parts: ReplicaComparisonParts) {
     const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / 4);
-    this.timer = parts.intervalMs === 0 ? null : setInterval(() => (this.running ??= this.compareDue().finally(() => (this.running = null))), everyMs);
+    const look = (): void => {
+      this.running ??= this.compareDue().finally(() => {
+        this.running = null;
+      });
+    };
+    this.timer = parts.intervalMs === 0 ? null : setInterval(look, everyMs);
   }
 
   /** The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. */
@@ -94,8 +99,8 @@ export class ReplicaComparison {
     const others = this.followersOf(hosted);
     if (others.length === 0) return 'skipped';
     for (const ahead of AHEAD) {
-      // An operator may have upgraded a part of the cluster only.
-      const versions = others.map(({ node }) => this.parts.versionOf(node));
+      // An upgrade may be under way. Of a replica that is not there, it is not known what it will be when it is back.
+      const versions = this.othersOf(hosted).map((node) => this.parts.versionOf(node));
       if (!everyoneKnows('digest-at', [OWN_VERSION, ...versions])) return 'skipped';
       const sequence = hosted.replica.status().lastSequence + ahead;
       const found = await this.digestsAt(hosted, others, sequence);
@@ -156,6 +161,11 @@ export class ReplicaComparison {
     if (isReplaced) log.error({ ...facts, node, store }, 'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node');
     else log.error({ ...facts, node, store }, 'the replica that differs from the primary was not replaced: its node did not agree; it is compared again');
     return 'different';
+  }
+
+  /** The other nodes that are to hold the shard, in sync or not. */
+  private othersOf({ replica }: HostedReplica): string[] {
+    return (replica.assignment?.replicas ?? []).filter((node) => node !== this.parts.nodeId);
   }
 
   /** The other in-sync replicas. */
