@@ -10,10 +10,10 @@ import { judgeDigests } from './digest-judgement';
 import type { HostedReplica } from './hosted-replica';
 
 /**
- * All digests of a node together read at most so much of its disk: a gigabyte takes four minutes and about three hundredths
- * of a processor.
+ * All digests of a node together read at most so much. A MiB of items of 800 bytes takes 14 to 18 ms of processor time, so
+ * this is about three hundredths of a processor while a comparison runs; a gigabyte takes nine minutes.
  */
-const BYTES_PER_SECOND = 4 * 1024 * 1024;
+const BYTES_PER_SECOND = 2 * 1024 * 1024;
 /** How long a replica waits for the entry after which it is to be looked at: followers apply within a heartbeat. */
 const WITHIN_MS = 3_000;
 /**
