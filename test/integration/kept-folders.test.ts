@@ -24,10 +24,11 @@ const newFolder = (): string => {
 };
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-const kept = (form: string): string[] =>
-  readdirSync(resolve(__dirname, '../fixtures'))
-    .filter((name) => new RegExp(`^${form}-\\d+\\.\\d+\\.\\d+\\.tar\\.gz$`).test(name))
-    .map((name) => name.replace('.tar.gz', ''));
+/** The names of the kept folders of a form, with those that are about to be made. */
+function kept(form: string): string[] {
+  const names = readdirSync(resolve(__dirname, '../fixtures')).filter((name) => new RegExp(`^${form}-\\d+\\.\\d+\\.\\d+\\.tar\\.gz$`).test(name));
+  return [...new Set([...names.map((name) => name.replace('.tar.gz', '')), ...(KEEP_FOLDERS === undefined ? [] : [`${form}-${KEEP_FOLDERS}`])])].sort();
+}
 
 function embeddedIn(dataDir: string): EmbeddedProcess {
   return new EmbeddedProcess({ dataDir, environment: { API_KEY, EMBEDDING_MODEL: 'builtin' } });
