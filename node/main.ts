@@ -216,7 +216,6 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     log,
     onCompared: comparisonCounter(metrics),
   });
-  endings.defer(() => comparison.close());
   /** The same as for a replica whose data turn out to be damaged; the primary has said what is wrong with it. */
   const replace = ({ shard: id, epoch, store: differing, atSequence }: Replacement): boolean => {
     const status = agent.hosted(id)?.replica.status();
@@ -296,6 +295,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
+  endings.defer(() => comparison.close());
   endings.defer(async () => {
     readiness = { ready: false, reason: 'shutting down' };
     await agent.handOver();

@@ -31,9 +31,9 @@ interface Refusal {
   metadata?: Metadata;
   /**
    * `isOurs`: two members differ in their secret or address, which operators must correct. Otherwise the caller may be
-   * any stranger who reaches the port.
+   * any stranger who reaches the port. `about`: what is logged once for a while, where the caller has a say in the message.
    */
-  warning?: { message: string; isOurs: boolean };
+  warning?: { message: string; isOurs: boolean; about?: string };
 }
 
 const STRANGER: Refusal = {
@@ -104,7 +104,12 @@ export class MemberGate {
     const client = textOf(metadata, 'name');
     const tooFar = incompatibilityOf(this.version, versionFromText(textOf(metadata, 'program')), client.slice(0, 64));
     if (tooFar !== null)
-      return { code: status.FAILED_PRECONDITION, details: tooFar, metadata: metadataOf({ name: this.name, program: versionToText(this.version) }), warning: { message: tooFar, isOurs: true } };
+      return {
+        code: status.FAILED_PRECONDITION,
+        details: tooFar,
+        metadata: metadataOf({ name: this.name, program: versionToText(this.version) }),
+        warning: { message: tooFar, isOurs: true, about: 'versions' },
+      };
     const greeting = { client, server: this.name, address, clientNonce };
     const serverNonce = this.nonceFor(greeting);
     answer(metadataOf({ name: this.name, nonce: serverNonce, proof: this.proof.ofServer({ ...greeting, serverNonce }), program: versionToText(this.version) }));
@@ -155,10 +160,10 @@ export class MemberGate {
     return createHmac('sha256', this.markKey).update(front).update(text).digest().subarray(0, MARK_BYTES);
   }
 
-  private warn({ message, isOurs }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
-    const lastMs = this.warnedAtMs.get(message);
+  private warn({ message, isOurs, about = message }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
+    const lastMs = this.warnedAtMs.get(about);
     if (lastMs !== undefined && this.nowMs() - lastMs < WARN_AGAIN_MS) return;
-    this.warnedAtMs.set(message, this.nowMs());
+    this.warnedAtMs.set(about, this.nowMs());
     if (isOurs) this.log.error(fields, message);
     else this.log.warn(fields, message);
   }
