@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
@@ -19,6 +20,7 @@ import { capacityOf } from '../shared/process/capacity';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
+import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
@@ -138,6 +140,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
@@ -193,6 +196,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
     instance: instanceId,
     pid: process.pid,
     startedAt,
+    ...versionToFields(OWN_VERSION),
   };
   const registration = new RegisteredEntry({ store, name, onTaken: refuse, key: name.key, value: JSON.stringify(entry), ttlSeconds: SESSION_SECONDS, logger: log });
   endings.defer(() => registration.close());

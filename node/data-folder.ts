@@ -1,4 +1,6 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mustBeKnownFormat } from './files/later-format';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 
@@ -13,7 +15,18 @@ const OWN = 0o700;
  */
 const OTHERS = 0o007;
 
-/** Makes the data folder if it is missing. Logs a warning if others may read it. Errors: storage_failed. */
+/**
+ * The format of the folder: what lies where, and the small files beside the shards, which have no version of their own
+ * (`node/store.json`, `node/cluster.json`, `node/stores/`). A folder that does not say is of format 1. Shards carry theirs
+ * (shard-format.ts).
+ */
+const FORMAT = 1;
+const FORMAT_FILE = 'format.json';
+
+/**
+ * Makes the data folder if it is missing. Logs a warning if others may read it. Errors: storage_failed, LaterFormatError;
+ * a folder of a later version is left as it is.
+ */
 export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>): void {
   let mode: number;
   try {
@@ -22,6 +35,29 @@ export function prepareDataFolder(folder: string, log: Pick<Logger, 'warn'>): vo
   } catch (error) {
     throw new QuiverError('storage_failed', `the data folder ${folder} cannot be made: ${(error as Error).message}`, { cause: error });
   }
+  claimFormat(join(folder, FORMAT_FILE));
   if ((mode & OTHERS) === 0) return;
   log.warn({ dataDir: folder, mode: (mode & 0o777).toString(8) }, 'every user of this machine has access to the data folder (DATA_DIR): take it from them, as by chmod o-rwx');
+}
+
+function claimFormat(file: string): void {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new QuiverError('storage_failed', `${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    return noteFormat(file);
+  }
+  const format = /^\{"format":(\d{1,9})[,}]/.exec(text)?.[1];
+  if (format === undefined) throw new QuiverError('storage_failed', `${file} is damaged: it does not begin with {"format":${FORMAT}}`);
+  mustBeKnownFormat(file, Number(format), FORMAT);
+}
+
+function noteFormat(file: string): void {
+  try {
+    writeFileSync(`${file}.next`, `{"format":${FORMAT}}\n`, { mode: 0o600, flush: true });
+    renameSync(`${file}.next`, file);
+  } catch {
+    // A full or read-only disk: whoever has to write there says so. A folder without the file is of format 1, too.
+  }
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
+import type { Replacement } from '../shared/cluster/administration';
+import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
 import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
@@ -25,6 +27,7 @@ import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
 import { runUntilSignal } from '../shared/process/life-cycle';
 import { readMachineLimits } from '../shared/process/machine-limits';
+import { OWN_VERSION, versionToFields } from '../shared/process/member-version';
 import { programVersion } from '../shared/process/program-version';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
@@ -37,12 +40,14 @@ import { diskSpaceOf, isNotable } from './cluster/disk-space';
 import { KnownAssignments } from './cluster/known-assignments';
 import { NodeAgent } from './cluster/node-agent';
 import { mustBelongTo, readClusterId, readStoreId } from './cluster/node-identity';
+import { ReplicaComparison } from './cluster/replica-comparison';
+import { ReplicaQuestions } from './cluster/replica-questions';
 import { ReplicaShards } from './cluster/replica-shards';
 import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
 import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
-import { addCopyMetrics, NodeMetrics } from './metrics/node-metrics';
+import { addCopyMetrics, comparisonCounter, NodeMetrics } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
@@ -164,7 +169,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           onFailed: (error) => {
             log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
             if (isDamage(error)) opening.condemn(spec);
-            agent.failed(spec);
+            agent.failed(spec, error);
           },
         }),
       }),
@@ -200,13 +205,43 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       return hosted.install(epoch, chunks);
     },
   });
+  const questions = new ReplicaQuestions({ addressOf: (node) => addresses.get(node) ?? null, channels });
+  endings.defer(async () => questions.close());
+  const comparison = new ReplicaComparison({
+    nodeId,
+    intervalMs: config.compareReplicasSeconds * 1000,
+    open: () => agent.openReplicas(),
+    versionOf: (node) => links.versionOf(node),
+    ask: questions,
+    log,
+    onCompared: comparisonCounter(metrics),
+  });
+  /** The same as for a replica whose data turn out to be damaged; the primary has said what is wrong with it. */
+  const replace = ({ shard: id, epoch, store: differing, atSequence }: Replacement): boolean => {
+    const status = agent.hosted(id)?.replica.status();
+    if (status === undefined || status.role === 'primary' || status.epoch !== epoch || stores.idOf(id) !== differing) return false;
+    log.error({ ...id, epoch, store: differing, atSequence }, 'this replica differs from its primary after the same entry of the log; it is put aside as <shard>.retired, and a copy is fetched');
+    opening.condemn(id);
+    agent.failed(id, new QuiverError('storage_damaged', 'the replica differs from its primary'));
+    return true;
+  };
+
   const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [
       ...shardServices({ shards, clock, logger: log, limits, observer: new NodeMetrics(metrics, limits) }),
       new ReplicationService({ links, snapshots }),
-      administrationService({ report: () => agent.report(), digest: async (id) => (await agent.hosted(id)?.digest()) ?? null, log }),
+      administrationService({
+        report: () => agent.report(),
+        digest: async (id, atSequence) => {
+          const hosted = agent.hosted(id);
+          if (hosted === null) return null;
+          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence);
+        },
+        replace,
+        log,
+      }),
     ],
     ...credentials,
     addressOf: (port) => memberAddress(config, port),
@@ -223,6 +258,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());
@@ -237,6 +273,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     startedAt: new Date(clock.wallMs()).toISOString(),
     ...(await diskSpaceOf(folder)),
     shardsMax: capacity.shardsMax,
+    ...versionToFields(OWN_VERSION),
   };
   const { replicaCount } = agent;
   if (replicaCount > capacity.shardsMax) {
@@ -258,6 +295,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
+  endings.defer(() => comparison.close());
   endings.defer(async () => {
     readiness = { ready: false, reason: 'shutting down' };
     await agent.handOver();

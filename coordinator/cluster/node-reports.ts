@@ -3,7 +3,7 @@ import type { NodeReport, ReplicaReport } from '../../shared/cluster/node-report
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { ClusterMap } from './cluster-map';
-import { QuestionStream } from './question-stream';
+import { QuestionStream } from '../../shared/rpc/question-stream';
 
 /** A node that takes longer is shown without the facts that only it knows. */
 const TIMEOUT_MS = 2_000;

@@ -6,7 +6,7 @@ import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { RateDecision } from '../limits/rate-limiter';
 import type { SharedLimiter } from '../limits/shared-limiter';
-import { QuestionStream } from './question-stream';
+import { QuestionStream } from '../../shared/rpc/question-stream';
 
 /** A request must not wait long for another coordinator to count it. */
 const TIMEOUT_MS = 250;

@@ -1,20 +1,38 @@
-import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
+import { administrationDefinition, type Replacement, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport, ReplicaDigest } from '../../shared/cluster/node-report';
 import type { Logger } from '../../shared/logs/logger';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import type { ShardId } from '../../shared/shard/shard-client';
 
-/** The service by which a node is asked for its report, and for the digest of a replica: null where it has none. */
-export function administrationService(parts: { report: () => Promise<NodeReport>; digest: (id: ShardId) => Promise<ReplicaDigest | null>; log: Logger }): RpcService {
+interface AdministrationParts {
+  report: () => Promise<NodeReport>;
+  /** The digest of a replica, as it is after the entry `atSequence` unless that is 0; null where there is none. */
+  digest: (id: ShardId, atSequence: number) => Promise<ReplicaDigest | null>;
+  /** Whether the replica is begun anew. */
+  replace: (replacement: Replacement) => boolean;
+  log: Logger;
+}
+
+/** The service by which a node is asked for its report, for the digest of a replica, and to begin one anew. */
+export function administrationService(parts: AdministrationParts): RpcService {
   return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
-    answer: async ({ probe, digestOf }) => {
+    answer: async ({ probe, digestOf, atSequence = 0, replace }) => {
       if (probe) return { report: null, digest: null };
-      if (digestOf) return { report: null, digest: await parts.digest(digestOf) };
+      if (digestOf) return { report: null, digest: await digestOrNone(parts, digestOf, atSequence) };
+      if (replace) return { report: null, digest: null, replaced: parts.replace(replace) };
       const { shards } = await parts.report();
       return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };
     },
     onError: (error) => parts.log.warn({ error }, 'a report failed'),
+  });
+}
+
+/** Whoever asks waits for long: it has to hear that there will be no answer. */
+async function digestOrNone({ digest, log }: AdministrationParts, id: ShardId, atSequence: number): Promise<ReplicaDigest | null> {
+  return digest(id, atSequence).catch((error: unknown) => {
+    log.warn({ error, ...id }, 'the digest of a replica could not be made');
+    return null;
   });
 }

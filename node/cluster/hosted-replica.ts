@@ -1,5 +1,6 @@
 import type { ReplicaDigest, ReplicaReport } from '../../shared/cluster/node-report';
 import type { ShardSpec } from '../../shared/shard/shard-client';
+import type { Pace } from '../replication/pace';
 import type { Replica } from '../replication/replica';
 import type { Shard } from '../shard/shard';
 import type { ReplicaObservation } from '../shard/shard-observation';
@@ -12,6 +13,8 @@ export interface HostedReplica {
   readonly shard: Shard;
   /** What it holds, read from its store while writes go on. Errors: storage_failed. */
   digest(): Promise<ReplicaDigest>;
+  /** What it holds after exactly this entry of its log; see RocksReplicaStorage. Errors: storage_failed, unavailable. */
+  digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null>;
   /** Stops taking part and closes the shard with a checkpoint, or without one when its data are to be removed. */
   close(reason: 'closed' | 'dropped'): Promise<void>;
 }

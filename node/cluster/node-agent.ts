@@ -6,6 +6,7 @@ import { assignmentFromEntry, assignmentPath, ASSIGNMENTS_PREFIX, type KnownAssi
 import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
@@ -27,6 +28,11 @@ const REFRESH_MS = 5_000;
 const REFRESH_TOMBSTONES_MS = 300_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
+/**
+ * A replica that met an entry of a later version is tried again after this. It helps once the primary's log no longer has
+ * the entry, and each attempt loads a shard; most often this process is replaced before.
+ */
+const LATER_FORMAT_RETRY_MS = 300_000;
 
 export interface NodeAgentOptions {
   nodeId: string;
@@ -154,6 +160,10 @@ export class NodeAgent implements ReplicationReceiver {
     return this.places.get(assignmentPath(id))?.open ?? null;
   }
 
+  openReplicas(): HostedReplica[] {
+    return openAt(this.places.values());
+  }
+
   async report(): Promise<NodeReport> {
     return { shards: await lookAt(this.places.values(), reportOf) };
   }
@@ -173,9 +183,9 @@ export class NodeAgent implements ReplicationReceiver {
     return this.places.size - openAt(this.places.values()).length;
   }
 
-  /** A replica whose storage failed: closed, and opened anew after a while. */
-  failed(id: ShardId): void {
-    this.places.get(assignmentPath(id))?.reopen();
+  /** A replica that failed: closed, and opened anew after a while. */
+  failed(id: ShardId, error: Error): void {
+    this.places.get(assignmentPath(id))?.reopen(error instanceof LaterFormatError ? LATER_FORMAT_RETRY_MS : 0);
   }
 
   /** Brings the places to what the map says. */

@@ -101,6 +101,10 @@ export class ReplicatedShard implements HostedReplica {
     return digestOf(this.data.store);
   }
 
+  digestAt(...asked: Parameters<RocksReplicaStorage['digestAt']>): Promise<ReplicaDigest | null> {
+    return this.data.storage.digestAt(...asked);
+  }
+
   /** The store, for a copy of it; `pin` keeps the log that continues the copy, until it is released. */
   beginCopy(): { store: KeyValueStore; pin: LogPin } {
     return { store: this.data.store, pin: this.data.storage.pin() };

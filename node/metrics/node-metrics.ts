@@ -37,6 +37,20 @@ export class NodeMetrics implements OperationObserver {
   }
 }
 
+const COMPARISON_OUTCOMES = ['same', 'different', 'skipped'] as const;
+
+/** Counts the comparisons of replicas that a node has made, by what became of each. */
+export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof COMPARISON_OUTCOMES)[number]) => void {
+  const comparisons = new Counter({
+    name: 'quiver_replica_comparisons_total',
+    help: 'Comparisons of the in-sync replicas of a shard by its primary; skipped: a replica was not ready for it',
+    labelNames: ['outcome'],
+    registers: [metrics.registry],
+  });
+  for (const outcome of COMPARISON_OUTCOMES) comparisons.inc({ outcome }, 0);
+  return (outcome) => comparisons.inc({ outcome });
+}
+
 /** Adds the copies of shards that a node sends to others. */
 export function addCopyMetrics(metrics: ProcessMetrics, counts: Readonly<{ underWay: number; installed: number; failed: number; sentBytes: number }>): void {
   metrics.gauge('quiver_copies_running', 'Copies of shards that this node sends', () => counts.underWay);

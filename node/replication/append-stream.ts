@@ -1,6 +1,7 @@
 import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
+import type { MemberVersion } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { entryBytes } from './entry-cache';
@@ -30,7 +31,7 @@ export class AppendStream {
   private isFirst = true;
   private isOver = false;
 
-  constructor(parts: { channel: RpcChannel; nodeId: string; listener: { ready: () => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void } }) {
+  constructor(parts: { channel: RpcChannel; nodeId: string; listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void } }) {
     const { nodeId, listener } = parts;
     this.stream = parts.channel.open<Frame, { acks: WireAck[] }>(replicationDefinition.Exchange as never, {
       ready: listener.ready,

@@ -1,4 +1,5 @@
 import type { Logger } from '../../shared/logs/logger';
+import type { MemberVersion } from '../../shared/process/member-version';
 import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -17,6 +18,8 @@ interface Outbound {
   address: string;
   stream: AppendStream | null;
   isReady: boolean;
+  /** Of the program at the other end of the stream that is ready. */
+  version: MemberVersion | null;
   openedAtMs: number;
   retryAtMs: number;
   backoff: RetryBackoff;
@@ -74,6 +77,12 @@ export class GrpcReplicationLinks implements ReplicationLinks {
     this.receiver?.onAppend(shard, message);
   }
 
+  /** The version of the program to which appends go at present; null while there is no stream to it. */
+  versionOf(node: string): MemberVersion | null {
+    const outbound = this.outbound.get(node);
+    return outbound?.stream !== null && outbound?.isReady === true ? outbound.version : null;
+  }
+
   close(): void {
     this.closed = true;
     for (const { stream } of this.outbound.values()) stream?.close();
@@ -93,7 +102,7 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       outbound = undefined;
     }
     if (outbound === undefined) {
-      outbound = { address, stream: null, isReady: false, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
+      outbound = { address, stream: null, isReady: false, version: null, openedAtMs: 0, retryAtMs: 0, backoff: new RetryBackoff(PAUSES) };
       this.outbound.set(node, outbound);
     }
     if (outbound.stream !== null && !outbound.isReady && nowMs - outbound.openedAtMs > READY_WITHIN_MS) {
@@ -111,9 +120,10 @@ export class GrpcReplicationLinks implements ReplicationLinks {
       channel: this.channels.to(outbound.address),
       nodeId: this.nodeId,
       listener: {
-        ready: () => {
+        ready: (version) => {
           if (outbound.stream !== stream) return;
           outbound.isReady = true;
+          outbound.version = version;
           outbound.backoff.reset();
           this.receiver?.onStreamStarted(node);
         },

@@ -1,20 +1,23 @@
 import { crc32 } from 'node:zlib';
+import { mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { OPERATIONS_VERSION, operationsVersionOf } from '../../shared/shard/operation-codec';
 import type { LogEntry } from './core/replica-state';
 
 /**
  * A log entry as it is stored; its sequence and epoch are in the key. Little-endian:
  *
- *   u32 checksum of what follows; u8 1 for a write, 0 for a barrier, which ends here
+ *   u32 checksum of what follows; u8 kind: 1 a write, 0 a barrier, which ends here; others are of later versions
  *   f64 request number, f64 settled below, u16 bytes of session, session, payload
  */
+const WRITE = 1;
 const HEAD_BYTES = 5;
 const SOURCE_BYTES = 18;
 
 export function logEntryToBytes({ write }: LogEntry): Buffer {
   const session = Buffer.from(write?.source.session ?? '');
   const bytes = Buffer.allocUnsafe(write === null ? HEAD_BYTES : HEAD_BYTES + SOURCE_BYTES + session.length + write.payload.length);
-  bytes[4] = write === null ? 0 : 1;
+  bytes[4] = write === null ? 0 : WRITE;
   if (write !== null) {
     bytes.writeDoubleLE(write.source.requestNumber, 5);
     bytes.writeDoubleLE(write.source.settledBelow, 13);
@@ -26,13 +29,16 @@ export function logEntryToBytes({ write }: LogEntry): Buffer {
   return bytes;
 }
 
-/** Errors: storage_failed when the bytes are not what was written. */
+/** Errors: storage_failed when the bytes are not what was written; LaterFormatError for what this program does not know. */
 export function logEntryFromBytes(bytes: Buffer, position: { sequence: number; epoch: number }): LogEntry {
   if (bytes.length < HEAD_BYTES || bytes.readUInt32LE(0) !== crc32(bytes.subarray(4))) {
     throw new QuiverError('storage_failed', `entry ${position.sequence} of the log is damaged`);
   }
   if (bytes[4] === 0) return { ...position, write: null };
+  mustBeKnownFormat(`entry ${position.sequence} of the log`, bytes[4], WRITE);
   const sessionEnd = 23 + bytes.readUInt16LE(21);
   const source = { session: bytes.toString('utf8', 23, sessionEnd), requestNumber: bytes.readDoubleLE(5), settledBelow: bytes.readDoubleLE(13) };
-  return { ...position, write: { source, payload: bytes.subarray(sessionEnd) } };
+  const payload = bytes.subarray(sessionEnd);
+  mustBeKnownFormat(`the write of entry ${position.sequence} of the log`, operationsVersionOf(payload), OPERATIONS_VERSION);
+  return { ...position, write: { source, payload } };
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { LaterFormatError, mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { syncFolder } from '../files/stable-folder';
 
@@ -19,11 +20,14 @@ export interface MarkedState {
 
 /**
  * Two slots, written alternately, so that a torn write leaves the previous one. A slot: u32 checksum of what follows,
- * f64 count of writes, f64 sequence, epoch, promised epoch, last led epoch. Each slot is in a block of its own, because
- * disks write whole blocks.
+ * f64 count of writes, f64 sequence, epoch, promised epoch, last led epoch; u32 format, which is 0. Each slot is in a block
+ * of its own, because disks write whole blocks.
  */
 const BLOCK_BYTES = 4096;
 const SLOT_BYTES = 44;
+/** After the slot, where every version has left zeros so far. */
+const FORMAT_AT = SLOT_BYTES;
+const FORMAT = 0;
 
 /**
  * A high-water mark beside a store whose log may silently lose its end: when a write-ahead log is damaged or missing,
@@ -38,7 +42,7 @@ export class LogMark {
     private marked: MarkedState | null,
   ) {}
 
-  /** Opens the mark at `path`, or makes one. Errors: storage_failed. */
+  /** Opens the mark at `path`, or makes one. Errors: storage_failed, LaterFormatError. */
   static async open(path: string): Promise<LogMark> {
     let file: FileHandle | null = null;
     try {
@@ -50,10 +54,12 @@ export class LogMark {
         await file.write(bytes, bytesRead, bytes.length - bytesRead, bytesRead);
         await syncFolder(dirname(path));
       }
+      for (const at of [0, BLOCK_BYTES]) mustBeKnownFormat(`the high-water mark of a log (${MARK_FILE})`, bytes.readUInt32LE(at + FORMAT_AT), FORMAT);
       const [best] = [0, BLOCK_BYTES].flatMap((at) => slotFromBytes(bytes.subarray(at, at + SLOT_BYTES)) ?? []).sort((a, b) => b.writes - a.writes);
       return new LogMark(file, best?.writes ?? 0, best?.state ?? null);
     } catch (cause) {
       await file?.close();
+      if (cause instanceof LaterFormatError) throw cause;
       throw new QuiverError('storage_failed', 'the high-water mark of a log cannot be read', { cause });
     }
   }

@@ -1,3 +1,4 @@
+import { LaterFormatError } from '../files/later-format';
 import type { KeyValueEntry, KeyValueStore } from '../kv/key-value-store';
 import type { EpochStart, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
@@ -17,7 +18,7 @@ export interface LogSurvey {
 /**
  * Examines a store at a start: the keys of every entry, and the content of those that are not in the records yet. What
  * is missing or damaged, also compared with `mark`, is reported as `lossy`; the state then ends before it. Errors:
- * storage_failed.
+ * storage_failed, LaterFormatError.
  */
 export async function surveyLog(store: KeyValueStore, mark: MarkedState | null): Promise<LogSurvey> {
   const [promises, applied, base] = await store.getMany([PROMISES_KEY, APPLIED_KEY, BASE_KEY]);
@@ -78,6 +79,7 @@ async function findDamage(store: KeyValueStore, after: number): Promise<string |
       try {
         logEntryFromBytes(value, positionOfLogKey(key));
       } catch (error) {
+        if (error instanceof LaterFormatError) throw error;
         return (error as Error).message;
       }
     }

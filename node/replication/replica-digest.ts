@@ -4,15 +4,23 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
+import type { Pace } from './pace';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
 
 const MASK = (1n << 64n) - 1n;
 
+/** How a digest is made: `pace` bounds what is read per second, `onView` is called once the view is taken. */
+interface DigestManner {
+  pace?: Pace;
+  stop?: AbortSignal;
+  onView?: () => void;
+}
+
 /**
- * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte.
- * Errors: storage_failed.
+ * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte, or
+ * as long as `pace` makes it. Errors: storage_failed; unavailable when it is stopped.
  */
-export async function digestOf(store: KeyValueStore): Promise<ReplicaDigest> {
+export async function digestOf(store: KeyValueStore, { pace, stop, onView }: DigestManner = {}): Promise<ReplicaDigest> {
   let appliedSequence = 0;
   let items = 0;
   /**
@@ -22,8 +30,13 @@ export async function digestOf(store: KeyValueStore): Promise<ReplicaDigest> {
   const sums = [0n, 0n, 0n, 0n];
   const order = createHash('sha256');
   const sessions = createHash('sha256');
-  for await (const page of store.scan({ ...COPIED_RANGE, pageSize: 256 })) {
+  // Nobody waits long behind a page of one that has time.
+  const pageSize = pace === undefined ? 256 : 64;
+  for await (const page of store.scan({ ...COPIED_RANGE, pageSize })) {
+    onView?.();
+    let bytes = 0;
     for (const { key, value } of page) {
+      bytes += key.length + value.length;
       if (isWithin(ITEM_RANGE, key)) {
         items += 1;
         const hash = createHash('sha256').update(contentOf(value)).digest();
@@ -36,7 +49,10 @@ export async function digestOf(store: KeyValueStore): Promise<ReplicaDigest> {
         [appliedSequence] = pairFromBytes(value);
       }
     }
+    await pace?.pay(bytes);
+    if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
   }
+  onView?.();
   const content = sums.map((sum) => sum.toString(16).padStart(16, '0')).join('');
   return { appliedSequence, items, content, order: order.digest('hex'), sessions: sessions.digest('hex') };
 }

@@ -1,4 +1,5 @@
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
@@ -297,6 +298,8 @@ export class Replica {
       case 'diverged':
         this.surroundings.onFailed(new QuiverError('storage_damaged', `entry ${effect.sequence} is applied here and is another one at the primary`));
         return;
+      case 'unknown':
+        return this.fail(new LaterFormatError(`entry ${effect.sequence} of the primary's log`, effect.reason));
       case 'role':
         this.log.info({ ...this.id, role: effect.role, epoch: effect.epoch }, 'replica changed its role');
     }

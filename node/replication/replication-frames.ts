@@ -1,3 +1,4 @@
+import { OPERATIONS_VERSION, operationsVersionOf } from '../../shared/shard/operation-codec';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage, AppendResult, LogPosition } from './core/messages';
 import type { LogEntry } from './core/replica-state';
@@ -22,6 +23,8 @@ export interface WireEntry {
   epoch: number;
   sequence: number;
   write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer; payloadId: number } | null;
+  /** See the protocol. */
+  format: number;
 }
 
 export interface WireAck {
@@ -35,6 +38,8 @@ export interface WireAck {
   fenced?: { promisedEpoch: number } | null;
 }
 
+/** The newest form of an entry that this program knows. */
+const ENTRY_FORMAT = 0;
 const EMPTY = Buffer.alloc(0);
 const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 
@@ -82,14 +87,23 @@ function resultFromWire({ match, mismatch, fenced }: WireAck): AppendResult | nu
 }
 
 function entryToWire({ epoch, sequence, write }: LogEntry, piecesOf: (payload: Buffer) => number): WireEntry {
-  if (write === null) return { epoch, sequence, write: null };
+  if (write === null) return { epoch, sequence, write: null, format: ENTRY_FORMAT };
   const { session, requestNumber, settledBelow } = write.source;
   const payloadId = piecesOf(write.payload);
-  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId } };
+  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId }, format: ENTRY_FORMAT };
 }
 
-function entryFromWire({ epoch, sequence, write }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
-  if (write === null) return { epoch, sequence, write: null };
-  const { session, requestNumber, settledBelow, payloadId } = write;
-  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload: payloadId === 0 ? write.payload : joined(payloadId) } };
+function entryFromWire({ epoch, sequence, write, format }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
+  const payload = write === null || write.payloadId === 0 ? write?.payload : joined(write.payloadId);
+  const unknown = unknownIn(format, payload);
+  if (write === null || payload === undefined) return { epoch, sequence, write: null, ...unknown };
+  const { session, requestNumber, settledBelow } = write;
+  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload }, ...unknown };
+}
+
+/** Acknowledging promises to apply. What would fail only then must be refused here, by versions alone: it costs nothing. */
+function unknownIn(format: number, payload: Buffer | undefined): { unknown?: string } {
+  if (format > ENTRY_FORMAT) return { unknown: `the entry has format ${format}, and this program knows formats up to ${ENTRY_FORMAT}` };
+  const version = payload === undefined ? OPERATIONS_VERSION : operationsVersionOf(payload);
+  return version <= OPERATIONS_VERSION ? {} : { unknown: `its operations have version ${version}, and this program knows versions up to ${OPERATIONS_VERSION}` };
 }

@@ -1,18 +1,24 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
+import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import type { WriteOutcome } from '../../shared/shard/shard-client';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
 import { APPLIED_KEY, BASE_KEY, LOG_RANGE, logKeyFrom, pairToBytes, positionOfLogKey } from './log-keys';
+import { AppliedStops } from './applied-stops';
 import { LogMark } from './log-mark';
 import { LogSizes } from './log-sizes';
 import { dropTrimmedEpochs, epochAt, surveyLog } from './log-survey';
+import type { Pace } from './pace';
+import { digestOf } from './replica-digest';
 import { LogWriter } from './log-writer';
 import type { ReplicaStorage } from './replica-storage';
 import type { SettledWrites } from './settled-writes';
 
 /** Payload bytes applied to the records in one batch: larger batches gain nothing and delay readers of the log. */
 const APPLY_BYTES_MAX = 8 * 1024 * 1024;
+/** How often whoever waits for an entry looks whether it came. */
+const LOOK_EVERY_MS = 50;
 /** Entries per page when the log is read; each may be megabytes long. */
 const READ_PAGE = 16;
 /**
@@ -54,6 +60,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private readonly sizes = new LogSizes();
   private applying: Promise<unknown> = Promise.resolve();
   private readonly pins = new Set<{ sequence: number }>();
+  private readonly stops = new AppliedStops();
   private failure: unknown = null;
   private closing: Promise<void> | null = null;
 
@@ -161,6 +168,28 @@ export class RocksReplicaStorage implements ReplicaStorage {
     return { isOutrun: () => !this.pins.has(pin), release: () => void this.pins.delete(pin) };
   }
 
+  /**
+   * The digest of what the replica holds after exactly the entry `sequence`. It waits for that entry for up to `withinMs`.
+   * null: more is applied already, or the entry did not come. Errors: storage_failed; unavailable when it is stopped.
+   */
+  async digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null> {
+    let digest: Promise<ReplicaDigest> | null = null;
+    const look = (): Promise<void> =>
+      new Promise((seen) => {
+        digest = digestOf(this.store, { ...how, onView: seen });
+        digest.catch(() => seen());
+      });
+    const giveUp = this.stops.add(sequence, look);
+    // In the order of what is applied: it may be there already, and nothing may be applied while the view is taken.
+    this.applying = this.applying.then(() => this.stops.reached(this.state.appliedSequence));
+    const untilMs = performance.now() + how.withinMs;
+    while (digest === null && this.state.appliedSequence <= sequence && performance.now() < untilMs && !how.stop.aborted) {
+      await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
+    }
+    giveUp();
+    return digest;
+  }
+
   close(): Promise<void> {
     this.closing ??= this.finish();
     return this.closing;
@@ -174,7 +203,11 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   private async applyUpTo(sequence: number): Promise<AppliedEntry[]> {
     const results: AppliedEntry[] = [];
-    while (this.state.appliedSequence < sequence) results.push(...(await this.applyBatch(await this.toApply(sequence))));
+    while (this.state.appliedSequence < sequence) {
+      const upTo = Math.min(sequence, this.stops.nextAfter(this.state.appliedSequence));
+      results.push(...(await this.applyBatch(await this.toApply(upTo))));
+      await this.stops.reached(this.state.appliedSequence);
+    }
     return results;
   }
 

@@ -4,6 +4,8 @@ import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { makeStableFolder, syncFolder } from '../files/stable-folder';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
+import { SPEC_KEY } from '../records/record-keys';
+import { mustBeKnownShard } from '../records/shard-format';
 import { APPLIED_KEY, BASE_KEY, COPIED_RANGE, isCopied, pairFromBytes, pairToBytes, PROMISES_KEY } from './log-keys';
 
 /**
@@ -41,7 +43,8 @@ export async function* chunksOf(store: KeyValueStore): AsyncIterable<Buffer> {
  * Replaces the content of `folder`, whose store must be closed, with a copy. The copy is first written to another
  * folder, complete and on stable storage; nothing of the old data is left. The promises that the replica made are kept.
  * Answers the position up to which the copy reaches. Errors: storage_failed for a copy that is damaged, out of order or
- * ends early, unavailable when it may not replace the data. In both cases the old data are still there.
+ * ends early, unavailable when it may not replace the data, LaterFormatError for one of a later version. The old data are
+ * still there then.
  */
 export async function installCopy(parts: {
   folder: string;
@@ -114,7 +117,8 @@ async function fill(store: KeyValueStore, chunks: AsyncIterable<Buffer>): Promis
       );
   }
   if (!isComplete) throw damaged('it ends early');
-  const applied = await store.get(APPLIED_KEY);
+  const [applied, spec] = await store.getMany([APPLIED_KEY, SPEC_KEY]);
+  if (spec !== undefined) mustBeKnownShard('a copy of a shard', spec.toString());
   const [sequence, epoch] = applied === undefined ? [0, 0] : pairFromBytes(applied);
   return { sequence, epoch };
 }

@@ -5,6 +5,7 @@ import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { inTime } from '../../shared/time/deadline';
 import type { KeyValueStore } from '../kv/key-value-store';
+import { Pace } from './pace';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
 
@@ -34,15 +35,13 @@ interface CopyParts {
 /** Copies shards to other nodes; a limit bounds the bytes per second of all copies together. */
 export class SnapshotSender {
   private readonly channels: RpcChannels;
-  private readonly bytesPerSecond: number;
-  /** When the bytes sent so far would have been sent at exactly the limit, monotonic. */
-  private paidUntilMs = 0;
+  private readonly pace: Pace;
   /** For operators: copies under way, and since the start how many were installed or failed, and bytes sent. */
   readonly counts = { underWay: 0, installed: 0, failed: 0, sentBytes: 0 };
 
   constructor(options: { channels: RpcChannels; bytesPerSecond: number }) {
     this.channels = options.channels;
-    this.bytesPerSecond = options.bytesPerSecond;
+    this.pace = new Pace(options.bytesPerSecond);
   }
 
   /** Resolves when the copy is installed. `isOutrun`: whether it is of no use any more. Errors: unavailable. */
@@ -81,7 +80,7 @@ export class SnapshotSender {
           const bytes = chunk.subarray(start, start + FRAME_BYTES);
           await this.write(stream, { piece: { bytes, isLast: start + FRAME_BYTES >= chunk.length } }, answered);
           this.counts.sentBytes += bytes.length;
-          await this.pause(bytes.length);
+          await this.pace.pay(bytes.length);
         }
       }
       stream.finish();
@@ -97,14 +96,5 @@ export class SnapshotSender {
     const taken = new Promise<null>((resolve) => stream.write(part, () => resolve(null)));
     const early = await inTime(Promise.race([taken, answered]), INACTIVITY_MS, () => new QuiverError('unavailable', 'the receiver takes nothing'));
     if (early !== null) throw new QuiverError('unavailable', `the copy was refused: ${early.refusal ?? 'no reason given'}`);
-  }
-
-  /** Waits as long as the limit requires. */
-  private async pause(bytes: number): Promise<void> {
-    const nowMs = performance.now();
-    this.paidUntilMs = Math.max(this.paidUntilMs, nowMs) + (bytes / this.bytesPerSecond) * 1000;
-    const aheadMs = this.paidUntilMs - nowMs;
-    // Shorter waits than a timer can measure are made up for later.
-    if (aheadMs > 5) await new Promise((wake) => setTimeout(wake, aheadMs));
   }
 }

@@ -47,7 +47,7 @@ export async function readManifest(folder: string): Promise<Manifest | null> {
     throw error;
   }
   const { format, crc, manifest } = JSON.parse(text) as { format: number; crc: number; manifest: Manifest | undefined };
-  if (format !== MANIFEST_FORMAT) throw new Error(`manifest: unknown format ${format}`);
+  if (format !== MANIFEST_FORMAT) throw new Error(`${MANIFEST_NAME} has format ${format}, and this program knows ${MANIFEST_FORMAT}`);
   if (manifest === undefined || crc !== checksumOf(manifest)) throw new Error('manifest: wrong checksum');
   return manifest;
 }

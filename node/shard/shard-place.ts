@@ -72,11 +72,14 @@ export class ShardPlace<Held extends Closable> {
     return this.openedAtMs !== -Infinity;
   }
 
-  /** Closes what is open, because it can't be trusted any more, and opens it anew. What is being opened has its turn first. */
-  reopen(): void {
+  /**
+   * Closes what is open, because it can't be trusted any more, and opens it anew, not before `leastMs`. What is being opened
+   * has its turn first.
+   */
+  reopen(leastMs = 0): void {
     if (this.state === 'opening')
       void this.ready.then(
-        () => this.reopen(),
+        () => this.reopen(leastMs),
         () => undefined,
       );
     const failed = this.open;
@@ -85,7 +88,8 @@ export class ShardPlace<Held extends Closable> {
     this.open = null;
     this.isFailing = true;
     const sinceMs = performance.now() - this.openedAtMs;
-    this.follow(this.bringBack(failed, this.surroundings.pausesFirst ? this.pauses.nextMs() : this.pausesMs.firstMs - sinceMs));
+    const pauseMs = this.surroundings.pausesFirst ? this.pauses.nextMs() : this.pausesMs.firstMs - sinceMs;
+    this.follow(this.bringBack(failed, Math.max(leastMs, pauseMs)));
   }
 
   /** Closes what is open or about to be, and opens nothing more; idempotent. Errors: those of closing. */

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
@@ -14,13 +14,14 @@ import { checkOperations, type ShardOperation } from './checked-write';
 import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
+import { claimRecords } from '../records/shard-format';
 import { ShardItems } from './shard-items';
 import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
 import { ShardWriter } from './shard-writer';
-import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import { makeStableFolder } from '../files/stable-folder';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
@@ -317,23 +318,4 @@ export class Shard {
 /** An outcome that closing does not change. */
 function isAboutWrite(error: unknown): boolean {
   return error instanceof QuiverError && (error.kind === 'commit_unknown' || error.kind === 'overloaded');
-}
-
-/** The specification as it is stored with a shard's records: what must not change between two starts. */
-export function specText(spec: ShardSpec): string {
-  const { collectionUid: uid, shard, dim, metric, language } = spec;
-  // Without a language, the text equals that of shards made by versions without languages: JSON omits absent members.
-  return JSON.stringify({ format: 1, uid, shard, dim, metric, language });
-}
-
-/** Stores in new records, durably, to which shard they belong; or checks that they belong to this one. */
-async function claimRecords(records: RecordStore, folder: string, spec: ShardSpec): Promise<void> {
-  const stored = await records.spec();
-  if (stored === null) {
-    await records.writeSpec(specText(spec));
-    await syncFolder(folder);
-    await syncFolder(dirname(folder));
-  } else if (stored !== specText(spec)) {
-    throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
-  }
 }

@@ -7,12 +7,25 @@ export const administrationDefinition = loadService<AdministrationDefinition>('q
 
 /**
  * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
- * replica.
+ * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew.
  */
 export interface WireQuestion {
   id: number;
   probe: boolean;
   digestOf: ShardId | null;
+  atSequence?: number;
+  replace?: Replacement | null;
+}
+
+/** A replica that differs from its primary's, and is to be replaced by a copy of that. */
+export interface Replacement {
+  shard: ShardId;
+  /** In which the primary asks for it. */
+  epoch: number;
+  /** The store that differs. */
+  store: string;
+  /** The entry of the log after which both were looked at. */
+  atSequence: number;
 }
 
 /** A node's answer, as the protocol defines it. */
@@ -20,6 +33,8 @@ export interface WireReport {
   id: number;
   report: { shards: WireReplicaReport[] } | null;
   digest: ReplicaDigest | null;
+  /** Absent in answers of earlier versions. */
+  replaced?: boolean;
 }
 
 export interface WireReplicaReport {

@@ -1,3 +1,4 @@
+import type { VersionFields } from '../process/member-version';
 import type { ShardId } from '../shard/shard-client';
 
 /** All entries that members keep in etcd start with this. */
@@ -30,7 +31,7 @@ export const LATER_ASSIGNMENTS_MAX = 1_000;
 export const CONTROLLER_PATH = '/q/controller';
 
 /** A storage node as it registers itself. */
-export interface NodeMember {
+export interface NodeMember extends VersionFields {
   id: string;
   /** host:port of its gRPC services, as others reach it. */
   address: string;
@@ -57,7 +58,7 @@ export interface NodeMember {
   shardsMax?: number;
 }
 
-export interface CoordinatorMember {
+export interface CoordinatorMember extends VersionFields {
   id: string;
   /** host:port of its API, as others reach it. */
   address: string;

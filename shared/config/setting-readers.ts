@@ -22,6 +22,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   collectionFieldsMax: ['embedded', 'node'],
   zone: ['node'],
   copyBytesPerSecond: ['node'],
+  compareReplicasSeconds: ['node'],
 };
 
 /** The roles in which a setting has an effect. Every process checks all settings that it could read. */

@@ -314,6 +314,11 @@ export const CLUSTER_SETTINGS = {
     name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,
     meaning: 'Most that a storage node sends of shards that are copied to others',
   },
+  compareReplicasSeconds: {
+    // Faults of disks and memory are rare, and each comparison reads a whole shard.
+    name: 'COMPARE_REPLICAS_SECONDS', kind: 'integer', fallback: 86_400, minimum: 0, maximum: 31_536_000,
+    meaning: 'How often a storage node compares the replicas of each shard that it leads, in seconds; 0: never',
+  },
 } as const satisfies Record<string, Setting>;
 
 /** Defaults of a storage node that differ from the table above, so that both roles can run on one host. */

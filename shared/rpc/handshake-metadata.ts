@@ -5,8 +5,8 @@ import { loadService } from './protocol';
 /**
  * The form of the handshake:
  *
- *   Hello        client → server: version, name, address, nonce
- *                server → client: name, nonce, proofs (one for each secret that it accepts)
+ *   Hello        client → server: version, name, address, nonce, program
+ *                server → client: name, nonce, proofs (one for each secret that it accepts), program
  *   each stream  client → server: version, name, nonce, the server's nonce, number, proof
  */
 export const HANDSHAKE_VERSION = '1';
@@ -21,6 +21,8 @@ export const FIELDS = {
   serverNonce: 'quiver-server-nonce-bin',
   number: 'quiver-stream',
   proof: 'quiver-proof-bin',
+  /** The sender's version (member-version.ts). Absent: a program of before there were versions. */
+  program: 'quiver-program',
   /** In a Hello that asks for nothing: the client did not accept the proof that it got for the Hello before. */
   objection: 'quiver-objection',
 } as const;

@@ -1,6 +1,7 @@
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Metadata, type ServerInterceptor, ServerInterceptingCall, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
+import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
 import { type Greeting, isStreamProof, type MemberProof, NONCE_BYTES } from '../secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
 import { StreamNumbers } from './stream-numbers';
@@ -26,11 +27,13 @@ interface Session {
 interface Refusal {
   code: status;
   details: string;
+  /** What the caller is told beside that. */
+  metadata?: Metadata;
   /**
    * `isOurs`: two members differ in their secret or address, which operators must correct. Otherwise the caller may be
-   * any stranger who reaches the port.
+   * any stranger who reaches the port. `about`: what is logged once for a while, where the caller has a say in the message.
    */
-  warning?: { message: string; isOurs: boolean };
+  warning?: { message: string; isOurs: boolean; about?: string };
 }
 
 const STRANGER: Refusal = {
@@ -53,17 +56,19 @@ export class MemberGate {
   private readonly name: string;
   private readonly address: () => string;
   private readonly log: Logger;
+  private readonly version: MemberVersion;
   private readonly nowMs: () => number;
   private readonly markKey = randomBytes(32);
   private readonly sessions = new Map<string, Session>();
   private readonly warnedAtMs = new Map<string, number>();
 
   /** `address`: the host:port by which other members know this one. */
-  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; nowMs?: () => number }) {
+  constructor(parts: { proof: MemberProof; name: string; address: () => string; log: Logger; version?: MemberVersion; nowMs?: () => number }) {
     this.proof = parts.proof;
     this.name = parts.name;
     this.address = parts.address;
     this.log = parts.log;
+    this.version = parts.version ?? OWN_VERSION;
     this.nowMs = parts.nowMs ?? (() => performance.now());
   }
 
@@ -76,7 +81,7 @@ export class MemberGate {
             const refusal = isHello ? this.greet(metadata, (answer) => call.sendMetadata(answer)) : this.admit(metadata, method.path);
             if (refusal === null && !isHello) return pass(metadata);
             if (refusal?.warning !== undefined) this.warn(refusal.warning, { peer: call.getPeer(), member: textOf(metadata, 'name').slice(0, 64) });
-            call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '' });
+            call.sendStatus({ code: refusal?.code ?? status.OK, details: refusal?.details ?? '', metadata: refusal?.metadata });
           },
         }),
     });
@@ -96,9 +101,18 @@ export class MemberGate {
         warning: { message: "a handshake was refused: it was meant for another address than this member's", isOurs: true },
       };
     }
-    const greeting = { client: textOf(metadata, 'name'), server: this.name, address, clientNonce };
+    const client = textOf(metadata, 'name');
+    const tooFar = incompatibilityOf(this.version, versionFromText(textOf(metadata, 'program')), client.slice(0, 64));
+    if (tooFar !== null)
+      return {
+        code: status.FAILED_PRECONDITION,
+        details: tooFar,
+        metadata: metadataOf({ name: this.name, program: versionToText(this.version) }),
+        warning: { message: tooFar, isOurs: true, about: 'versions' },
+      };
+    const greeting = { client, server: this.name, address, clientNonce };
     const serverNonce = this.nonceFor(greeting);
-    answer(metadataOf({ name: this.name, nonce: serverNonce, proof: this.proof.ofServer({ ...greeting, serverNonce }) }));
+    answer(metadataOf({ name: this.name, nonce: serverNonce, proof: this.proof.ofServer({ ...greeting, serverNonce }), program: versionToText(this.version) }));
     return null;
   }
 
@@ -146,10 +160,10 @@ export class MemberGate {
     return createHmac('sha256', this.markKey).update(front).update(text).digest().subarray(0, MARK_BYTES);
   }
 
-  private warn({ message, isOurs }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
-    const lastMs = this.warnedAtMs.get(message);
+  private warn({ message, isOurs, about = message }: NonNullable<Refusal['warning']>, fields: { peer: string; member: string }): void {
+    const lastMs = this.warnedAtMs.get(about);
     if (lastMs !== undefined && this.nowMs() - lastMs < WARN_AGAIN_MS) return;
-    this.warnedAtMs.set(message, this.nowMs());
+    this.warnedAtMs.set(about, this.nowMs());
     if (isOurs) this.log.error(fields, message);
     else this.log.warn(fields, message);
   }

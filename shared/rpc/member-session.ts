@@ -1,6 +1,7 @@
 import { type KeyObject, randomBytes } from 'node:crypto';
 import { type Client, connectivityState, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import type { Logger } from '../logs/logger';
+import { incompatibilityOf, type MemberVersion, OWN_VERSION, versionFromText, versionToText } from '../process/member-version';
 import { type Greeting, type MemberProof, NONCE_BYTES, streamProof } from '../secret/member-proof';
 import { bytesOf, HANDSHAKE_VERSION, membersDefinition, metadataOf, textOf } from './handshake-metadata';
 
@@ -24,6 +25,8 @@ const CLOSED: HandshakeFailure = { isRefused: false, reason: 'the channel is clo
 export interface OpenSession {
   readonly greeting: Greeting;
   readonly key: KeyObject;
+  /** The version of the other side's program. */
+  readonly version: MemberVersion;
   readonly madeAtMs: number;
   /** Number of streams opened in this session. */
   streams: number;
@@ -38,6 +41,7 @@ export class MemberSession {
   private readonly name: string;
   private readonly proof: MemberProof;
   private readonly log: Logger;
+  private readonly version: MemberVersion;
   private session: OpenSession | null = null;
   private underWay: Promise<OpenSession | HandshakeFailure> | null = null;
   private call: { cancel(): void } | null = null;
@@ -45,12 +49,13 @@ export class MemberSession {
   private isClosed = false;
 
   /** `address` is the address that `client` connects to. */
-  constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger }) {
+  constructor(parts: { client: Client; address: string; name: string; proof: MemberProof; log: Logger; version?: MemberVersion }) {
     this.client = parts.client;
     this.address = parts.address;
     this.name = parts.name;
     this.proof = parts.proof;
     this.log = parts.log;
+    this.version = parts.version ?? OWN_VERSION;
   }
 
   /**
@@ -97,12 +102,15 @@ export class MemberSession {
 
   private async shake(): Promise<OpenSession | HandshakeFailure> {
     const clientNonce = randomBytes(NONCE_BYTES);
-    const answer = await this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, address: this.address, nonce: clientNonce }));
+    const answer = await this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, address: this.address, nonce: clientNonce, program: versionToText(this.version) }));
     if ('reason' in answer) return answer;
     const [serverNonce] = bytesOf(answer.metadata, 'nonce');
     const greeting: Greeting = { client: this.name, server: textOf(answer.metadata, 'name'), address: this.address, clientNonce, serverNonce: serverNonce ?? Buffer.alloc(0) };
     const key = serverNonce === undefined ? null : this.proof.sessionWith(greeting, bytesOf(answer.metadata, 'proof'));
-    if (key !== null) return { greeting, key, madeAtMs: performance.now(), streams: 0, isTaken: false };
+    const tooFar = key === null ? null : this.incompatibilityWith(answer.metadata);
+    if (tooFar !== null) return tooFar;
+    const version = versionFromText(textOf(answer.metadata, 'program'));
+    if (key !== null) return { greeting, key, version, madeAtMs: performance.now(), streams: 0, isTaken: false };
     this.logOften({ address: this.address, member: greeting.server }, 'the member does not prove that it knows the cluster secret: its CLUSTER_SECRET is another one, or it is no member');
     // So that the other side logs it too. It reveals nothing to a stranger.
     void this.hello(metadataOf({ version: HANDSHAKE_VERSION, name: this.name, objection: 'proof' }));
@@ -129,7 +137,15 @@ export class MemberSession {
     });
   }
 
+  /** Not a refusal for good: the other side may be replaced by another version at any time. */
+  private incompatibilityWith(answer: Metadata): HandshakeFailure | null {
+    const reason = incompatibilityOf(this.version, versionFromText(textOf(answer, 'program')), textOf(answer, 'name'));
+    if (reason !== null) this.logOften({ address: this.address }, reason);
+    return reason === null ? null : { isRefused: false, reason };
+  }
+
   private failureOf(error: ServiceError): HandshakeFailure {
+    if (error.code === status.FAILED_PRECONDITION) return this.incompatibilityWith(error.metadata) ?? { isRefused: false, reason: error.message };
     const isOfAnotherVersion = error.code === status.UNIMPLEMENTED || error.code === status.UNAUTHENTICATED;
     if (isOfAnotherVersion) this.logOften({ address: this.address, reason: error.message }, 'the member knows no handshake: it is of an earlier version, or no member');
     return { isRefused: isOfAnotherVersion || error.code === status.PERMISSION_DENIED, reason: error.message };

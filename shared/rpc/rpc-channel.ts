@@ -1,5 +1,6 @@
 import { Client, type ClientDuplexStream, type ServiceError, status } from '@grpc/grpc-js';
 import { type Logger, silentLogger } from '../logs/logger';
+import type { MemberVersion } from '../process/member-version';
 import { MemberProof } from '../secret/member-proof';
 import { channelOptions } from './channel-options';
 import { MemberSession, type OpenSession } from './member-session';
@@ -19,12 +20,15 @@ export interface ClusterCredentials {
   name?: string;
   /** null: no encryption. */
   tls: ClusterTls | null;
+  /** What other members are told of this program; by default OWN_VERSION. */
+  version?: MemberVersion;
   log?: Logger;
 }
 
 /** Callbacks for whoever opens a stream. `ended` is called exactly once, after the last frame. */
 interface StreamListener<In> {
-  ready: () => void;
+  /** `version`: that of the other side's program. */
+  ready: (version: MemberVersion) => void;
   frame: (frame: In) => void;
   ended: (end: StreamEnd) => void;
 }
@@ -42,7 +46,14 @@ export class RpcChannel {
   constructor(parts: { address: string; credentials: ClusterCredentials }) {
     const { address, credentials } = parts;
     this.client = new Client(address, channelCredentials(credentials.tls), { ...channelOptions, ...serverNameOptions(credentials.tls) });
-    this.session = new MemberSession({ client: this.client, address, name: credentials.name ?? '', proof: new MemberProof(credentials), log: credentials.log ?? silentLogger });
+    this.session = new MemberSession({
+      client: this.client,
+      address,
+      name: credentials.name ?? '',
+      proof: new MemberProof(credentials),
+      version: credentials.version,
+      log: credentials.log ?? silentLogger,
+    });
   }
 
   /** Opens a stream of a method. `ready` is called when the other side has accepted it, `frame` with each of its frames. */
@@ -72,7 +83,7 @@ export class RpcChannel {
     };
     call.on('metadata', () => {
       session.isTaken = true;
-      if (!isOver) listener.ready();
+      if (!isOver) listener.ready(session.version);
     });
     call.on('data', (frame: In) => {
       if (!isOver) listener.frame(frame);

@@ -31,7 +31,13 @@ export class RpcServer {
 
   /** `addressOf`: the host:port by which other members know this one, given its port. Default: the address it listens on. */
   constructor(parts: ClusterCredentials & { services: RpcService[]; addressOf?: (port: number) => string }) {
-    const gate = new MemberGate({ proof: new MemberProof(parts), name: parts.name ?? '', address: () => this.addressOf?.(this.port) ?? this.listensAt, log: parts.log ?? silentLogger });
+    const gate = new MemberGate({
+      proof: new MemberProof(parts),
+      name: parts.name ?? '',
+      address: () => this.addressOf?.(this.port) ?? this.listensAt,
+      version: parts.version,
+      log: parts.log ?? silentLogger,
+    });
     this.server = new Server({ ...serverOptions, interceptors: [gate.interceptor] });
     this.addressOf = parts.addressOf ?? null;
     this.server.addService(membersDefinition, noHandlers);

@@ -18,9 +18,10 @@ import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-c
  * Flags of both: 4 the id is UTF-16. Of an upsert: 1 metadata and 2 text are present; 8 the metadata and 16 the text are
  * UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
  * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
- * versions and flags.
+ * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
+ * and others stay at theirs: replicas judge what they acknowledge by the version alone.
  */
-const VERSION = 1;
+export const OPERATIONS_VERSION = 1;
 
 const HEADER_BYTES = 8;
 const UPSERT_BYTES = 28;
@@ -52,7 +53,7 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
-  bytes.writeUInt32LE(VERSION, 0);
+  bytes.writeUInt32LE(OPERATIONS_VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
@@ -78,6 +79,11 @@ function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] 
   });
 }
 
+/** The version under which operations were written; 0 for bytes that are too short to be any. */
+export function operationsVersionOf(bytes: Buffer): number {
+  return bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32LE(0);
+}
+
 /**
  * The operations that `bytes` hold. Vectors are views of `bytes` where these are aligned in memory, otherwise copies.
  * So the bytes must not change as long as an operation is in use. Errors: internal when the bytes are malformed.
@@ -88,7 +94,7 @@ export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
 
 /** Like {@link operationsFromBytes}, one operation per step. */
 export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOperation[]> {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== VERSION) throw malformed('unknown header');
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== OPERATIONS_VERSION) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
   if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);

@@ -99,7 +99,7 @@ describe('a cluster whose etcd others can write to', () => {
 
   /** Nothing that a member sent is the secret, or made with it. */
   function expectHarmless(impostor: ImpostorNode): void {
-    const allowed: string[] = [FIELDS.version, FIELDS.name, FIELDS.address, FIELDS.nonce, FIELDS.objection];
+    const allowed: string[] = [FIELDS.version, FIELDS.name, FIELDS.address, FIELDS.nonce, FIELDS.program, FIELDS.objection];
     for (const call of impostor.received) {
       expect(call.path).toBe(membersDefinition.Hello.path);
       const fields = ImpostorNode.fieldsOf(call);

@@ -1,10 +1,12 @@
 import http2 from 'node:http2';
 import { connect, createServer, type Server as NetServer, type Socket } from 'node:net';
-import { ChannelCredentials, Client, connectivityState, type Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { ChannelCredentials, Client, connectivityState, Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import { FIELDS, membersDefinition, metadataOf } from '../../shared/rpc/handshake-metadata';
 import { silentLogger } from '../../shared/logs/logger';
 import { MemberGate } from '../../shared/rpc/member-gate';
+import { OWN_VERSION } from '../../shared/process/member-version';
+import { RpcServer } from '../../shared/rpc/rpc-server';
 import { RpcChannel, type RpcStream, type StreamEnd } from '../../shared/rpc/rpc-channel';
 import { MemberProof } from '../../shared/secret/member-proof';
 import { eventually } from '../support/eventually';
@@ -34,7 +36,12 @@ beforeEach(async () => {
   const gate = new MemberGate({ proof: new MemberProof({ secret: SECRET }), name: 'two', address: () => address, log, nowMs: () => nowMs });
   server = new Server({ interceptors: [gate.interceptor] });
   server.addService(membersDefinition, { Hello: () => undefined });
-  server.addService(administrationDefinition, { Exchange: (call: { end: () => void }) => call.end() });
+  server.addService(administrationDefinition, {
+    Exchange: (call: { sendMetadata: (metadata: Metadata) => void; end: () => void }) => {
+      call.sendMetadata(new Metadata());
+      call.end();
+    },
+  });
   const port = await new Promise<number>((done, fail) => server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => (error ? fail(error) : done(bound))));
   sockets = [];
   listener = createServer((socket) => {
@@ -147,4 +154,30 @@ test('a channel that is closed while a handshake is under way ends its streams, 
     await eventually('a late one is over, too', () => late.length > 0);
     expect([ends.length, late]).toEqual([1, [{ isRefused: false, reason: 'the channel is closed' }]]);
   }
+});
+
+test.each([
+  ['a client that is too old', { protocol: 1, oldest: 1, features: [] }, { protocol: 4, oldest: 3, features: [] }],
+  ['a server that is too old', { protocol: 5, oldest: 4, features: [] }, { protocol: 2, oldest: 1, features: [] }],
+])('%s: no stream, and both logs name both versions', async (_, ofClient, ofServer) => {
+  const told: string[] = [];
+  const log = (who: string) => ({ ...silentLogger, error: (_fields: object, message: string) => void told.push(`${who}: ${message}`) });
+  const [port] = await freePorts(1);
+  const at = `127.0.0.1:${port}`;
+  const other = new RpcServer({ ...PLAIN, name: 'server', version: ofServer, log: log('server'), services: [] });
+  await other.listen(at);
+  const channel = new RpcChannel({ address: at, credentials: { ...PLAIN, name: 'client', version: ofClient, log: log('client') } });
+  const ended = await new Promise<StreamEnd>((done) => channel.open(Exchange, { ready: () => undefined, frame: () => undefined, ended: done }));
+  expect(ended).toMatchObject({ isRefused: false, reason: expect.stringContaining('too far apart') });
+  expect(told.map((line) => line.split(' ', 1)[0]).sort()).toEqual(['client:', 'server:']);
+  for (const line of told) for (const { protocol } of [ofClient, ofServer]) expect(line).toContain(`protocol ${protocol} `);
+  channel.close();
+  await other.close(0);
+});
+
+test('a stream knows the version of the program at its other end', async () => {
+  const channel = new RpcChannel({ address, credentials: PLAIN });
+  const version = await new Promise((ready) => channel.open(Exchange, { ready, frame: () => undefined, ended: () => undefined }));
+  expect(version).toEqual(OWN_VERSION);
+  channel.close();
 });

@@ -156,6 +156,21 @@ test('writes are on every replica, in one order, each once', async () => {
   for (const node of ['b', 'c']) expect(group.storages.get(node)?.applied).toEqual(read);
 });
 
+test('a follower that is sent an entry of a later version acknowledges nothing of it and stops, and the others go on', async () => {
+  group = new Group(['a', 'b', 'c'], 2);
+  await group.write('one');
+  const replica = group.replicas.get('c') as Replica;
+  const received = replica.received.bind(replica);
+  replica.received = (message) => received({ ...message, entries: message.entries.map((entry) => ({ ...entry, unknown: 'it has format 2' })) });
+  expect(await group.write('two')).toEqual(['inserted']);
+  expect(group.failures).toEqual(["c: entry 3 of the primary's log was written by a later version: it has format 2; nothing was changed, a later version of the program reads it"]);
+  expect(group.current.inSync.map(({ node }) => node)).toEqual(['a', 'b']);
+  expect(group.storages.get('c')?.state.lastSequence).toBe(2);
+  group.stop('c');
+  group.start('c');
+  await eventually('the program that knows it has all', () => group.storages.get('c')?.applied.length === 2);
+});
+
 test('a follower serves nothing', async () => {
   group = new Group(['a', 'b']);
   await group.write('one');

@@ -23,6 +23,8 @@ export interface Mutant {
   /** Mean time between two of them. */
   strikeEveryMs?: number;
   core?(replica: ShardReplica, clock: () => number): void;
+  /** See SimulationOptions. */
+  outdates?: true;
   restart?(storage: SimulatedStorage): void;
   promotion?: typeof decidePromotion;
   plan?: typeof planChanges;
@@ -395,6 +397,21 @@ export const MUTANTS: Mutant[] = [
         const primary = { node: other.node, store: other.store! };
         return { kind: 'handover', assignment: { ...assignment, epoch: assignment.epoch + 1, primary, inSync: [primary] }, requires: [primary] };
       }),
+  },
+  {
+    name: 'M30',
+    title: 'a follower takes an entry that it does not know for a barrier',
+    minInSync: 2,
+    seed: 1,
+    outdates: true,
+    core: (replica) => {
+      const { follower } = anatomyOf(replica);
+      const append = follower.append.bind(follower);
+      follower.append = (message, nowMs) => {
+        const entries = message.entries.map(({ unknown, ...entry }) => (unknown === undefined ? entry : { ...entry, write: null }));
+        append({ ...message, entries }, nowMs);
+      };
+    },
   },
 ];
 

@@ -14,6 +14,8 @@ export interface SimulationOptions {
   seed: number;
   minInSync: number;
   mutant?: Mutant;
+  /** Nodes run, one after the other, a program that does not know what primaries write. Draws nothing from chance. */
+  outdates?: boolean;
 }
 
 const NODES = ['A', 'B', 'C', 'D'];
@@ -21,6 +23,8 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4'];
 const CONTROLLERS = ['k1', 'k2'];
 /** Long enough after the faults for every time-out, lease and grace time to run out, and a move to end. */
 const HEALING_MS = 12_000;
+/** Longer than a primary waits for a follower that stores nothing. */
+const OUTDATED_MS = 1700;
 /** Apart from every seed of a run. */
 const MORE_FAULTS = 1e9;
 
@@ -37,9 +41,25 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   const replicas = NODES.slice(0, options.mutant === undefined ? drawReplicas(chance, options.minInSync) : Math.max(options.minInSync, 3));
   const etcd = new SimulatedEtcd({ schedule, chance, network, assignment: firstAssignment(replicas, options.minInSync) });
   const counts = Object.fromEntries(
-    ['writes', 'reads', 'promotions', 'fromEligible', 'changes', 'crashes', 'sleeps', 'hangs', 'desertions', 'wipes', 'drains', 'removals', 'handovers', 'snapshots', 'lossy', 'commits'].map(
-      (name) => [name, 0],
-    ),
+    [
+      'writes',
+      'reads',
+      'promotions',
+      'fromEligible',
+      'changes',
+      'crashes',
+      'sleeps',
+      'hangs',
+      'desertions',
+      'wipes',
+      'drains',
+      'removals',
+      'handovers',
+      'snapshots',
+      'lossy',
+      'outdated',
+      'commits',
+    ].map((name) => [name, 0]),
   );
   const nodes = new Map<string, SimulatedNode>();
   const around: NodeSurroundings = { schedule, chance, network, etcd, oracle: new Oracle(), nodes, counts, mutant: options.mutant ?? null };
@@ -66,6 +86,7 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     schedule.after(800 + chance.unit() * 200, () => client.run());
   }
   schedule.after(2500, () => faults.begin());
+  if (options.outdates === true || options.mutant?.outdates === true) outdateInTurn(around, end);
   schedule.runUntil(end);
 
   faults.heal();
@@ -79,6 +100,19 @@ export function simulate(options: SimulationOptions): Record<string, number> {
   around.oracle.checkHistory();
   counts.commits = around.oracle.committed.length;
   return counts;
+}
+
+/** Every node is outdated for a while, and up to date again when the next one's turn comes. */
+function outdateInTurn({ schedule, nodes }: NodeSurroundings, until: number): void {
+  const inTurn = [...nodes.values()];
+  let turn = 0;
+  const next = (): void => {
+    inTurn[turn++ % inTurn.length].update();
+    if (schedule.now > until) return;
+    inTurn[turn % inTurn.length].isOutdated = true;
+    schedule.after(OUTDATED_MS, next);
+  };
+  schedule.after(3000, next);
 }
 
 function drawReplicas(chance: Chance, minInSync: number): number {

@@ -8,6 +8,8 @@ import { Violation } from './violation';
  */
 const FROM = Number(process.env.SEED ?? 1);
 const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 300);
+/** Of schedules with programs of two versions. */
+const OUTDATED_SEEDS = 60;
 /** Seeds per test, so that each ends well within its time. */
 const BATCH = 150;
 /** As many schedules as a broken variant may survive before it counts as not caught. */
@@ -31,6 +33,12 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
   test('the same seed gives the same run', () => {
     expect(run(FROM, minInSync)).toEqual(run(FROM, minInSync));
   });
+});
+
+test.each([1, 2])('nodes whose program does not know what primaries write cost no promise, with at least %i in sync', (minInSync) => {
+  let outdated = 0;
+  for (let seed = FROM; seed < FROM + OUTDATED_SEEDS; seed++) outdated += run(seed, minInSync, true).outdated;
+  expect(outdated).toBeGreaterThan(OUTDATED_SEEDS);
 });
 
 /** They hold what they show as long as nothing else draws from their chance: a new fault may make other schedules of them. */
@@ -57,9 +65,9 @@ describe('broken variants of replication are caught', () => {
   });
 });
 
-function run(seed: number, minInSync: number): Record<string, number> {
+function run(seed: number, minInSync: number, outdates = false): Record<string, number> {
   try {
-    return simulate({ seed, minInSync });
+    return simulate({ seed, minInSync, outdates });
   } catch (error) {
     throw new Error(`node scripts/simulate.mjs --seeds 1 --from ${seed} --min-in-sync ${minInSync}`, { cause: error });
   }

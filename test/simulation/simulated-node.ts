@@ -15,6 +15,7 @@ import type { Schedule } from './schedule';
 import type { SimulatedEtcd, Versioned } from './simulated-etcd';
 import { lastOf, SimulatedStorage } from './simulated-storage';
 import { Violation } from './violation';
+import { asUnknown } from './written';
 
 export interface NodeSurroundings {
   schedule: Schedule;
@@ -38,6 +39,8 @@ export class SimulatedNode {
   replica: ShardReplica | null = null;
   up = false;
   paused = false;
+  /** Its program is too old for the writes that primaries send to it. It ends at the first. */
+  isOutdated = false;
   /** Mean time of a disk's sync. */
   syncMs = 1;
   private generation = 0;
@@ -98,6 +101,12 @@ export class SimulatedNode {
     this.generation++;
     this.close();
     this.storage.crash();
+  }
+
+  /** Its program is replaced by one that knows everything. */
+  update(): void {
+    this.isOutdated = false;
+    if (!this.up) this.start();
   }
 
   pause(): void {
@@ -289,6 +298,9 @@ export class SimulatedNode {
         return this.start();
       case 'diverged':
         throw new Violation(`${this.id} committed another entry ${effect.sequence} than its primary`);
+      case 'unknown':
+        around.counts.outdated++;
+        return this.crash();
       case 'role':
         if (effect.role === 'primary') this.leads(effect.epoch);
     }
@@ -321,7 +333,7 @@ export class SimulatedNode {
     const { range, ...header } = outgoing;
     const entries: LogEntry[] = range === null ? [] : this.storage.entries.slice(range.from - 1, range.to);
     const target = nodes.get(to)!;
-    const message = { ...header, entries };
+    const message = { ...header, entries: target.isOutdated ? entries.map(asUnknown) : entries };
     network.stream(
       this.id,
       to,

@@ -1,3 +1,4 @@
+import type { LogEntry } from '../../node/replication/core/replica-state';
 /** What a simulated write writes, as its payload. Values are never written twice. */
 export interface Written {
   key: string;
@@ -14,4 +15,9 @@ export function payloadOf(written: Written): Buffer {
 
 export function writtenBy(payload: Buffer): Written {
   return known.get(payload)!;
+}
+
+/** How a program of before there were such writes sees the entry. */
+export function asUnknown(entry: LogEntry): LogEntry {
+  return entry.write === null ? entry : { ...entry, unknown: 'of a later version' };
 }

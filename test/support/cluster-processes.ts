@@ -53,6 +53,8 @@ export interface ClusterOptions {
   disks?: boolean;
   /** How many processes etcd is. */
   etcdMembers?: number;
+  /** Whether all members begin as an earlier release's. */
+  earlier?: boolean;
   /** An etcd that runs already, in their place. */
   etcd?: EtcdProcess;
 }
@@ -96,7 +98,10 @@ export class ClusterProcesses {
       for (let i = 0; i < (options.nodes ?? 3); i += 1) await cluster.addNode();
       for (let i = 0; i < (options.coordinators ?? 2); i += 1) await cluster.addCoordinator();
       if (options.parted) await cluster.part();
-      for (const member of [...cluster.nodes, ...cluster.coordinators]) member.spawn();
+      for (const member of [...cluster.nodes, ...cluster.coordinators]) {
+        member.isEarlier = options.earlier === true;
+        member.spawn();
+      }
       await cluster.allUp();
       if (options.environment?.RATE_LIMIT_PER_MINUTE === undefined) await cluster.settled();
     } catch (error) {

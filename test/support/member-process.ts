@@ -6,6 +6,11 @@ import { eventually } from './eventually';
 const root = resolve(__dirname, '../..');
 /** Far more than a start takes, for a machine that is slow and has other work. */
 export const READY_DEADLINE_MS = 60_000;
+/**
+ * A folder in which an earlier release is set up. Without it, this one's program stands for one of before there were
+ * versions: it claims nothing and uses nothing that its peers would have to know.
+ */
+const EARLIER_PROGRAM = process.env.QUIVER_EARLIER_PROGRAM;
 /** Of the output of each process in the story of a failure. */
 const OUTPUT_SHOWN = 3_000;
 
@@ -13,6 +18,8 @@ const OUTPUT_SHOWN = 3_000;
 export class MemberProcess {
   /** What this life of it said. */
   output = '';
+  /** Whether its next life is one of an earlier release's program. */
+  isEarlier = false;
   /** What its earlier lives said. */
   private past = '';
   private child: ChildProcess | null = null;
@@ -57,8 +64,10 @@ export class MemberProcess {
   /** Starts it without waiting until it is ready; `environment` is for this life of it only. */
   spawn(environment: Record<string, string> = {}): void {
     if (this.child !== null) throw new Error(`${this.id} is running`);
-    const child = spawn(process.execPath, [join(root, 'scripts/quiver.cjs'), this.role], {
-      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...environment },
+    const program = this.isEarlier && EARLIER_PROGRAM !== undefined ? EARLIER_PROGRAM : root;
+    const claims = this.isEarlier && EARLIER_PROGRAM === undefined ? { NODE_OPTIONS: `--require ${join(__dirname, 'earlier-member.cjs')}` } : {};
+    const child = spawn(process.execPath, [join(program, 'scripts/quiver.cjs'), this.role], {
+      env: { PATH: process.env.PATH ?? '', DATA_DIR: this.dataDir, ...this.environment, ...claims, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;

@@ -1,4 +1,4 @@
-import { QuestionStream } from '../../coordinator/cluster/question-stream';
+import { QuestionStream } from '../../shared/rpc/question-stream';
 import { administrationDefinition, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { RpcChannels } from '../../shared/rpc/rpc-channels';

@@ -7,7 +7,7 @@ import { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 import type { Chance } from '../simulation/chance';
 import { lastOf, SimulatedStorage } from '../simulation/simulated-storage';
-import { payloadOf, writtenBy } from '../simulation/written';
+import { asUnknown, payloadOf, writtenBy } from '../simulation/written';
 import type { Interpreter, ScriptCommand } from './golden-script';
 
 /** More than any command has effects before all is quiet. */
@@ -36,6 +36,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   delay a | deliver a            what a sends arrives late
  *   crash a … | start a … | wipe a …
  *   trim a to=3                    a's log begins with entry 3 from now on
+ *   outdate a | update a           a's program does not know the writes that it is sent; it restarts with one that does
  *   handover a [to=b] | cancel-handover a
  *   promote                        the controller gives the shard another primary
  *   assign [replicas=a,b] [adding=] [removing=]   the controller changes who is to hold the shard
@@ -57,6 +58,8 @@ interface StoryNode {
   starts: number;
   isCut: boolean;
   isDeaf: boolean;
+  /** Its program is too old for the writes of its primary. */
+  isOutdated: boolean;
   /** Steps that wait for the disk; null while it is quick. */
   held: (() => void)[] | null;
   /** How long its disk takes for each thing, and until when it has something to do. */
@@ -141,6 +144,12 @@ class ReplicaStory {
         return named.forEach((one) => this.start(one));
       case 'wipe':
         return named.forEach(({ storage }) => storage.wipe());
+      case 'outdate':
+        return void (node.isOutdated = true);
+      case 'update':
+        node.isOutdated = false;
+        this.crash(node);
+        return this.start(node);
       case 'trim':
         return this.trim(node, Number(options.to));
       case 'handover':
@@ -175,7 +184,8 @@ class ReplicaStory {
   private create(ids: string[], options: Record<string, string>): void {
     for (const id of ids) {
       const storage = new SimulatedStorage({ node: id, chance: UNLUCKY });
-      this.nodes.set(id, { id, storage, replica: null, starts: 0, isCut: false, isDeaf: options.deaf === id, held: null, disk: { tookMs: 0, busyUntilMs: 0 }, delayed: null });
+      const rest = { isCut: false, isDeaf: options.deaf === id, isOutdated: false, held: null, disk: { tookMs: 0, busyUntilMs: 0 }, delayed: null };
+      this.nodes.set(id, { id, storage, replica: null, starts: 0, ...rest });
     }
     const inSync = (options['in-sync']?.split(',') ?? ids).map((node) => ({ node, store: `${node}.0` }));
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
@@ -322,7 +332,8 @@ class ReplicaStory {
       case 'sendAppend': {
         const { range, ...header } = effect.message;
         const entries = range === null ? [] : storage.entries.slice(range.from - 1, range.to);
-        return this.send(node, effect.to, toldAppend(effect.message, entries), { type: 'append', message: { ...header, entries } });
+        const seen = this.nodes.get(effect.to)!.isOutdated ? entries.map(asUnknown) : entries;
+        return this.send(node, effect.to, toldAppend(effect.message, entries), { type: 'append', message: { ...header, entries: seen } });
       }
       case 'sendAck':
         return this.send(node, effect.to, toldResult(effect.ack.result), { type: 'appendAck', ack: effect.ack });
@@ -336,6 +347,9 @@ class ReplicaStory {
         return this.say(`${id} is lossy: it has acknowledged ${effect.recorded} and holds ${effect.last}`);
       case 'diverged':
         return this.say(`${id} can't follow: it committed another entry ${effect.sequence}`);
+      case 'unknown':
+        this.say(`${id} stops: entry ${effect.sequence} is ${effect.reason}`);
+        return this.crash(node);
       case 'role':
         return this.say(`${id} is ${effect.role} of epoch ${effect.epoch}`);
     }

@@ -27,6 +27,11 @@ export type ReplicaEffect =
    * replica lead that lacks writes, or after this one led by an assignment that was put back. Continue as after `lossy`.
    */
   | { type: 'diverged'; sequence: number }
+  /**
+   * The primary's entry at `sequence` is of a kind that this program does not know, so it must not be acknowledged. Stop
+   * the replica as it is; a later version of the program can go on with it.
+   */
+  | { type: 'unknown'; sequence: number; reason: string }
   | { type: 'role'; role: ReplicaRole; epoch: number };
 
 /** follower: every replica but the primary, including learners. */

@@ -118,6 +118,11 @@ export class Follower {
       if (promise !== undefined) this.log.append(promise);
       return true;
     }
+    const unknown = entries.find((entry) => entry.unknown !== undefined);
+    if (unknown !== undefined) {
+      this.emit({ type: 'unknown', sequence: unknown.sequence, reason: unknown.unknown! });
+      return false;
+    }
     const first = entries[fresh].sequence;
     const conflicts = first <= index.lastSequence;
     if (conflicts && first <= this.progress.committed) {

@@ -7,6 +7,8 @@ export interface LogEntry {
   sequence: number;
   /** null: the barrier that a new primary writes before it serves. */
   write: { source: WriteSource; payload: Buffer } | null;
+  /** Set on an entry that came from a primary of a later version: what of it this program does not know. It is never stored. */
+  unknown?: string;
 }
 
 /** A change of a log and of its replica's promises: first truncate, then append the entries. */

@@ -14,6 +14,7 @@ import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store'
 import { silentLogger } from '../../../../shared/logs/logger';
 import { systemClock } from '../../../../shared/time/clock';
 import { assignmentOf } from '../../../support/assignment';
+import { LaterFormatError } from '../../../../node/files/later-format';
 import { eventually } from '../../../support/eventually';
 
 /** What a node makes of the shard map, with replicas that are nothing but open or closed. */
@@ -91,10 +92,27 @@ test('a replica that fails while it is open is told of until it is open again', 
   await assign(0);
   const told: string[][] = [];
   const started = await start({ tellFailures: (paths) => void told.push(paths) });
-  started.failed({ collectionUid: 'c', shard: 0 });
+  started.failed({ collectionUid: 'c', shard: 0 }, new Error('it failed'));
   expect(told.at(-1)).toEqual([assignmentPath({ collectionUid: 'c', shard: 0 })]);
   await eventually('it is open', () => started.hosted({ collectionUid: 'c', shard: 0 }) !== null);
   expect(told.at(-1)).toEqual([]);
+});
+
+test('a replica that met what a later version wrote stops, and is not opened again and again', async () => {
+  await assign(0);
+  await assign(1);
+  const opened: number[] = [];
+  const started = await start({
+    openReplica: async (spec) => {
+      opened.push(spec.shard);
+      return replicaOf(spec);
+    },
+  });
+  started.failed({ collectionUid: 'c', shard: 0 }, new LaterFormatError('entry 7', 'it has format 2'));
+  started.failed({ collectionUid: 'c', shard: 1 }, new Error('it failed'));
+  await eventually('the other one is open again', () => started.hosted({ collectionUid: 'c', shard: 1 }) !== null);
+  expect(opened).toEqual([0, 1, 1]);
+  expect(started.closedReplicas).toBe(1);
 });
 
 test('of a collection that was dropped while the node was down nothing is left, half-made copies neither', async () => {

@@ -42,6 +42,20 @@ export interface PeerReport__Output {
   'progress': (number);
 }
 
+export interface Replacement {
+  'shard'?: (ShardRef | null);
+  'epoch'?: (number | string | Long);
+  'store'?: (string);
+  'atSequence'?: (number | string | Long);
+}
+
+export interface Replacement__Output {
+  'shard': (ShardRef__Output | null);
+  'epoch': (number);
+  'store': (string);
+  'atSequence': (number);
+}
+
 export interface ReplicaDigest {
   'appliedSequence'?: (number | string | Long);
   'items'?: (number | string | Long);
@@ -86,22 +100,28 @@ export interface ReportAnswer {
   'id'?: (number);
   'report'?: (NodeReport | null);
   'digest'?: (ReplicaDigest | null);
+  'replaced'?: (boolean);
 }
 
 export interface ReportAnswer__Output {
   'id': (number);
   'report': (NodeReport__Output | null);
   'digest': (ReplicaDigest__Output | null);
+  'replaced': (boolean);
 }
 
 export interface ReportRequest {
   'id'?: (number);
   'probe'?: (boolean);
   'digestOf'?: (ShardRef | null);
+  'atSequence'?: (number | string | Long);
+  'replace'?: (Replacement | null);
 }
 
 export interface ReportRequest__Output {
   'id': (number);
   'probe': (boolean);
   'digestOf': (ShardRef__Output | null);
+  'atSequence': (number);
+  'replace': (Replacement__Output | null);
 }

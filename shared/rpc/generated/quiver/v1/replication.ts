@@ -38,12 +38,14 @@ export interface Entry {
   'epoch'?: (number | string | Long);
   'sequence'?: (number | string | Long);
   'write'?: (LoggedWrite | null);
+  'format'?: (number);
 }
 
 export interface Entry__Output {
   'epoch': (number);
   'sequence': (number);
   'write': (LoggedWrite__Output | null);
+  'format': (number);
 }
 
 export interface Fenced {

@@ -1,6 +1,6 @@
-import type { RpcStream, StreamMethod } from '../../shared/rpc/rpc-channel';
-import type { RpcChannels } from '../../shared/rpc/rpc-channels';
-import { NumberTable } from '../../shared/tables/number-table';
+import type { RpcStream, StreamMethod } from './rpc-channel';
+import type { RpcChannels } from './rpc-channels';
+import { NumberTable } from '../tables/number-table';
 
 /** A member that could not be reached is not tried again before this, so that questions to it fail at once. */
 const RETRY_MS = 250;

@@ -1,0 +1,183 @@
+import type { Replacement } from '../../shared/cluster/administration';
+import { shardKey } from '../../shared/cluster/members';
+import type { ReplicaDigest } from '../../shared/cluster/node-report';
+import { isSameReplica, type ReplicaId } from '../../shared/cluster/shard-assignment';
+import type { Logger } from '../../shared/logs/logger';
+import { everyoneKnows, type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
+import type { ShardId } from '../../shared/shard/shard-client';
+import { Pace } from '../replication/pace';
+import { judgeDigests } from './digest-judgement';
+import type { HostedReplica } from './hosted-replica';
+
+/**
+ * All digests of a node together read at most so much. A MiB of items of 800 bytes takes 14 to 18 ms of processor time, so
+ * this is about three hundredths of a processor while a comparison runs; a gigabyte takes nine minutes.
+ */
+const BYTES_PER_SECOND = 2 * 1024 * 1024;
+/** How long a replica waits for the entry after which it is to be looked at: followers apply within a heartbeat. */
+const WITHIN_MS = 3_000;
+/**
+ * How many entries after the log's last the replicas are looked at, one after the other until all were there in time: none
+ * where nothing is written, and more where much is written, because a question takes its time.
+ */
+const AHEAD = [0, 64, 1_024, 16_384];
+/** How often it is looked whether a shard is due. */
+const LOOK_EVERY_MS = 60_000;
+
+/** What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in time. */
+export type ComparisonOutcome = 'same' | 'different' | 'skipped';
+
+export interface ReplicaComparisonParts {
+  nodeId: string;
+  /** Between two comparisons of a shard; 0: never. */
+  intervalMs: number;
+  /** The replicas that are open on this node. */
+  open: () => HostedReplica[];
+  /** The version of the program of a node to which this one sends its log; null while that is not known. */
+  versionOf: (node: string) => MemberVersion | null;
+  ask: {
+    digestAt(node: string, shard: ShardId, atSequence: number): Promise<ReplicaDigest | null>;
+    replace(node: string, replacement: Replacement): Promise<boolean>;
+  };
+  log: Logger;
+  onCompared: (outcome: ComparisonOutcome) => void;
+}
+
+/**
+ * Compares the in-sync replicas of the shards that this node leads, slowly and one shard after the other, each as it is after
+ * the same entry of the log; so what is written meanwhile makes no difference. Equal logs make equal replicas: one that
+ * differs was changed by a fault of its disk, memory or program. It is then replaced (see judgeDigests).
+ */
+export class ReplicaComparison {
+  readonly pace = new Pace(BYTES_PER_SECOND);
+  private readonly ending = new AbortController();
+  private readonly timer: NodeJS.Timeout | null;
+  /** By shardKey, when the shard is compared next, monotonic. */
+  private readonly dueAtMs = new Map<string, number>();
+  private running: Promise<void> | null = null;
+
+  constructor(private readonly parts: ReplicaComparisonParts) {
+    const everyMs = Math.min(LOOK_EVERY_MS, parts.intervalMs / 4);
+    const look = (): void => {
+      this.running ??= this.compareDue().finally(() => {
+        this.running = null;
+      });
+    };
+    this.timer = parts.intervalMs === 0 ? null : setInterval(look, everyMs);
+  }
+
+  /** The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. */
+  digestAt(hosted: HostedReplica, atSequence: number, stop = this.ending.signal): Promise<ReplicaDigest | null> {
+    return hosted.digestAt(atSequence, { withinMs: WITHIN_MS, pace: this.pace, stop });
+  }
+
+  async close(): Promise<void> {
+    if (this.timer !== null) clearInterval(this.timer);
+    this.ending.abort();
+    await this.running;
+  }
+
+  private async compareDue(): Promise<void> {
+    const { intervalMs, open, log, onCompared } = this.parts;
+    for (const hosted of open()) {
+      const key = shardKey(hosted.spec);
+      const nowMs = performance.now();
+      // The first ones are spread, so that a start does not make all of them due at once.
+      if (!this.dueAtMs.has(key)) this.dueAtMs.set(key, nowMs + Math.random() * intervalMs);
+      if (this.ending.signal.aborted || this.dueAtMs.get(key)! > nowMs || hosted.replica.status().phase !== 'serving') continue;
+      this.dueAtMs.set(key, nowMs + intervalMs);
+      const outcome = await this.compare(hosted).catch((error: unknown) => {
+        log.warn({ error, ...shardOf(hosted) }, 'the replicas of a shard could not be compared');
+        return 'skipped' as const;
+      });
+      if (!this.ending.signal.aborted) onCompared(outcome);
+    }
+  }
+
+  private async compare(hosted: HostedReplica): Promise<ComparisonOutcome> {
+    const { epoch } = hosted.replica.status();
+    const others = this.followersOf(hosted);
+    if (others.length === 0) return 'skipped';
+    for (const ahead of AHEAD) {
+      // An upgrade may be under way. Of a replica that is not there, it is not known what it will be when it is back.
+      const versions = this.othersOf(hosted).map((node) => this.parts.versionOf(node));
+      if (!everyoneKnows('digest-at', [OWN_VERSION, ...versions])) return 'skipped';
+      const sequence = hosted.replica.status().lastSequence + ahead;
+      const found = await this.digestsAt(hosted, others, sequence);
+      if (found === null) continue;
+      // What was in sync then may have been replaced by now.
+      if (hosted.replica.status().epoch !== epoch || !others.every((one) => this.isInSync(hosted, one))) return 'skipped';
+      return this.conclude(hosted, others, { sequence, epoch, ...found });
+    }
+    return 'skipped';
+  }
+
+  /** The digests of all after exactly this entry; null unless every replica was there in time. */
+  private async digestsAt(hosted: HostedReplica, others: ReplicaId[], sequence: number): Promise<{ own: ReplicaDigest; digests: Map<string, ReplicaDigest> } | null> {
+    const stop = new AbortController();
+    const stopped = new Promise<null>((done) => stop.signal.addEventListener('abort', () => done(null)));
+    const end = (): void => stop.abort();
+    this.ending.signal.addEventListener('abort', end);
+    try {
+      const asked = others.map(async ({ node }) => {
+        const digest = await this.parts.ask.digestAt(node, shardOf(hosted), sequence);
+        // The own one is of no use then.
+        if (digest?.appliedSequence !== sequence) stop.abort();
+        return [node, digest] as const;
+      });
+      const own = await this.digestAt(hosted, sequence, stop.signal).catch((error: unknown) => {
+        if (stop.signal.aborted) return null;
+        throw error;
+      });
+      if (own?.appliedSequence !== sequence || stop.signal.aborted) return null;
+      const all = await Promise.race([Promise.all(asked), stopped]);
+      return all === null || stop.signal.aborted ? null : { own, digests: new Map(all.flatMap(([node, digest]) => (digest === null ? [] : [[node, digest]]))) };
+    } finally {
+      this.ending.signal.removeEventListener('abort', end);
+    }
+  }
+
+  private async conclude(
+    hosted: HostedReplica,
+    others: ReplicaId[],
+    { sequence, epoch, own, digests }: { sequence: number; epoch: number; own: ReplicaDigest; digests: Map<string, ReplicaDigest> },
+  ): Promise<ComparisonOutcome> {
+    const { log, ask, nodeId } = this.parts;
+    const judgement = judgeDigests(own, digests);
+    const facts = { ...shardOf(hosted), epoch, atSequence: sequence };
+    if (judgement.type === 'same') {
+      log.debug(facts, 'the replicas of a shard hold the same');
+      return 'same';
+    }
+    const { node } = judgement;
+    log.error({ ...facts, digests: { [nodeId]: own, ...Object.fromEntries(digests) } }, 'the replicas of a shard differ after the same entry of its log');
+    if (judgement.type === 'handOver') {
+      log.error({ ...facts, to: node }, 'the other replicas agree against this one: one of them takes the lead, and replaces this one when it compares');
+      hosted.replica.handOver(node);
+      return 'different';
+    }
+    const { store } = others.find((one) => one.node === node)!;
+    const isReplaced = await ask.replace(node, { shard: shardOf(hosted), epoch, store, atSequence: sequence });
+    if (isReplaced) log.error({ ...facts, node, store }, 'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node');
+    else log.error({ ...facts, node, store }, 'the replica that differs from the primary was not replaced: its node did not agree; it is compared again');
+    return 'different';
+  }
+
+  /** The other nodes that are to hold the shard, in sync or not. */
+  private othersOf({ replica }: HostedReplica): string[] {
+    return (replica.assignment?.replicas ?? []).filter((node) => node !== this.parts.nodeId);
+  }
+
+  /** The other in-sync replicas. */
+  private followersOf({ replica }: HostedReplica): ReplicaId[] {
+    return (replica.assignment?.inSync ?? []).filter(({ node }) => node !== this.parts.nodeId);
+  }
+
+  private isInSync({ replica }: HostedReplica, one: ReplicaId): boolean {
+    return replica.assignment?.inSync.some((member) => isSameReplica(member, one)) ?? false;
+  }
+}
+
+function shardOf({ spec }: HostedReplica): ShardId {
+  return { collectionUid: spec.collectionUid, shard: spec.shard };
+}

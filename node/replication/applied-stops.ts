@@ -1,0 +1,33 @@
+/**
+ * Places in a log at which its application pauses for a moment, so that somebody sees the records as they are after exactly
+ * that entry. Nobody waits at a place that was passed.
+ */
+export class AppliedStops {
+  private readonly waiting = new Map<number, (() => Promise<void>)[]>();
+
+  /** The first place after `applied`; Infinity if there is none. */
+  nextAfter(applied: number): number {
+    let next = Infinity;
+    for (const sequence of this.waiting.keys()) if (sequence > applied && sequence < next) next = sequence;
+    return next;
+  }
+
+  /** `look` is called, and waited for, when exactly the entries up to `sequence` are applied. Answers how to give it up. */
+  add(sequence: number, look: () => Promise<void>): () => void {
+    const looks = this.waiting.get(sequence) ?? [];
+    this.waiting.set(sequence, [...looks, look]);
+    return () => {
+      const left = (this.waiting.get(sequence) ?? []).filter((one) => one !== look);
+      if (left.length > 0) this.waiting.set(sequence, left);
+      else this.waiting.delete(sequence);
+    };
+  }
+
+  /** Lets those look who wait for `applied`. Never rejects if no look does. */
+  async reached(applied: number): Promise<void> {
+    const looks = this.waiting.get(applied);
+    if (looks === undefined) return;
+    this.waiting.delete(applied);
+    for (const look of looks) await look();
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * What members of a cluster tell each other about their programs, so that two versions work together during an upgrade.
+ *
+ * A **protocol version** rises when members of a release can no longer do without something that the release before did
+ * not have. A **feature** is something new that is used only where everybody who is concerned knows it. To add one: a
+ * name in FEATURES, and `everyoneKnows` where it is begun to be used. A released name keeps its meaning for ever.
+ */
+export const FEATURES = [
+  /** A node answers with the digest of a replica as it was after a given entry of its log (ReportRequest.at_sequence). */
+  'digest-at',
+] as const;
+export type Feature = (typeof FEATURES)[number];
+
+/** The version of a member's program, as other members see it. */
+export interface MemberVersion {
+  /** The protocol that it speaks. */
+  protocol: number;
+  /** The oldest protocol of others that it works with; at most `protocol`. */
+  oldest: number;
+  /** Names of features that it knows; also of some that this program does not know. */
+  features: readonly string[];
+}
+
+/** The version as registrations in etcd carry it. Without the fields, it is a program of before there were versions. */
+export interface VersionFields {
+  protocol?: number;
+  oldestProtocol?: number;
+  features?: string[];
+}
+
+/** A program that says nothing about its version. */
+export const UNVERSIONED: MemberVersion = { protocol: 1, oldest: 1, features: [] };
+
+/**
+ * This program's. Tests put that of an earlier release in its place (test/support/earlier-member.cjs); no setting can.
+ */
+export const OWN_VERSION: MemberVersion = (globalThis as { quiverMemberVersion?: MemberVersion }).quiverMemberVersion ?? { protocol: 2, oldest: 1, features: FEATURES };
+
+/** What a member registers about itself. One that stands for a program of before there were versions registers nothing. */
+export function versionToFields({ protocol, oldest, features }: MemberVersion): VersionFields {
+  return protocol === UNVERSIONED.protocol ? {} : { protocol, oldestProtocol: oldest, features: [...features] };
+}
+
+export function versionFromFields({ protocol, oldestProtocol, features }: VersionFields): MemberVersion {
+  if (!Number.isSafeInteger(protocol)) return UNVERSIONED;
+  return { protocol: protocol!, oldest: oldestProtocol ?? protocol!, features: Array.isArray(features) ? features : [] };
+}
+
+/** The version as text, for the handshake: `<protocol> <oldest>[ <features, separated by commas>]`. '' stands for UNVERSIONED. */
+export function versionToText({ protocol, oldest, features }: MemberVersion): string {
+  return protocol === UNVERSIONED.protocol ? '' : [protocol, oldest, ...(features.length > 0 ? [features.join(',')] : [])].join(' ');
+}
+
+/** Never fails: what is no version counts as UNVERSIONED. */
+export function versionFromText(text: string): MemberVersion {
+  const [, protocol, oldest, features] = /^(\d{1,9}) (\d{1,9})(?: ([a-z0-9,-]+))?$/.exec(text) ?? [];
+  if (protocol === undefined) return UNVERSIONED;
+  return { protocol: Number(protocol), oldest: Number(oldest), features: features?.split(',') ?? [] };
+}
+
+/** Why two members can't work together, in a sentence that names both versions; null if they can. */
+export function incompatibilityOf(own: MemberVersion, other: MemberVersion, name: string): string | null {
+  if (own.protocol >= other.oldest && other.protocol >= own.oldest) return null;
+  const range = ({ protocol, oldest }: MemberVersion): string => `protocol ${protocol} (works with ${oldest} and later)`;
+  const advice = own.protocol > other.protocol ? 'upgrade that member to a release in between first' : 'this program is too old for the cluster';
+  return `member ${name} speaks ${range(other)} and this one ${range(own)}, which is too far apart: ${advice}`;
+}
+
+/** Whether every one of these members knows the feature. null: one of whom nothing is known at present, who counts as no. */
+export function everyoneKnows(feature: Feature, members: Iterable<MemberVersion | null>): boolean {
+  return [...members].every((member) => member !== null && member.features.includes(feature));
+}
