@@ -10,7 +10,7 @@
 namespace quiver {
 
 /**
- * A graph over rows 0 … `rows` − 1, made by faiss::HNSW over the int8 codes. Copies the links of `base` (may be null)
+ * A graph over rows 0 … `rows` − 1, made in the tables of faiss::HNSW over the int8 codes. Copies the links of `base` (may be null)
  * unless it has another shape than graphs built now, and adds the missing rows with `threads` threads of low priority.
  * Rows that are dead by then get no links. Throws ClosedError when `stop` is raised, within a few milliseconds.
  */
