@@ -7,15 +7,17 @@ namespace quiver {
 namespace {
 
 // The lists of one level of a graph that is being built.
-struct GrowingLists {
-  faiss::HNSW& hnsw;
-  size_t first;
-  size_t degree_;
-
-  GrowingLists(faiss::HNSW& tables, int level)
-      : hnsw(tables), first(size_t(tables.cum_nb_neighbors(level))), degree_(size_t(tables.nb_neighbors(level))) {}
+class GrowingLists {
+ public:
+  GrowingLists(faiss::HNSW& hnsw, int level)
+      : hnsw_(hnsw), first_(size_t(hnsw.cum_nb_neighbors(level))), degree_(size_t(hnsw.nb_neighbors(level))) {}
   size_t degree() const { return degree_; }
-  int32_t* of(uint32_t row) const { return &hnsw.neighbors[hnsw.offsets[row] + first]; }
+  int32_t* of(uint32_t row) const { return &hnsw_.neighbors[hnsw_.offsets[row] + first_]; }
+
+ private:
+  faiss::HNSW& hnsw_;
+  size_t first_;
+  size_t degree_;
 };
 
 int32_t load_link(const int32_t& link) { return __atomic_load_n(&link, __ATOMIC_RELAXED); }
@@ -129,7 +131,7 @@ void RowLinker::add_link(int32_t from, int32_t to, int level) {
   int32_t* list = lists.of(uint32_t(from));
   std::lock_guard<std::mutex> guard(graph_.lock_of(from));
   size_t count = 0;
-  // Two new rows that found each other link each other twice.
+  // It may be there: two rows that are added at the same time may each choose the other.
   for (; count < lists.degree() && load_link(list[count]) >= 0; count++) {
     if (load_link(list[count]) == to) return;
   }

@@ -32,23 +32,27 @@ class RowQuery {
   RowMeta meta_{};
 };
 
+// Locks for the lists of all rows: many more than threads, so that these hardly ever wait for each other.
+constexpr size_t kListLocks = 1024;
+
 /// The graph that RowLinkers fill together, one a thread, and the locks that they share.
 struct GrowingGraph {
   // FAISS's tables; levels are drawn and lists are there, empty.
   faiss::HNSW hnsw;
   // A list is written under the lock of its row, and read without one. A lock serves many rows; nobody holds two.
-  std::mutex list_locks[1024];
+  std::mutex list_locks[kListLocks];
   // Guards the entry point and the top level.
   std::mutex entry_lock;
 
   explicit GrowingGraph(int links) : hnsw(links) {}
-  std::mutex& lock_of(int32_t row) { return list_locks[size_t(row) % 1024]; }
+  std::mutex& lock_of(int32_t row) { return list_locks[size_t(row) % kListLocks]; }
 };
 
 /**
- * Adds rows to a graph as faiss::HNSW::add_with_locks does: with one thread, the links are the same. It takes half to
- * two thirds of the time, because it scores the links of a row together, and prefetches (FAISS asks for one distance after the other).
- * Distances are those of the int8 codes. One per thread; rows of a level must be added before those of lower levels.
+ * Adds rows to a graph as faiss::HNSW::add_with_locks does: with one thread, the links are the same, but for ties. It
+ * takes half to seven tenths of the time, because it scores the links of a row together, and prefetches; FAISS asks for
+ * one distance after the other. Distances are those of the int8 codes. One per thread; rows of a level must be added
+ * before those of lower levels.
  */
 class RowLinker {
  public:
