@@ -9,9 +9,9 @@
 namespace quiver {
 
 /**
- * The links of an HNSW graph (Malkov & Yashunin, arXiv:1603.09320) over rows 0 … rows() − 1 of a row store, as built by
- * faiss::HNSW, laid out for walking. The lists of the bottom level have a fixed stride on cache lines; the few nodes of
- * the upper levels have numbers of their own. Immutable once built, shared by searches.
+ * The links of an HNSW graph (Malkov & Yashunin, arXiv:1603.09320) over rows 0 … rows() − 1 of a row store, as built in
+ * the tables of faiss::HNSW, laid out for walking. The lists of the bottom level have a fixed stride on cache lines;
+ * the few nodes of the upper levels have numbers of their own. Immutable once built, shared by searches.
  */
 class Graph {
  public:

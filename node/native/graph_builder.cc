@@ -1,15 +1,12 @@
 #include "graph_builder.h"
 
-#include <faiss/impl/AuxIndexStructures.h>
-#include <faiss/impl/DistanceComputer.h>
 #include <faiss/impl/HNSW.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
 
 #include "errors.h"
+#include "row_linker.h"
 #include "threads.h"
 
 namespace quiver {
@@ -20,59 +17,6 @@ namespace {
 // (docs/performance.md).
 constexpr int kLinks = 24;
 constexpr int kEfConstruction = 200;
-
-// Distances between rows by their codes, in the form of faiss::HNSW: smaller is nearer. One per thread.
-class RowDistance final : public faiss::DistanceComputer {
- public:
-  explicit RowDistance(const RowStore& store) : store_(store), code_(store.padded) {}
-
-  /// The query is a row of the store.
-  void set_row(size_t row) {
-    const uint8_t* code = store_.code(row);
-    for (size_t j = 0; j < code_.size(); j++) code_[j] = int8_t(int(code[j]) - 128);
-    offset_ = 128 * store_.code_sum(row);
-    meta_ = store_.meta(row);
-  }
-
-  // FAISS's interface for queries given as floats; graphs are only built from rows.
-  void set_query(const float*) override { throw std::logic_error("graphs are built from rows"); }
-
-  float operator()(int64_t row) override {
-    const uint8_t* code = store_.code(size_t(row));
-    int32_t product;
-    store_.kernels.dot_codes(&code, 1, code_.data(), code_.size(), &product);
-    return distance(product - offset_, store_.meta(size_t(row)), meta_);
-  }
-
-  float symmetric_dis(int64_t a, int64_t b) override {
-    const int32_t product = store_.kernels.dot_code_pair(store_.code(size_t(a)), store_.code(size_t(b)), code_.size());
-    return distance(product - 128 * store_.code_sum(size_t(b)), store_.meta(size_t(a)), store_.meta(size_t(b)));
-  }
-
- private:
-  float distance(int32_t product, const RowMeta& a, const RowMeta& b) const {
-    const float dot = a.scale * b.scale * float(product);
-    // With l2, meta.norm is half the square norm, so this is half the square distance.
-    return store_.metric == Metric::kL2 ? a.norm + b.norm - dot : -dot;
-  }
-
-  const RowStore& store_;
-  std::vector<int8_t> code_;
-  int32_t offset_ = 0;
-  RowMeta meta_{};
-};
-
-// Locks for every row, as faiss::HNSW requires; destroyed in order.
-class Locks {
- public:
-  explicit Locks(size_t count) : locks(count) {
-    for (omp_lock_t& lock : locks) omp_init_lock(&lock);
-  }
-  ~Locks() {
-    for (omp_lock_t& lock : locks) omp_destroy_lock(&lock);
-  }
-  std::vector<omp_lock_t> locks;
-};
 
 // Whether FAISS can extend the graph: a graph of another shape, from a save of another version, does not fit its
 // tables.
@@ -125,7 +69,7 @@ std::shared_ptr<const Graph> copy_from_faiss(const faiss::HNSW& hnsw) {
   return graph;
 }
 
-// New rows by descending level: faiss::HNSW::add_with_locks needs the nodes of a level before those of lower levels.
+// New rows by descending level: a RowLinker needs the nodes of a level before those of lower levels.
 std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const faiss::HNSW& hnsw, size_t first) {
   std::vector<std::vector<uint32_t>> result;
   for (size_t row = first; row < hnsw.levels.size(); row++) {
@@ -142,12 +86,12 @@ std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const fa
 
 std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* base, size_t rows, unsigned threads,
                                           const StopFlag& stop) {
-  faiss::HNSW hnsw(kLinks);
+  GrowingGraph growing(kLinks);
+  faiss::HNSW& hnsw = growing.hnsw;
   // One node in 24 has upper lists. Without this, the lists would be copied each time they outgrow their memory.
   hnsw.neighbors.reserve(rows * (2 * kLinks + 2) + 1024);
   hnsw.levels.reserve(rows);
   hnsw.offsets.reserve(rows + 1);
-  hnsw.efConstruction = kEfConstruction;
   if (base != nullptr && !fits(*base, hnsw)) base = nullptr;
   const size_t first = base == nullptr ? 0 : base->rows();
   if (base != nullptr) copy_to_faiss(*base, hnsw);
@@ -155,19 +99,13 @@ std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* ba
   hnsw.rng = faiss::RandomGenerator(int64_t(first) + 12345);
   hnsw.prepare_level_tab(rows - first, false);
 
-  Locks locks(rows);
   for (const std::vector<uint32_t>& level_rows : rows_by_level(store, hnsw, first)) {
     std::atomic<size_t> next{0};
-    const auto add = [&](faiss::VisitedTable& visited, RowDistance& distance, size_t i) {
-      distance.set_row(level_rows[i]);
-      hnsw.add_with_locks(distance, hnsw.levels[level_rows[i]] - 1, int(level_rows[i]), locks.locks, visited);
-    };
     run_in_background_threads(level_rows.empty() ? 0 : threads, [&](unsigned) {
-      faiss::VisitedTable visited{int(rows)};
-      RowDistance distance(store);
+      RowLinker linker(store, growing, kEfConstruction);
       for (size_t i = next++; i < level_rows.size(); i = next++) {
         if (stop.load(std::memory_order_relaxed)) throw ClosedError();
-        add(visited, distance, i);
+        linker.link(level_rows[i]);
       }
     });
   }

@@ -63,64 +63,55 @@ struct WalkResult {
 constexpr size_t kDegreeMax = 64;
 
 /**
- * Best-first search over the graph's links by approximate keys. It uses one sorted pool instead of HNSW's two heaps,
- * and prefetches links and codes. `eligible(row)` says whether a row may be an answer; the walk passes through the
- * others. The entries are left in `scratch.pool`.
+ * Scores rows by their codes against a query. `Query`: `code()`, and `key(product, meta)`, which is larger for nearer
+ * rows.
  */
-template <class Eligible>
-WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, const Eligible& eligible,
-                const WalkLimits& limits, WalkScratch& scratch) {
-  WalkResult result{0, 0, 0};
-  if (graph.entry_row < 0) return result;
-  const uint8_t* codes[kDegreeMax];
-  int32_t products[kDegreeMax];
+template <class Query>
+class Scorer {
+ public:
+  Scorer(const RowStore& rows, const Query& query) : rows_(rows), query_(query) {}
+
+  // The rows to score, and their keys.
   uint32_t near_rows[kDegreeMax];
   float keys[kDegreeMax];
-  const auto score_rows = [&](size_t count) {
-    for (size_t j = 0; j < count; j++) {
-      codes[j] = rows.code(near_rows[j]);
-      __builtin_prefetch(&rows.meta(near_rows[j]));
-    }
-    rows.kernels.dot_codes(codes, count, query.code(), rows.padded, products);
-    for (size_t j = 0; j < count; j++) keys[j] = query.key(products[j], rows.meta(near_rows[j]));
-    result.scored += count;
-  };
+  size_t scored = 0;
 
-  near_rows[0] = uint32_t(graph.entry_row);
-  score_rows(1);
-  uint32_t current = near_rows[0];
-  float current_key = keys[0];
-  int32_t node = graph.entry_node;
-  for (int32_t level = graph.top_level; level > 0 && node >= 0;) {
-    const int32_t* list = graph.upper_list(size_t(node), size_t(level));
-    size_t count = 0;
-    for (; count < graph.upper_degree() && list[count] >= 0; count++) {
-      near_rows[count] = graph.upper[size_t(list[count])].row;
-    }
-    score_rows(count);
-    int32_t better = -1;
+  void score(size_t count) {
     for (size_t j = 0; j < count; j++) {
-      if (keys[j] > current_key) {
-        current_key = keys[j];
-        current = near_rows[j];
-        better = list[j];
-      }
+      codes_[j] = rows_.code(near_rows[j]);
+      __builtin_prefetch(&rows_.meta(near_rows[j]));
     }
-    if (better < 0) {
-      level--;
-    } else {
-      node = better;
-    }
+    rows_.kernels.dot_codes(codes_, count, query_.code(), rows_.padded, products_);
+    for (size_t j = 0; j < count; j++) keys[j] = query_.key(products_[j], rows_.meta(near_rows[j]));
+    scored += count;
   }
 
-  const uint16_t number = scratch.begin(graph.rows(), limits.pool + 1);
+ private:
+  const RowStore& rows_;
+  const Query& query_;
+  const uint8_t* codes_[kDegreeMax];
+  int32_t products_[kDegreeMax];
+};
+
+/**
+ * Best-first search from one row over the links of one level, by approximate keys. It uses one sorted pool instead of
+ * HNSW's two heaps, and prefetches links and codes. `lists.of(row)` are the row's links, at most `lists.degree()`; the
+ * first −1 ends them. They may be written meanwhile, a link at a time. `eligible(row)` says whether a row may be an
+ * answer; the walk passes through the others. The entries are left in `scratch.pool`.
+ */
+template <class Lists, class Query, class Eligible>
+WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Query>& scorer, const Eligible& eligible,
+                      const WalkLimits& limits, WalkScratch& scratch) {
+  const size_t degree = lists.degree();
+  const uint16_t number = scratch.begin(rows, limits.pool + 1);
   uint16_t* visited = scratch.visited.data();
   PoolEntry* pool = scratch.pool.data();
   if (limits.excluded != kNoRow) visited[limits.excluded] = number;
   size_t size = 0, passages = 0, first = 0;
-  visited[current] = number;
-  const bool starts_at_passage = current == limits.excluded || !eligible(current);
-  pool[size++] = {current_key, current | (starts_at_passage ? PoolEntry::kPassage : 0)};
+  const uint32_t start_row = start.row();
+  visited[start_row] = number;
+  const bool starts_at_passage = start_row == limits.excluded || !eligible(start_row);
+  pool[size++] = {start.key, start_row | (starts_at_passage ? PoolEntry::kPassage : 0)};
   passages += starts_at_passage;
 
   while (first < size) {
@@ -128,32 +119,35 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, co
       first++;
       continue;
     }
-    const int32_t* list = graph.links(pool[first].row());
+    const int32_t* list = lists.of(pool[first].row());
     pool[first].marked_row |= PoolEntry::kExpanded;
     size_t count = 0;
-    for (size_t j = 0; j < graph.degree() && list[j] >= 0; j++) {
-      const uint32_t row = uint32_t(list[j]);
-      if (visited[row] == number) continue;
-      visited[row] = number;
-      near_rows[count++] = row;
+    for (size_t j = 0; j < degree; j++) {
+      const int32_t link = __atomic_load_n(&list[j], __ATOMIC_RELAXED);
+      if (link < 0) break;
+      // Without a branch: which rows were seen already can't be predicted.
+      scorer.near_rows[count] = uint32_t(link);
+      count += visited[link] != number;
+      visited[link] = number;
     }
-    score_rows(count);
+    scorer.score(count);
     size_t lowest = size;
     for (size_t j = 0; j < count; j++) {
+      const float key = scorer.keys[j];
       const bool full = size - passages >= limits.wanted || size >= limits.pool;
-      if (full && !(keys[j] > pool[size - 1].key)) continue;
-      const bool is_passage = !eligible(near_rows[j]);
+      if (full && !(key > pool[size - 1].key)) continue;
+      const bool is_passage = !eligible(scorer.near_rows[j]);
       size_t low = 0, high = size;
       while (low < high) {
         const size_t middle = (low + high) / 2;
-        if (pool[middle].key >= keys[j]) {
+        if (pool[middle].key >= key) {
           low = middle + 1;
         } else {
           high = middle;
         }
       }
       std::memmove(&pool[low + 1], &pool[low], (size - low) * sizeof(PoolEntry));
-      pool[low] = {keys[j], near_rows[j] | (is_passage ? PoolEntry::kPassage : 0)};
+      pool[low] = {key, scorer.near_rows[j] | (is_passage ? PoolEntry::kPassage : 0)};
       size++;
       passages += is_passage;
       if (low < lowest) lowest = low;
@@ -167,13 +161,51 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, co
     size_t next = first;
     while (next < size && pool[next].expanded()) next++;
     if (next < size) {
-      const char* links = reinterpret_cast<const char*>(graph.links(pool[next].row()));
-      for (size_t byte = 0; byte < graph.degree() * sizeof(int32_t); byte += 64) __builtin_prefetch(links + byte);
+      const char* links = reinterpret_cast<const char*>(lists.of(pool[next].row()));
+      for (size_t byte = 0; byte < degree * sizeof(int32_t); byte += 64) __builtin_prefetch(links + byte);
     }
   }
-  result.entries = size;
-  result.eligible = size - passages;
-  return result;
+  return {size, size - passages, scorer.scored};
+}
+
+// The bottom lists of a graph.
+struct BottomLists {
+  const Graph& graph;
+  size_t degree() const { return graph.degree(); }
+  const int32_t* of(uint32_t row) const { return graph.links(row); }
+};
+
+/// Greedy descent through the graph's upper levels, then `walk_level` at the bottom.
+template <class Eligible>
+WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, const Eligible& eligible,
+                const WalkLimits& limits, WalkScratch& scratch) {
+  if (graph.entry_row < 0) return {0, 0, 0};
+  Scorer<Query> scorer(rows, query);
+  scorer.near_rows[0] = uint32_t(graph.entry_row);
+  scorer.score(1);
+  PoolEntry current{scorer.keys[0], scorer.near_rows[0]};
+  int32_t node = graph.entry_node;
+  for (int32_t level = graph.top_level; level > 0 && node >= 0;) {
+    const int32_t* list = graph.upper_list(size_t(node), size_t(level));
+    size_t count = 0;
+    for (; count < graph.upper_degree() && list[count] >= 0; count++) {
+      scorer.near_rows[count] = graph.upper[size_t(list[count])].row;
+    }
+    scorer.score(count);
+    int32_t better = -1;
+    for (size_t j = 0; j < count; j++) {
+      if (scorer.keys[j] > current.key) {
+        current = {scorer.keys[j], scorer.near_rows[j]};
+        better = list[j];
+      }
+    }
+    if (better < 0) {
+      level--;
+    } else {
+      node = better;
+    }
+  }
+  return walk_level(BottomLists{graph}, graph.rows(), current, scorer, eligible, limits, scratch);
 }
 
 }  // namespace quiver

@@ -97,7 +97,7 @@ int main(int, char** arguments) {
     change(*index, random);
     const Snapshot before = index->snapshot;
     std::shared_ptr<const Graph> graph;
-    std::thread builder([&] { graph = extend_graph(*before.rows, before.graph.get(), before.rows->count(), 1, index->stop); });
+    std::thread builder([&] { graph = extend_graph(*before.rows, before.graph.get(), before.rows->count(), 2, index->stop); });
     change(*index, random);
     builder.join();
     index->replace({before.rows, graph, index->snapshot.effort});
@@ -106,7 +106,7 @@ int main(int, char** arguments) {
     await_more();
     if (round % 2 != 0) continue;
     Compaction compaction(index->snapshot.rows, folder + "/originals-" + std::to_string(round));
-    std::thread copier([&] { compaction.copy(500, 1, index->stop); });
+    std::thread copier([&] { compaction.copy(500, 2, index->stop); });
     change(*index, random);
     copier.join();
     index->replace(compaction.finish());
