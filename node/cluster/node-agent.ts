@@ -126,6 +126,7 @@ export class NodeAgent implements ReplicationReceiver {
     this.later.close();
     this.waiters.wake();
     await Promise.all([...this.places.values()].map((place) => place.end('closed')));
+    await this.options.known.settled();
   }
 
   /** The replica for a call, waiting for it within the deadline when the map gives it to this node. Errors: misrouted, unavailable. */

@@ -28,7 +28,7 @@ export class Peer {
   lastProgressAt: number;
   /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
-  readonly pace = new StorePace(TIMINGS.slowStoreMs);
+  readonly pace = new StorePace();
   /** It is not to be in sync before, because it is slow. */
   slowUntil = -Infinity;
   /** Since when the first of those in flight is what it has to store next. */
@@ -78,12 +78,12 @@ export class Peer {
     this.lastAckAt = nowMs;
   }
 
-  matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number }): void {
+  matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number; ownMs: number }): void {
     if (result.match > this.match || result.match >= at.lastSequence) this.lastProgressAt = at.nowMs;
     this.match = Math.max(this.match, result.match);
     this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
     if (this.inFlight.length > 0 && this.inFlight[0] <= this.match) {
-      this.pace.note(at.nowMs - this.headSince, at.nowMs);
+      this.pace.note(at.nowMs - this.headSince, at.ownMs, at.nowMs);
       this.headSince = at.nowMs;
       while (this.inFlight.length > 0 && this.inFlight[0] <= this.match) this.inFlight.shift();
     }

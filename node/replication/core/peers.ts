@@ -4,6 +4,7 @@ import type { ReplicaEffect } from './effects';
 import type { AppendAck, OutgoingAppend, RecordedMatch } from './messages';
 import { continuationAfter, Peer } from './peer';
 import type { StableLog } from './stable-log';
+import { OwnStorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
@@ -12,6 +13,8 @@ export class Peers {
   nextHeartbeatAt: number;
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
+  /** The primary's, beside which others are slow. */
+  readonly ownPace = new OwnStorePace();
   private readonly self: ReplicaId;
   private readonly epoch: number;
   private readonly log: StableLog;
@@ -72,7 +75,7 @@ export class Peers {
     if (peer === undefined) return;
     peer.noteAnswer(ack, nowMs);
     if (ack.result.type === 'match') {
-      peer.matched(ack.result, ack.sentAt, { nowMs, lastSequence: this.log.lastSequence });
+      peer.matched(ack.result, ack.sentAt, { nowMs, lastSequence: this.log.lastSequence, ownMs: this.ownPace.meanMs });
     } else if (ack.result.type === 'mismatch' && peer.isNewMismatch(ack.result.prev)) {
       const next = continuationAfter(ack.result.hint, this.log.index);
       if (next.type === 'snapshot') this.askForSnapshot(peer);

@@ -9,7 +9,6 @@ import type { AppendAck, RecordedMatch } from './messages';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
-import { StorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
 /**
@@ -38,8 +37,6 @@ export class Primary {
   private readonly promiseToken: number;
   /** When the log last stored something, or had nothing to store, and what it was about to store then. */
   private own: { atMs: number; underway: number | null };
-  /** Others are slow only beside a disk that takes a quarter of that: where all are slow, there is nobody to do without. */
-  private readonly pace = new StorePace(TIMINGS.slowStoreMs / 4);
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
@@ -83,7 +80,7 @@ export class Primary {
     this.steppedAt = nowMs;
     const underway = this.log.oldestUnderway;
     if (underway === null || underway !== this.own.underway) {
-      if (this.own.underway !== null) this.pace.note(nowMs - this.own.atMs, nowMs);
+      if (this.own.underway !== null) this.peers.ownPace.note(nowMs - this.own.atMs);
       this.own = { atMs: nowMs, underway };
     }
     if (this.phase === 'promising' && this.log.isStored(this.promiseToken)) this.phase = 'waiting';
@@ -92,7 +89,7 @@ export class Primary {
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
     this.commit();
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
-    if (!this.pace.takesLong) this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
+    this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
     this.peers.heartbeat(nowMs);

@@ -46,7 +46,7 @@ describe('the configuration page', () => {
 describe('for whom a setting is', () => {
   /** The fields of its configuration that a main file names. */
   function namedIn(file: string): Set<string> {
-    return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\bconfig\.(\w+)/g)].map((match) => match[1]));
+    return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:config|member)\.(\w+)/g)].map((match) => match[1]));
   }
 
   test('a storage node reads those settings of the service that its main file names', () => {
