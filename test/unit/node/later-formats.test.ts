@@ -109,10 +109,28 @@ test('the high-water mark of a log', async () => {
   expect(again.state?.sequence).toBe(3);
   await again.close();
   const bytes = readFileSync(path);
-  bytes.writeUInt32LE(1, 4096 + 44);
+  const later = bytes.subarray(4096, 4096 + 48);
+  later.writeUInt32LE(1, 44);
+  later.writeUInt32LE(crc32(later.subarray(4)), 0);
   writeFileSync(path, bytes);
   expect(await refused(() => LogMark.open(path))).toContain('the high-water mark of a log (log-mark) was written by a later version: it has format 1, and this program knows formats up to 0');
   expect(readFileSync(path)).toEqual(bytes);
+});
+
+test('a torn slot of a high-water mark is none, whatever stands at its end', async () => {
+  const path = join(folder, 'log-mark');
+  const mark = await LogMark.open(path);
+  const state = { sequence: 3, epoch: 1, promisedEpoch: 1, lastLedEpoch: 0 };
+  await mark.write(state);
+  await mark.write({ ...state, sequence: 4 });
+  await mark.close();
+  const bytes = readFileSync(path);
+  // The second write is in the first block.
+  bytes.fill(7, 40, 512);
+  writeFileSync(path, bytes);
+  const again = await LogMark.open(path);
+  expect(again.state).toEqual(state);
+  await again.close();
 });
 
 test('a copy of a shard: what is there stays', async () => {
