@@ -140,7 +140,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
-  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }), { ending, log });
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());
