@@ -44,9 +44,9 @@ describe('the configuration page', () => {
 });
 
 describe('for whom a setting is', () => {
-  /** The fields of its configuration that a main file names. */
+  /** The fields of its configuration that a main file names; a coordinator has those of its membership apart. */
   function namedIn(file: string): Set<string> {
-    return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\bconfig\.(\w+)/g)].map((match) => match[1]));
+    return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:config|member)\.(\w+)/g)].map((match) => match[1]));
   }
 
   test('a storage node reads those settings of the service that its main file names', () => {
