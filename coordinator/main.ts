@@ -61,6 +61,12 @@ const SESSION_SECONDS = 3;
 /** How long running calls have when the server for other coordinators closes. */
 const DRAIN_MS = 1_000;
 
+/**
+ * Each thread names its writes in a session of its own, and so does the main thread. A shard remembers 256 sessions, so that
+ * a write that is sent again is applied once: enough for 15 coordinators with 16 threads each.
+ */
+const HTTP_THREADS_MAX = 16;
+
 /** What the environment says of its service, and of its membership. */
 interface CoordinatorSettings {
   config: Config;
@@ -80,7 +86,9 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
     identity: { role: 'coordinator', member: coordinatorId, version: programVersion() },
     onMeasureError: (error) => log.warn({ error }, 'some gauges could not be measured'),
   });
-  const api = new ApiProcess({ config, clock, log, endings, ending, instanceId, coordinatorId, metrics });
+  const httpThreads = Math.min(config.httpThreads, HTTP_THREADS_MAX);
+  if (httpThreads < config.httpThreads) log.warn({ httpThreads }, 'a coordinator serves on fewer threads than HTTP_THREADS says; add coordinators instead');
+  const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
   const store = memberStore(member, { observer: new EtcdMetrics(metrics), log });
@@ -140,7 +148,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const isSame = (entry: CoordinatorMember): boolean => entry.instance === instanceId || entry.peerAddress === peerAddress;
   const name = new MemberName<CoordinatorMember>({ store, key: COORDINATORS_PREFIX + coordinatorId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
-  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }), { ending, log });
 
   const reports = new NodeReports({ channels });
   endings.defer(() => reports.close());

@@ -258,7 +258,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const isSame = (entry: NodeMember): boolean => entry.incarnation === incarnation || (entry.store === storeId && entry.address === address);
   const name = new MemberName<NodeMember>({ store, key: NODES_PREFIX + nodeId, isSame });
   await reached('the cluster store', () => name.free(ending), { ending, log });
-  await reached('the cluster store', () => mustWorkWithMembers(store, OWN_VERSION, name.key), { ending, log });
+  await reached('the cluster store', () => mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: name.key, log }), { ending, log });
   await reached('the cluster store', () => members.follow(), { ending, log });
   await reached('the cluster store', () => agent.start(), { ending, log });
   endings.defer(() => agent.close());

@@ -1,4 +1,3 @@
-import { mustBeKnownFormat } from '../files/later-format';
 import { encodingOf } from '../../shared/text/text-encoding';
 
 /**
@@ -20,9 +19,8 @@ export interface ItemRecord {
   vector: Float32Array;
 }
 
+/** A version that writes another one says so in the shard's specification first (shard-format.ts). So here, others are damage. */
 const FORMAT = 1;
-/** Formats count up from 1. What is far beyond is damage. */
-const FORMATS_MAX = 31;
 const HEADER_BYTES = 32;
 const SLOT_OFFSET = 4;
 const STAMP_OFFSET = 8;
@@ -56,7 +54,7 @@ export function recordToBytes(record: ItemRecord): Buffer {
   return bytes;
 }
 
-/** The item in these bytes. Errors: LaterFormatError; those of malformed bytes, as a plain Error. */
+/** The item in these bytes. Errors: those of malformed bytes, as a plain Error. */
 export function recordFromBytes(bytes: Buffer): ItemRecord {
   const layout = layoutOf(bytes);
   const vector = new Float32Array(layout.dim);
@@ -93,8 +91,7 @@ interface Layout {
 }
 
 function layoutOf(bytes: Buffer): Layout {
-  if (bytes.length < HEADER_BYTES || bytes[0] === 0 || bytes[0] > FORMATS_MAX) throw new Error('record: no record');
-  mustBeKnownFormat('a stored record', bytes[0], FORMAT);
+  if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) throw new Error('record: no record');
   const metadataAt = HEADER_BYTES + bytes.readUInt32LE(16);
   const textAt = metadataAt + bytes.readUInt32LE(20);
   const vectorAt = textAt + bytes.readUInt32LE(24);

@@ -1,4 +1,3 @@
-import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
@@ -41,8 +40,7 @@ const RECORDS_PER_READ = 256;
 
 /**
  * The source of truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. Errors:
- * storage_failed when the store fails or a later version wrote to it, storage_damaged when it lacks what was written or
- * holds something else.
+ * storage_failed when the store fails, storage_damaged when it lacks what was written or holds something else.
  */
 export class RecordStore {
   constructor(private readonly store: KeyValueStore) {}
@@ -159,7 +157,6 @@ function decoded<Part>(bytes: Buffer, decode: (bytes: Buffer) => Part): Part {
   try {
     return decode(bytes);
   } catch (error) {
-    if (error instanceof LaterFormatError) throw error;
     throw new QuiverError('storage_damaged', 'a stored record is damaged', { cause: error });
   }
 }

@@ -315,9 +315,14 @@ export class Replica {
         return;
       }
     }
+    const { storage } = this;
     const sending = (before ?? Promise.resolve())
       .then(() => this.sendFromStorage(to, header, range))
-      .catch((error: unknown) => this.log.debug({ error, ...this.id, to }, 'entries for a follower could not be read'))
+      .catch((error: unknown) => {
+        // Trying again does not help: a replica whose program can read its log has to lead.
+        if (error instanceof LaterFormatError && storage === this.storage) return this.fail(error);
+        this.log.debug({ error, ...this.id, to }, 'entries for a follower could not be read');
+      })
       .finally(() => {
         if (this.outgoing.get(to) === sending) this.outgoing.delete(to);
       });

@@ -4,7 +4,12 @@ import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
 import type { SettledWrite } from './core/replica-state';
 import { sessionKey, sessionOfKey } from './log-keys';
 
-/** Sessions remembered; the one that has been quiet longest is dropped first. Far fewer coordinators live at the same time. */
+/**
+ * Sessions remembered; the one that has been quiet longest is dropped first. If a write of it is sent again after that, it
+ * can be applied twice. Each thread of a coordinator has a session, and so has each of its starts: docs/operations.md says
+ * how many may write at the same time. All replicas must drop the same ones, so another number needs a feature that all of
+ * them know (member-version.ts).
+ */
 const SESSIONS_MAX = 256;
 /** Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under way. */
 const WRITES_MAX = 4096;

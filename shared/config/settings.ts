@@ -61,7 +61,7 @@ export const SETTINGS = {
   host: { name: 'HOST', kind: 'text', fallback: '0.0.0.0', meaning: 'Address that the API and the operations port listen on' },
   httpThreads: {
     name: 'HTTP_THREADS', kind: 'integer', fallback: 'cores', fallbackMax: 16, minimum: 1, maximum: 256,
-    meaning: 'Threads that serve the API in one process; 1: the main thread itself',
+    meaning: 'Threads that serve the API in one process; 1: the main thread itself. A coordinator has at most 16',
   },
   opsPort: {
     name: 'OPS_PORT', kind: 'integer', fallback: 9090, minimum: 0, maximum: 65535,

@@ -51,11 +51,11 @@ export function versionToText({ protocol, oldest, features }: MemberVersion): st
   return protocol === UNVERSIONED.protocol ? '' : [protocol, oldest, ...(features.length > 0 ? [features.join(',')] : [])].join(' ');
 }
 
-/** Never fails: what is no version counts as UNVERSIONED. */
+/** Never fails: what is no version counts as UNVERSIONED. What a later program says besides is left out. */
 export function versionFromText(text: string): MemberVersion {
-  const [, protocol, oldest, features] = /^(\d{1,9}) (\d{1,9})(?: ([a-z0-9,-]+))?$/.exec(text) ?? [];
+  const [, protocol, oldest, features = ''] = /^(\d{1,9}) (\d{1,9})(?: (\S*)| *$)/.exec(text) ?? [];
   if (protocol === undefined) return UNVERSIONED;
-  return { protocol: Number(protocol), oldest: Number(oldest), features: features?.split(',') ?? [] };
+  return { protocol: Number(protocol), oldest: Number(oldest), features: features.split(',').filter((name) => /^[a-z0-9-]+$/.test(name)) };
 }
 
 /** Why two members can't work together, in a sentence that names both versions; null if they can. */

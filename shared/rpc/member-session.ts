@@ -145,7 +145,11 @@ export class MemberSession {
   }
 
   private failureOf(error: ServiceError): HandshakeFailure {
-    if (error.code === status.FAILED_PRECONDITION) return this.incompatibilityWith(error.metadata) ?? { isRefused: false, reason: error.message };
+    if (error.code === status.FAILED_PRECONDITION) {
+      // A member that refuses because of versions says its own. Who says none refuses because of something else.
+      const tooFar = textOf(error.metadata, 'program') === '' ? null : this.incompatibilityWith(error.metadata);
+      return tooFar ?? { isRefused: false, reason: error.message };
+    }
     const isOfAnotherVersion = error.code === status.UNIMPLEMENTED || error.code === status.UNAUTHENTICATED;
     if (isOfAnotherVersion) this.logOften({ address: this.address, reason: error.message }, 'the member knows no handshake: it is of an earlier version, or no member');
     return { isRefused: isOfAnotherVersion || error.code === status.PERMISSION_DENIED, reason: error.message };

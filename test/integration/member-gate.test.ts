@@ -175,6 +175,18 @@ test.each([
   await other.close(0);
 });
 
+test('a refusal that says no version is not one because of versions', async () => {
+  const [port] = await freePorts(1);
+  const other = new RpcServer({ ...PLAIN, services: [] });
+  await other.listen(`127.0.0.1:${port}`);
+  const version = { protocol: 4, oldest: 3, features: [] };
+  const channel = new RpcChannel({ address: `localhost:${port}`, credentials: { ...PLAIN, version } });
+  const ended = await new Promise<StreamEnd>((done) => channel.open(Exchange, { ready: () => undefined, frame: () => undefined, ended: done }));
+  expect(ended).toMatchObject({ isRefused: false, reason: expect.stringContaining('this member has another address') });
+  channel.close();
+  await other.close(0);
+});
+
 test('a stream knows the version of the program at its other end', async () => {
   const channel = new RpcChannel({ address, credentials: PLAIN });
   const version = await new Promise((ready) => channel.open(Exchange, { ready, frame: () => undefined, ended: () => undefined }));

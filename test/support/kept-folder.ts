@@ -17,8 +17,27 @@ const WORDS = ['river', 'mountain', 'lantern', 'harbour', 'winter', 'orchard', '
 /** One call of the API; an error throws. */
 export type Call = <Data = any>(method: string, path: string, body?: unknown) => Promise<Data>;
 
-/** What a service answers about everything that `fill` put into it. Equal answers mean equal content. */
-export type Answers = Record<string, unknown>;
+/** A hit of a search: the item and its score. */
+export type Hit = [externalId: string, score: number];
+
+/** What the service answers about the items in a language. */
+export interface LanguageAnswers {
+  collection: unknown;
+  vectors: unknown;
+  text: unknown;
+  search: Hit[];
+  filtered: Hit[];
+  keywords: Hit[];
+}
+
+/** What a service answers about everything that `fill` put into it. Answers that are the same (`withoutHits`, `differenceOfHits`) mean equal content. */
+export type Answers = Record<(typeof LANGUAGES)[number], LanguageAnswers> & { keys: unknown };
+
+/**
+ * Kernels for other instructions add in another order, which changes a score by some 1e-7; kept scores may have five digits
+ * (at most 5e-5 of the score off). For scores above 1 it is a part of the score.
+ */
+const SCORE_TOLERANCE = 1e-4;
 
 /** Puts something of every kind into an empty service: the same at each call. `part` 0, then 1: what a checkpoint does not have. */
 export async function fill(call: Call, part: 0 | 1): Promise<void> {
@@ -41,15 +60,15 @@ export async function fill(call: Call, part: 0 | 1): Promise<void> {
 
 /** Asks for all of it: items with texts, searches, filters, counts, keywords. */
 export async function answersOf(call: Call): Promise<Answers> {
-  const answers: Answers = {};
+  const answers: Partial<Answers> = {};
   const vector = Array.from({ length: DIM }, (_, i) => (i % 3) - 1);
   for (const language of LANGUAGES) {
     const path = `/v1/collections/kept-${language}`;
     const { name, dim, distance_metric, description, shards, vector_count } = await call('GET', path);
     const { vectors } = await call('POST', `${path}/scroll`, { limit: 1000 });
     const { text } = await call('GET', `${path}/vectors/item-61`);
-    const hits = async (kind: string, body: object): Promise<unknown> =>
-      (await call<{ results: { external_id: string; score: number }[] }>('POST', `${path}/${kind}`, body)).results.map(({ external_id, score }) => [external_id, Number(score.toPrecision(5))]);
+    const hits = async (kind: string, body: object): Promise<Hit[]> =>
+      (await call<{ results: { external_id: string; score: number }[] }>('POST', `${path}/${kind}`, body)).results.map(({ external_id, score }) => [external_id, score]);
     answers[language] = {
       collection: { name, dim, distance_metric, description, shards, vector_count },
       vectors,
@@ -61,7 +80,31 @@ export async function answersOf(call: Call): Promise<Answers> {
   }
   const { keys } = await call<{ keys: { name: string; role: string }[] }>('GET', '/v1/admin/keys');
   answers.keys = keys.map(({ name, role }) => [name, role]);
-  return answers;
+  return answers as Answers;
+}
+
+/** These answers without the hits, which `differenceOfHits` compares. */
+export function withoutHits(answers: Answers): unknown {
+  const without = ({ search: _search, filtered: _filtered, keywords: _keywords, ...rest }: LanguageAnswers): unknown => rest;
+  return { ...answers, en: without(answers.en), de: without(answers.de) };
+}
+
+/**
+ * In what two lists of hits differ, in words; null: in nothing that another processor may not change. Those are the last
+ * digits of scores, and with them the order of hits as near to each other, and which of them is the last one of the list.
+ */
+export function differenceOfHits(found: Hit[], kept: Hit[]): string | null {
+  if (found.length !== kept.length) return `${found.length} hits, not ${kept.length}`;
+  const isNear = (a: number, b: number): boolean => Math.abs(a - b) <= SCORE_TOLERANCE * Math.max(1, Math.abs(b));
+  const scores = new Map(kept);
+  const seen = new Set<string>();
+  for (const [i, [id, score]] of found.entries()) {
+    const expected = scores.get(id) ?? kept[kept.length - 1][1];
+    if (seen.has(id)) return `${id} twice`;
+    if (!isNear(score, expected) || !isNear(score, kept[i][1])) return `${id} at ${i} with ${score}, where ${kept[i][0]} has ${kept[i][1]}`;
+    seen.add(id);
+  }
+  return null;
 }
 
 /** What of the cluster store outlives the processes. */

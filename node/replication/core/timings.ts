@@ -65,7 +65,10 @@ export const LIMITS = {
   uncommittedBytesMax: 64 * 1024 * 1024,
   /** Entries in one apply: keeps the event loop responsive while a replica catches up. */
   applyEntriesMax: 256,
-  /** Sessions whose writes are remembered: 64 coordinators have as many, if each has 16 threads that write. */
+  /**
+   * Sessions whose writes are remembered in memory: four times as many as with the records (settled-writes.ts), which after
+   * a restart are all there is. So it is those that bound how many sessions may write at the same time.
+   */
   sessionsMax: 1024,
 } as const;
 

@@ -44,7 +44,7 @@ describe('the configuration page', () => {
 });
 
 describe('for whom a setting is', () => {
-  /** The fields of its configuration that a main file names. */
+  /** The fields of its configuration that a main file names; a coordinator has those of its membership apart. */
   function namedIn(file: string): Set<string> {
     return new Set([...readFileSync(join(root, file), 'utf8').matchAll(/\b(?:config|member)\.(\w+)/g)].map((match) => match[1]));
   }

@@ -1,10 +1,12 @@
+import { LaterFormatError } from '../../../../node/files/later-format';
 import { type LogLimits, Replica } from '../../../../node/replication/replica';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { ManualClock } from '../../../../shared/time/clock';
 import { assignmentOf, replicaOn } from '../../../support/assignment';
+import { eventually } from '../../../support/eventually';
 import { MemoryReplicaStorage } from '../../../support/memory-replica-storage';
 
-/** How much of its log a primary keeps for a replica that is not in sync. */
+/** The log of a primary: how much it keeps of it for a replica that is not in sync, and what if it can't read it. */
 
 const SELF = replicaOn('a');
 const ASSIGNMENT = assignmentOf({ inSync: [SELF], replicas: ['a', 'b'], spec: { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } });
@@ -14,17 +16,24 @@ const WRITES = 1500;
 let clock: ManualClock;
 let storage: MemoryReplicaStorage;
 let replica: Replica;
+let failed: (error: Error) => void;
 
-function lead(catchUpEntries: number): void {
+beforeEach(() => {
+  failed = (error) => {
+    throw error;
+  };
+});
+
+function lead(catchUpEntries: number, { written = new MemoryReplicaStorage(), epoch = 1 } = {}): void {
   clock = new ManualClock();
-  storage = new MemoryReplicaStorage();
+  storage = written;
   const limits = (entries: number): LogLimits['kept'] => ({ entries, bytes: Infinity });
   replica = new Replica({
     id: { collectionUid: 'c', shard: 0 },
     self: SELF,
     storage,
     unapplied: [],
-    isNew: true,
+    isNew: epoch === 1,
     changeIdPrefix: 'a',
     clock,
     log: silentLogger,
@@ -33,12 +42,10 @@ function lead(catchUpEntries: number): void {
       links: { sendAppend: () => undefined, sendAck: () => undefined },
       changeAssignment: () => new Promise(() => undefined),
       sendSnapshot: () => new Promise(() => undefined),
-      onFailed: (error) => {
-        throw error;
-      },
+      onFailed: (error) => failed(error),
     },
   });
-  replica.assigned(ASSIGNMENT, 1);
+  replica.assigned({ ...ASSIGNMENT, epoch }, 1);
   // Its own read grant, of no length, is over.
   clock.advance(10);
 }
@@ -57,8 +64,8 @@ async function write(count: number): Promise<void> {
 }
 
 /** b says that it holds the log up to here. */
-function bHas(match: number): void {
-  replica.acknowledged({ epoch: 1, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), result: { type: 'match', match, agreed: match } });
+function bHas(match: number, epoch = 1): void {
+  replica.acknowledged({ epoch, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), result: { type: 'match', match, agreed: match } });
 }
 
 test('the log is not trimmed past a replica that catches up, however much is written meanwhile', async () => {
@@ -85,4 +92,16 @@ test('a replica that stores nothing any more does not keep the log', async () =>
   clock.advance(31_000);
   await write(WRITES);
   expect(storage.state.firstSequence).toBeGreaterThan(1000);
+});
+
+test('a primary that can not read its log because a later version wrote it stops, so that another one leads', async () => {
+  const written = new MemoryReplicaStorage({ lastSequence: 5, appliedSequence: 5, promisedEpoch: 1, lastLedEpoch: 1, epochStarts: [{ epoch: 1, sequence: 1 }] });
+  const later = new LaterFormatError('entry 1 of the log', 'it has format 2');
+  written.read = () => Promise.reject(later);
+  const told = new Promise<Error>((tell) => (failed = tell));
+  lead(1_000_000, { written, epoch: 2 });
+  await eventually('it has promised its epoch', () => replica.status().phase !== 'promising');
+  replica.streamStarted('b');
+  bHas(0, 2);
+  await expect(told).resolves.toBe(later);
 });

@@ -48,6 +48,15 @@ test('a session that settles nothing is remembered in bounded space, and none of
   for (let number = 1; number <= count; number++) assert.notEqual(take(settled, count + number, source('a', number)), 'new');
 });
 
+test('a write is known as long as at most 256 sessions write, and forgotten with its session after that', () => {
+  const settled = new SettledWrites();
+  take(settled, 1, source('a', 1));
+  for (let other = 1; other <= 255; other += 1) take(settled, 1 + other, source(`other ${other}`, 1));
+  expect(take(settled, 257, source('a', 1))).toBe('repeats 1');
+  for (let later = 1; later <= 256; later += 1) take(settled, 257 + later, source(`later ${later}`, 1));
+  expect(take(settled, 514, source('a', 1))).toBe('new');
+});
+
 test('what is remembered does not depend on how entries fall into batches, nor on restarts', () => {
   const random = seededRandom(runSeed('settled writes'));
   const writes = Array.from({ length: 4000 }, () => source(`s${Math.floor(random() ** 2 * 600)}`, Math.floor(random() * 4)));

@@ -26,7 +26,15 @@ test.each([
 test('a program of before there were versions says nothing, and who says nothing or nonsense is one', () => {
   expect(versionToFields(UNVERSIONED)).toEqual({});
   expect(versionToText(UNVERSIONED)).toBe('');
-  for (const text of ['', '2', 'x y z', '2 1 A;B']) expect(versionFromText(text)).toEqual(UNVERSIONED);
+  for (const text of ['', '2', '5 3;4', 'x y z']) expect(versionFromText(text)).toEqual(UNVERSIONED);
+});
+
+test.each([
+  ['5 3 A;B', []],
+  ['5 3 digest-at,A;B,of-tomorrow', ['digest-at', 'of-tomorrow']],
+  ['5 3 digest-at built=2030', ['digest-at']],
+])('of %s, what this program does not know is left out, and the numbers count', (text, features) => {
+  expect(versionFromText(text)).toEqual({ protocol: 5, oldest: 3, features });
 });
 
 test('this program works with itself and with one of before there were versions', () => {
@@ -49,11 +57,24 @@ test('a feature may be used only if everybody is known to know it', () => {
   expect(everyoneKnows('digest-at', [OWN_VERSION, null])).toBe(false);
 });
 
+test('an unreadable entry of a member keeps nobody from joining, and is logged', async () => {
+  const values = ['', 'null', '{"id"', JSON.stringify({ id: 'd', ...versionToFields(OWN_VERSION) })];
+  const store = { list: async () => ({ entries: values.map((value, i) => ({ key: `/q/nodes/${i}`, revision: 1, value })), revision: 1 }) };
+  const keys: unknown[] = [];
+  await mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: '/q/nodes/own', log: { error: (fields) => keys.push(fields.key) } });
+  // Both kinds of members are looked at.
+  expect(keys).toEqual([0, 1, 2, 0, 1, 2].map((i) => `/q/nodes/${i}`));
+});
+
 test('a member does not join those that it can not work with; what an earlier life of it left does not count', async () => {
   const entry = (key: string, version: MemberVersion) => ({ key, revision: 1, value: JSON.stringify({ id: key.split('/')[3], ...versionToFields(version) }) });
   const entries = [entry('/q/nodes/a', OWN_VERSION), entry('/q/nodes/b', UNVERSIONED), entry('/q/coordinators/c', later)];
+  const log = { error: () => undefined };
   const store = { list: async (prefix: string) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision: 1 }) };
-  await mustWorkWithMembers(store, { protocol: 3, oldest: 1, features: [] }, '/q/nodes/a');
-  await expect(mustWorkWithMembers(store, OWN_VERSION, '/q/nodes/a')).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringContaining('member c speaks protocol 5') });
-  await mustWorkWithMembers(store, OWN_VERSION, '/q/coordinators/c');
+  await mustWorkWithMembers(store, { own: { protocol: 3, oldest: 1, features: [] }, ownKey: '/q/nodes/a', log });
+  await expect(mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: '/q/nodes/a', log })).rejects.toMatchObject({
+    kind: 'invalid_parameter',
+    message: expect.stringContaining('member c speaks protocol 5'),
+  });
+  await mustWorkWithMembers(store, { own: OWN_VERSION, ownKey: '/q/coordinators/c', log });
 });
