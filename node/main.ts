@@ -295,9 +295,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
-  endings.defer(() => comparison.close());
   endings.defer(async () => {
     readiness = { ready: false, reason: 'shutting down' };
+    // First, because it cancels a handover of its own.
+    await comparison.close();
     await agent.handOver();
   });
   readiness = { ready: true };

@@ -21,6 +21,9 @@ const WITHIN_MS = 3_000;
  * where nothing is written, and more where much is written, because a question takes its time.
  */
 const AHEAD = [0, 64, 1_024, 16_384];
+/** How long a successor has to take the lead, as when a node stops: writes wait meanwhile. */
+const HAND_OVER_MS = 5_000;
+const LOOK_AT_HAND_OVER_MS = 50;
 /** How often it is looked whether a shard is due. */
 const LOOK_EVERY_MS = 60_000;
 
@@ -153,7 +156,7 @@ export class ReplicaComparison {
     log.error({ ...facts, digests: { [nodeId]: own, ...Object.fromEntries(digests) } }, 'the replicas of a shard differ after the same entry of its log');
     if (judgement.type === 'handOver') {
       log.error({ ...facts, to: node }, 'the other replicas agree against this one: one of them takes the lead, and replaces this one when it compares');
-      hosted.replica.handOver(node);
+      await this.handOver(hosted, node);
       return 'different';
     }
     const { store } = others.find((one) => one.node === node)!;
@@ -161,6 +164,19 @@ export class ReplicaComparison {
     if (isReplaced) log.error({ ...facts, node, store }, 'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node');
     else log.error({ ...facts, node, store }, 'the replica that differs from the primary was not replaced: its node did not agree; it is compared again');
     return 'different';
+  }
+
+  /** The successor may be gone before it has everything, so the handover ends in any case. */
+  private async handOver({ replica }: HostedReplica, to: string): Promise<void> {
+    const untilMs = performance.now() + HAND_OVER_MS;
+    replica.handOver(to);
+    try {
+      while (replica.status().role === 'primary' && performance.now() < untilMs && !this.ending.signal.aborted) {
+        await new Promise((wake) => setTimeout(wake, LOOK_AT_HAND_OVER_MS));
+      }
+    } finally {
+      replica.cancelHandover();
+    }
   }
 
   /** The other nodes that are to hold the shard, in sync or not. */

@@ -1,0 +1,71 @@
+import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
+import { type ComparisonOutcome, ReplicaComparison, type ReplicaComparisonParts } from '../../../../node/cluster/replica-comparison';
+import type { ReplicaDigest } from '../../../../shared/cluster/node-report';
+import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { silentLogger } from '../../../../shared/logs/logger';
+import { OWN_VERSION } from '../../../../shared/process/member-version';
+import { assignmentOf } from '../../../support/assignment';
+
+/** What a primary does around a comparison, by a clock of the test's own and with answers that are given to it. */
+
+const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'ip' } as const;
+const INTERVAL_MS = 1_000;
+const replicaOn = (node: string) => ({ node, store: `store of ${node}` });
+const digestWith = (content: string): ReplicaDigest => ({ appliedSequence: 7, items: 1, content, order: '', sessions: '' });
+
+class PrimaryStandIn {
+  readonly calls: string[] = [];
+  readonly outcomes: ComparisonOutcome[] = [];
+  role = 'primary';
+  isOpen = true;
+  assignment: ShardAssignment = assignmentOf({ spec: SPEC, epoch: 3, inSync: ['a', 'b', 'c'].map(replicaOn) });
+  /** Of this replica. */
+  digest: () => Promise<ReplicaDigest | null> = async () => digestWith('right');
+  readonly comparison: ReplicaComparison;
+
+  constructor(ask: Partial<ReplicaComparisonParts['ask']>, intervalMs = INTERVAL_MS) {
+    const hosted = {
+      spec: SPEC,
+      digestAt: () => this.digest(),
+      replica: {
+        status: () => ({ phase: 'serving', role: this.role, epoch: this.assignment.epoch, lastSequence: 7 }),
+        handOver: (to: string) => this.calls.push(`hand over to ${to}`),
+        cancelHandover: () => this.calls.push('cancel'),
+      },
+    };
+    Object.defineProperty(hosted.replica, 'assignment', { get: () => this.assignment });
+    this.comparison = new ReplicaComparison({
+      nodeId: 'a',
+      intervalMs,
+      open: () => (this.isOpen ? [hosted as unknown as HostedReplica] : []),
+      versionOf: () => OWN_VERSION,
+      ask: { digestAt: async () => digestWith('right'), replace: async () => true, ...ask },
+      log: silentLogger,
+      onCompared: (outcome) => this.outcomes.push(outcome),
+    });
+  }
+}
+
+beforeEach(() => jest.useFakeTimers());
+afterEach(() => jest.useRealTimers());
+
+test('a successor that does not take the lead in time is waited for no longer, so that writes go on', async () => {
+  const primary = new PrimaryStandIn({ digestAt: async () => digestWith('other') });
+  await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
+  expect(primary.calls).toEqual(['hand over to b']);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(primary.calls.slice(0, 2)).toEqual(['hand over to b', 'cancel']);
+  expect(primary.outcomes).toEqual(['different']);
+  primary.role = 'follower';
+  await jest.advanceTimersByTimeAsync(100);
+  await primary.comparison.close();
+});
+
+test('one that takes the lead ends the handover', async () => {
+  const primary = new PrimaryStandIn({ digestAt: async () => digestWith('other') });
+  await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
+  primary.role = 'follower';
+  await jest.advanceTimersByTimeAsync(100);
+  expect(primary.calls).toEqual(['hand over to b', 'cancel']);
+  await primary.comparison.close();
+});
