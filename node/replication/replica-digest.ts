@@ -32,8 +32,10 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
   const sessions = createHash('sha256');
   // Nobody waits long behind a page of one that has time.
   const pageSize = pace === undefined ? 256 : 64;
+  mustGoOn(stop);
   for await (const page of store.scan({ ...COPIED_RANGE, pageSize })) {
     onView?.();
+    mustGoOn(stop);
     let bytes = 0;
     for (const { key, value } of page) {
       bytes += key.length + value.length;
@@ -49,12 +51,16 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
         [appliedSequence] = pairFromBytes(value);
       }
     }
-    await pace?.pay(bytes);
-    if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
+    await pace?.pay(bytes, stop);
+    mustGoOn(stop);
   }
   onView?.();
   const content = sums.map((sum) => sum.toString(16).padStart(16, '0')).join('');
   return { appliedSequence, items, content, order: order.digest('hex'), sessions: sessions.digest('hex') };
+}
+
+function mustGoOn(stop: AbortSignal | undefined): void {
+  if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
 }
 
 function contentOf(record: Buffer): Buffer {
