@@ -234,10 +234,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       new ReplicationService({ links, snapshots }),
       administrationService({
         report: () => agent.report(),
-        digest: async (id, atSequence) => {
+        digest: async (id, atSequence, ended) => {
           const hosted = agent.hosted(id);
           if (hosted === null) return null;
-          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence);
+          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence, ended);
         },
         replace,
         log,

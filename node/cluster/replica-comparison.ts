@@ -57,6 +57,8 @@ export class ReplicaComparison {
   private readonly timer: NodeJS.Timeout | null;
   /** By shardKey, when the shard is compared next, monotonic. */
   private readonly dueAtMs = new Map<string, number>();
+  /** By shardKey, what ends the digest that is being made. */
+  private readonly digests = new Map<string, AbortController>();
   private running: Promise<void> | null = null;
 
   constructor(private readonly parts: ReplicaComparisonParts) {
@@ -69,9 +71,20 @@ export class ReplicaComparison {
     this.timer = parts.intervalMs === 0 ? null : setInterval(look, everyMs);
   }
 
-  /** The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. */
-  digestAt(hosted: HostedReplica, atSequence: number, stop = this.ending.signal): Promise<ReplicaDigest | null> {
-    return hosted.digestAt(atSequence, { withinMs: WITHIN_MS, pace: this.pace, stop });
+  /**
+   * The digest of a replica of this node after exactly this entry, for whoever compares it; see RocksReplicaStorage. It ends
+   * one of the same shard that is still being made: whoever asked for that asks again, or another leads by now.
+   */
+  async digestAt(hosted: HostedReplica, atSequence: number, stop: AbortSignal): Promise<ReplicaDigest | null> {
+    const key = shardKey(hosted.spec);
+    this.digests.get(key)?.abort();
+    const next = new AbortController();
+    this.digests.set(key, next);
+    try {
+      return await hosted.digestAt(atSequence, { withinMs: WITHIN_MS, pace: this.pace, stop: AbortSignal.any([this.ending.signal, next.signal, stop]) });
+    } finally {
+      if (this.digests.get(key) === next) this.digests.delete(key);
+    }
   }
 
   async close(): Promise<void> {

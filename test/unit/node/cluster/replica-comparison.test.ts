@@ -20,13 +20,14 @@ class PrimaryStandIn {
   isOpen = true;
   assignment: ShardAssignment = assignmentOf({ spec: SPEC, epoch: 3, inSync: ['a', 'b', 'c'].map(replicaOn) });
   /** Of this replica. */
-  digest: () => Promise<ReplicaDigest | null> = async () => digestWith('right');
+  digest: (stop: AbortSignal) => Promise<ReplicaDigest | null> = async () => digestWith('right');
+  readonly hosted: HostedReplica;
   readonly comparison: ReplicaComparison;
 
   constructor(ask: Partial<ReplicaComparisonParts['ask']>, intervalMs = INTERVAL_MS) {
     const hosted = {
       spec: SPEC,
-      digestAt: () => this.digest(),
+      digestAt: (_sequence: number, { stop }: { stop: AbortSignal }) => this.digest(stop),
       replica: {
         status: () => ({ phase: 'serving', role: this.role, epoch: this.assignment.epoch, lastSequence: 7 }),
         handOver: (to: string) => this.calls.push(`hand over to ${to}`),
@@ -34,10 +35,11 @@ class PrimaryStandIn {
       },
     };
     Object.defineProperty(hosted.replica, 'assignment', { get: () => this.assignment });
+    this.hosted = hosted as unknown as HostedReplica;
     this.comparison = new ReplicaComparison({
       nodeId: 'a',
       intervalMs,
-      open: () => (this.isOpen ? [hosted as unknown as HostedReplica] : []),
+      open: () => (this.isOpen ? [this.hosted] : []),
       versionOf: () => OWN_VERSION,
       ask: { digestAt: async () => digestWith('right'), replace: async () => true, ...ask },
       log: silentLogger,
@@ -68,4 +70,17 @@ test('one that takes the lead ends the handover', async () => {
   await jest.advanceTimersByTimeAsync(100);
   expect(primary.calls).toEqual(['hand over to b', 'cancel']);
   await primary.comparison.close();
+});
+
+test('of a shard there is one digest at a time: the last that was asked for', async () => {
+  const replica = new PrimaryStandIn({}, 0);
+  const stops: AbortSignal[] = [];
+  replica.digest = (stop) => new Promise((done) => stops.push(stop) && stop.addEventListener('abort', () => done(null)));
+  const asker = new AbortController();
+  const first = replica.comparison.digestAt(replica.hosted, 7, asker.signal);
+  const second = replica.comparison.digestAt(replica.hosted, 8, asker.signal);
+  expect(await first).toBeNull();
+  expect(stops.map(({ aborted }) => aborted)).toEqual([true, false]);
+  asker.abort();
+  expect(await second).toBeNull();
 });
