@@ -2,6 +2,7 @@ import type { Replacement } from '../../shared/cluster/administration';
 import { shardKey } from '../../shared/cluster/members';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { isSameReplica, type ReplicaId } from '../../shared/cluster/shard-assignment';
+import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { everyoneKnows, type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
@@ -27,8 +28,11 @@ const LOOK_AT_HAND_OVER_MS = 50;
 /** How often it is looked whether a shard is due. */
 const LOOK_EVERY_MS = 60_000;
 
-/** What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in time. */
-export type ComparisonOutcome = 'same' | 'different' | 'skipped';
+/**
+ * What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in
+ * time. `failed`: this node's replica could not be read.
+ */
+export type ComparisonOutcome = 'same' | 'different' | 'skipped' | 'failed';
 
 export interface ReplicaComparisonParts {
   nodeId: string;
@@ -102,9 +106,11 @@ export class ReplicaComparison {
       if (!this.dueAtMs.has(key)) this.dueAtMs.set(key, nowMs + Math.random() * intervalMs);
       if (this.ending.signal.aborted || this.dueAtMs.get(key)! > nowMs || hosted.replica.status().phase !== 'serving') continue;
       this.dueAtMs.set(key, nowMs + intervalMs);
-      const outcome = await this.compare(hosted).catch((error: unknown) => {
+      const outcome = await this.compare(hosted).catch((error: unknown): ComparisonOutcome => {
+        // The replica closes, or somebody else asked for a digest of it.
+        if (isQuiverError(error) && error.kind === 'unavailable') return 'skipped';
         log.warn({ error, ...shardOf(hosted) }, 'the replicas of a shard could not be compared');
-        return 'skipped' as const;
+        return 'failed';
       });
       if (!this.ending.signal.aborted) onCompared(outcome);
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { LaterFormatError } from '../files/later-format';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
@@ -18,7 +19,8 @@ interface DigestManner {
 
 /**
  * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte, or
- * as long as `pace` makes it. Errors: storage_failed; unavailable when it is stopped.
+ * as long as `pace` makes it. Errors: storage_failed, storage_damaged, LaterFormatError;
+ * unavailable when it is stopped.
  */
 export async function digestOf(store: KeyValueStore, { pace, stop, onView }: DigestManner = {}): Promise<ReplicaDigest> {
   let appliedSequence = 0;
@@ -67,7 +69,8 @@ function contentOf(record: Buffer): Buffer {
   try {
     return contentOfRecordBytes(record);
   } catch (error) {
-    throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+    if (error instanceof LaterFormatError) throw error;
+    throw new QuiverError('storage_damaged', 'a stored record is damaged', { cause: error });
   }
 }
 

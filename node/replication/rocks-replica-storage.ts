@@ -172,8 +172,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   /**
    * The digest of what the replica holds after exactly the entry `sequence`. It waits for that entry for up to `withinMs`.
-   * null: more is applied already, or the entry did not come. Errors: storage_failed; unavailable when it is stopped, or
-   * when the replica closes.
+   * null: more is applied already, or the entry did not come. Errors: those of digestOf; unavailable also when the
+   * replica closes.
    */
   async digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null> {
     let digest: Promise<ReplicaDigest> | null = null;

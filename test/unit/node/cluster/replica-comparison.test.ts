@@ -2,6 +2,7 @@ import type { HostedReplica } from '../../../../node/cluster/hosted-replica';
 import { type ComparisonOutcome, ReplicaComparison, type ReplicaComparisonParts } from '../../../../node/cluster/replica-comparison';
 import type { ReplicaDigest } from '../../../../shared/cluster/node-report';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
+import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { silentLogger } from '../../../../shared/logs/logger';
 import { OWN_VERSION } from '../../../../shared/process/member-version';
 import { assignmentOf } from '../../../support/assignment';
@@ -83,4 +84,17 @@ test('of a shard there is one digest at a time: the last that was asked for', as
   expect(stops.map(({ aborted }) => aborted)).toEqual([true, false]);
   asker.abort();
   expect(await second).toBeNull();
+});
+
+test.each([
+  ['failed', 'storage_damaged'],
+  ['skipped', 'unavailable'],
+] as const)('a comparison counts as %s when the own replica answers %s', async (outcome, kind) => {
+  const primary = new PrimaryStandIn({});
+  primary.digest = async () => {
+    throw new QuiverError(kind, '');
+  };
+  await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
+  expect(primary.outcomes[0]).toBe(outcome);
+  await primary.comparison.close();
 });

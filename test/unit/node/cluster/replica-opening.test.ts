@@ -6,6 +6,7 @@ import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
+import { ITEM_RANGE } from '../../../../node/records/record-keys';
 import type { ReplicaSurroundings } from '../../../../node/replication/replica';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
@@ -35,7 +36,7 @@ class DamagedStore extends MemoryKeyValueStore {
   }
 }
 
-function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }): Promise<ReplicatedShard> {
+function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }, store: MemoryKeyValueStore = new DamagedStore()): Promise<ReplicatedShard> {
   const assignment = assignmentOf({ spec: SPEC, epoch: 3, primary: replicaOn('a'), inSync, replicas: ['a', 'b'] });
   return ReplicatedShard.open({
     folder: join(folder, 'shards', 'c', '0'),
@@ -44,7 +45,7 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
     self: replicaOn('a'),
     mayBeNew: true,
     changeIdPrefix: '',
-    shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    shardOptions: { factories: plainFactories, openStore: async () => store, recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
     budget: new WriteBudget(),
     clock: systemClock,
     log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
@@ -55,6 +56,17 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
 test('damage that is found while a replica is being opened is told once it is open, where another has everything', async () => {
   const told = { failures: [] as Error[], lines: [] as string[] };
   const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told);
+  await eventually('it is told', () => told.failures.length > 0);
+  expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
+  await replica.close('closed');
+});
+
+test('a damaged record that a digest meets is told, too', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const store = new MemoryKeyValueStore();
+  const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told, store);
+  await store.write([{ type: 'put', key: ITEM_RANGE.from, value: Buffer.from('no record') }]);
+  await expect(replica.digest()).rejects.toMatchObject({ kind: 'storage_damaged' });
   await eventually('it is told', () => told.failures.length > 0);
   expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
   await replica.close('closed');
