@@ -171,3 +171,39 @@ test('the only replica of a shard whose data are lost serves nothing in their pl
   await expect(back.replica.read({ epoch: 1, deadlineMs: systemClock.monotonicMs() + 1000 }, async () => 'nothing')).rejects.toMatchObject({ kind: 'misrouted' });
   await back.close('closed');
 });
+
+test.each([
+  ['in its epoch, while another holds everything', 1, ['b'], true],
+  ['in a later epoch', 2, ['b'], false],
+  ['while no other is in sync', 1, [], false],
+] as const)('a replica that its primary condemned and that is opened %s', async (_when, epoch, others, isRenewed) => {
+  const { opening, stores, open } = await started();
+  await (await open(ledBy('a', ['b']))).close('closed');
+  opening.condemn(SPEC, 1);
+  const back = await open({ ...ledBy('a', [...others]), epoch });
+  expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
+  await back.close('closed');
+  // It hits once at most.
+  const store = stores.idOf(SPEC);
+  const again = await open({ ...ledBy('a', ['b']), epoch: 1 });
+  expect(stores.idOf(SPEC)).toBe(store);
+  await again.close('closed');
+});
+
+test('damage that is found while a replica is being opened is not forgotten by that', async () => {
+  const stores = await ShardStores.load(folder, 'store of a');
+  const opening: ReplicaOpening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    onRenewed: () => undefined,
+    log: silentLogger,
+    open: async () => {
+      opening.condemn(SPEC, null);
+      return {} as ReplicatedShard;
+    },
+  });
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
+});
