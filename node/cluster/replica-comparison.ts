@@ -27,6 +27,10 @@ const HAND_OVER_MS = 5_000;
 const LOOK_AT_HAND_OVER_MS = 50;
 /** How often it is looked whether a shard is due. */
 const LOOK_EVERY_MS = 60_000;
+/** When a shard whose comparison was skipped is due again, at the latest: what was in the way is most often over soon. */
+const RETRY_MS = 5 * 60_000;
+/** How often it is looked, while others are waited for, whether they still count: they may stay silent for good. */
+const LOOK_AT_OTHERS_MS = 5_000;
 
 /**
  * What became of a comparison. `skipped`: a replica is away or does not know it, none is in sync, or one was not there in
@@ -58,6 +62,7 @@ export interface ReplicaComparisonParts {
 export class ReplicaComparison {
   readonly pace = new Pace(BYTES_PER_SECOND);
   private readonly ending = new AbortController();
+  private readonly ended = new Promise<false>((done) => this.ending.signal.addEventListener('abort', () => done(false)));
   private readonly timer: NodeJS.Timeout | null;
   /** By shardKey, when the shard is compared next, monotonic. */
   private readonly dueAtMs = new Map<string, number>();
@@ -99,7 +104,12 @@ export class ReplicaComparison {
 
   private async compareDue(): Promise<void> {
     const { intervalMs, open, log, onCompared } = this.parts;
-    for (const hosted of open()) {
+    const replicas = open();
+    const keys = new Set(replicas.map(({ spec }) => shardKey(spec)));
+    for (const key of this.dueAtMs.keys()) if (!keys.has(key)) this.dueAtMs.delete(key);
+    for (const hosted of replicas) {
+      // Those before may have taken hours.
+      if (!open().includes(hosted)) continue;
       const key = shardKey(hosted.spec);
       const nowMs = performance.now();
       // The first ones are spread, so that a start does not make all of them due at once.
@@ -112,6 +122,7 @@ export class ReplicaComparison {
         log.warn({ error, ...shardOf(hosted) }, 'the replicas of a shard could not be compared');
         return 'failed';
       });
+      if (outcome === 'skipped') this.dueAtMs.set(key, performance.now() + Math.min(RETRY_MS, intervalMs));
       if (!this.ending.signal.aborted) onCompared(outcome);
     }
   }
@@ -120,26 +131,33 @@ export class ReplicaComparison {
     const { epoch } = hosted.replica.status();
     const others = this.followersOf(hosted);
     if (others.length === 0) return 'skipped';
+    // What was in sync at first may have been replaced meanwhile.
+    const isAsAtFirst = (): boolean =>
+      !this.ending.signal.aborted && this.parts.open().includes(hosted) && hosted.replica.status().epoch === epoch && others.every((one) => this.isInSync(hosted, one));
     for (const ahead of AHEAD) {
       // An upgrade may be under way. Of a replica that is not there, it is not known what it will be when it is back.
       const versions = this.othersOf(hosted).map((node) => this.parts.versionOf(node));
       if (!everyoneKnows('digest-at', [OWN_VERSION, ...versions])) return 'skipped';
       const sequence = hosted.replica.status().lastSequence + ahead;
-      const found = await this.digestsAt(hosted, others, sequence);
+      const found = await this.digestsAt(hosted, others, { sequence, isAsAtFirst });
+      if (!isAsAtFirst()) return 'skipped';
       if (found === null) continue;
-      // What was in sync then may have been replaced by now.
-      if (hosted.replica.status().epoch !== epoch || !others.every((one) => this.isInSync(hosted, one))) return 'skipped';
       return this.conclude(hosted, others, { sequence, epoch, ...found });
     }
     return 'skipped';
   }
 
-  /** The digests of all after exactly this entry; null unless every replica was there in time. */
-  private async digestsAt(hosted: HostedReplica, others: ReplicaId[], sequence: number): Promise<{ own: ReplicaDigest; digests: Map<string, ReplicaDigest> } | null> {
+  /** The digests of all after exactly this entry; null unless every replica was there in time, and all is as at first. */
+  private async digestsAt(
+    hosted: HostedReplica,
+    others: ReplicaId[],
+    { sequence, isAsAtFirst }: { sequence: number; isAsAtFirst: () => boolean },
+  ): Promise<{ own: ReplicaDigest; digests: Map<string, ReplicaDigest> } | null> {
     const stop = new AbortController();
     const stopped = new Promise<null>((done) => stop.signal.addEventListener('abort', () => done(null)));
     const end = (): void => stop.abort();
     this.ending.signal.addEventListener('abort', end);
+    const looking = setInterval(() => isAsAtFirst() || stop.abort(), LOOK_AT_OTHERS_MS);
     try {
       const asked = others.map(async ({ node }) => {
         const digest = await this.parts.ask.digestAt(node, shardOf(hosted), sequence);
@@ -147,14 +165,17 @@ export class ReplicaComparison {
         if (digest?.appliedSequence !== sequence) stop.abort();
         return [node, digest] as const;
       });
-      const own = await this.digestAt(hosted, sequence, stop.signal).catch((error: unknown) => {
+      const making = this.digestAt(hosted, sequence, stop.signal).catch((error: unknown) => {
         if (stop.signal.aborted) return null;
         throw error;
       });
+      // Its disk may hang, and a stop waits for this.
+      const own = await Promise.race([making, stopped]);
       if (own?.appliedSequence !== sequence || stop.signal.aborted) return null;
       const all = await Promise.race([Promise.all(asked), stopped]);
       return all === null || stop.signal.aborted ? null : { own, digests: new Map(all.flatMap(([node, digest]) => (digest === null ? [] : [[node, digest]]))) };
     } finally {
+      clearInterval(looking);
       this.ending.signal.removeEventListener('abort', end);
     }
   }
@@ -179,7 +200,7 @@ export class ReplicaComparison {
       return 'different';
     }
     const { store } = others.find((one) => one.node === node)!;
-    const isReplaced = await ask.replace(node, { shard: shardOf(hosted), epoch, store, atSequence: sequence });
+    const isReplaced = await Promise.race([ask.replace(node, { shard: shardOf(hosted), epoch, store, atSequence: sequence }), this.ended]);
     if (isReplaced) log.error({ ...facts, node, store }, 'the replica that differs from the primary is replaced by a copy; its data are kept aside on its node');
     else log.error({ ...facts, node, store }, 'the replica that differs from the primary was not replaced: its node did not agree; it is compared again');
     return 'different';

@@ -98,3 +98,40 @@ test.each([
   expect(primary.outcomes[0]).toBe(outcome);
   await primary.comparison.close();
 });
+
+test.each<[string, (primary: PrimaryStandIn) => void]>([
+  ['is not in sync any more', (primary) => (primary.assignment = { ...primary.assignment, inSync: ['a', 'c'].map(replicaOn) })],
+  ['follows in another epoch', (primary) => (primary.assignment = { ...primary.assignment, epoch: 4 })],
+  ['has a primary that is closed', (primary) => (primary.isOpen = false)],
+])('a node that stays silent is not waited for once it %s', async (_what, change) => {
+  const primary = new PrimaryStandIn({ digestAt: () => new Promise(() => undefined) });
+  await jest.advanceTimersByTimeAsync(10 * INTERVAL_MS);
+  expect(primary.outcomes).toEqual([]);
+  change(primary);
+  await jest.advanceTimersByTimeAsync(5_000);
+  expect(primary.outcomes).toEqual(['skipped']);
+  await primary.comparison.close();
+});
+
+test('a shard whose comparison was skipped is compared again after some minutes', async () => {
+  const dayMs = 24 * 3_600_000;
+  let isThere = false;
+  const primary = new PrimaryStandIn({ digestAt: async () => (isThere ? digestWith('right') : null) }, dayMs);
+  while (primary.outcomes.length === 0) await jest.advanceTimersByTimeAsync(60_000);
+  isThere = true;
+  await jest.advanceTimersByTimeAsync(6 * 60_000);
+  expect(primary.outcomes).toEqual(['skipped', 'same']);
+  await jest.advanceTimersByTimeAsync(dayMs / 2);
+  expect(primary.outcomes).toHaveLength(2);
+  await primary.comparison.close();
+});
+
+test('a stop waits neither for a disk that hangs nor for a node that stays silent', async () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const hanging = new PrimaryStandIn({});
+  hanging.digest = never;
+  const silent = new PrimaryStandIn({ digestAt: async (node) => digestWith(node === 'b' ? 'other' : 'right'), replace: never });
+  await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
+  await Promise.all([hanging.comparison.close(), silent.comparison.close()]);
+  expect([hanging.outcomes, silent.outcomes]).toEqual([[], []]);
+});
