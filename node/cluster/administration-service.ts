@@ -1,5 +1,6 @@
 import { administrationDefinition, type Replacement, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport, ReplicaDigest } from '../../shared/cluster/node-report';
+import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
@@ -35,7 +36,9 @@ export function administrationService(parts: AdministrationParts): RpcService {
 /** Whoever asks waits for long: it has to hear that there will be no answer. */
 async function digestOrNone({ digest, log }: AdministrationParts, asked: Parameters<AdministrationParts['digest']>): Promise<ReplicaDigest | null> {
   return digest(...asked).catch((error: unknown) => {
-    log.warn({ error, ...asked[0] }, 'the digest of a replica could not be made');
+    // It was given up for a later question, or the replica closes.
+    const isGivenUp = isQuiverError(error) && error.kind === 'unavailable';
+    if (!isGivenUp) log.warn({ error, ...asked[0] }, 'the digest of a replica could not be made');
     return null;
   });
 }

@@ -196,7 +196,7 @@ export class ReplicaComparison {
     log.error({ ...facts, digests: { [nodeId]: own, ...Object.fromEntries(digests) } }, 'the replicas of a shard differ after the same entry of its log');
     if (judgement.type === 'handOver') {
       log.error({ ...facts, to: node }, 'the other replicas agree against this one: one of them takes the lead, and replaces this one when it compares');
-      await this.handOver(hosted, node);
+      if (!(await this.handOver(hosted, node))) log.error({ ...facts, to: node }, 'no other replica took the lead in time: this one goes on, and is compared again');
       return 'different';
     }
     const { store } = others.find((one) => one.node === node)!;
@@ -206,14 +206,15 @@ export class ReplicaComparison {
     return 'different';
   }
 
-  /** The successor may be gone before it has everything, so the handover ends in any case. */
-  private async handOver({ replica }: HostedReplica, to: string): Promise<void> {
+  /** Whether this replica leads no more. The successor may be gone before it has everything, so the handover ends in any case. */
+  private async handOver({ replica }: HostedReplica, to: string): Promise<boolean> {
     const untilMs = performance.now() + HAND_OVER_MS;
     replica.handOver(to);
     try {
       while (replica.status().role === 'primary' && performance.now() < untilMs && !this.ending.signal.aborted) {
         await new Promise((wake) => setTimeout(wake, LOOK_AT_HAND_OVER_MS));
       }
+      return replica.status().role !== 'primary';
     } finally {
       replica.cancelHandover();
     }
