@@ -168,7 +168,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           },
           onFailed: (error) => {
             log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
-            if (isDamage(error)) opening.condemn(spec);
+            if (isDamage(error)) opening.condemn(spec, null);
             agent.failed(spec, error);
           },
         }),
@@ -218,10 +218,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   /** The same as for a replica whose data turn out to be damaged; the primary has said what is wrong with it. */
   const replace = ({ shard: id, epoch, store: differing, atSequence }: Replacement): boolean => {
-    const status = agent.hosted(id)?.replica.status();
-    if (status === undefined || status.role === 'primary' || status.epoch !== epoch || stores.idOf(id) !== differing) return false;
+    const replica = agent.hosted(id)?.replica;
+    if (replica === undefined || replica.status().role === 'primary' || replica.status().epoch !== epoch || stores.idOf(id) !== differing) return false;
+    if (replica.assignment?.epoch !== epoch || !opening.isHeldElsewhere(replica.assignment)) return false;
     log.error({ ...id, epoch, store: differing, atSequence }, 'this replica differs from its primary after the same entry of the log; it is put aside as <shard>.retired, and a copy is fetched');
-    opening.condemn(id);
+    opening.condemn(id, epoch);
     agent.failed(id, new QuiverError('storage_damaged', 'the replica differs from its primary'));
     return true;
   };
@@ -234,10 +235,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
       new ReplicationService({ links, snapshots }),
       administrationService({
         report: () => agent.report(),
-        digest: async (id, atSequence) => {
+        digest: async (id, atSequence, ended) => {
           const hosted = agent.hosted(id);
           if (hosted === null) return null;
-          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence);
+          return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence, ended);
         },
         replace,
         log,
@@ -295,9 +296,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     });
   }, LOOK_AT_DISK_MS);
   endings.defer(() => clearInterval(lookAtDisk));
-  endings.defer(() => comparison.close());
   endings.defer(async () => {
     readiness = { ready: false, reason: 'shutting down' };
+    // First, because it cancels a handover of its own.
+    await comparison.close();
     await agent.handOver();
   });
   readiness = { ready: true };

@@ -1,5 +1,6 @@
 import { administrationDefinition, type Replacement, type WireQuestion, type WireReport } from '../../shared/cluster/administration';
 import type { NodeReport, ReplicaDigest } from '../../shared/cluster/node-report';
+import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { QuestionService } from '../../shared/rpc/question-service';
 import type { RpcService } from '../../shared/rpc/rpc-server';
@@ -7,8 +8,11 @@ import type { ShardId } from '../../shared/shard/shard-client';
 
 interface AdministrationParts {
   report: () => Promise<NodeReport>;
-  /** The digest of a replica, as it is after the entry `atSequence` unless that is 0; null where there is none. */
-  digest: (id: ShardId, atSequence: number) => Promise<ReplicaDigest | null>;
+  /**
+   * The digest of a replica, as it is after the entry `atSequence` unless that is 0; null where there is none. `ended`:
+   * whoever asked is gone.
+   */
+  digest: (id: ShardId, atSequence: number, ended: AbortSignal) => Promise<ReplicaDigest | null>;
   /** Whether the replica is begun anew. */
   replace: (replacement: Replacement) => boolean;
   log: Logger;
@@ -18,9 +22,9 @@ interface AdministrationParts {
 export function administrationService(parts: AdministrationParts): RpcService {
   return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
-    answer: async ({ probe, digestOf, atSequence = 0, replace }) => {
+    answer: async ({ probe, digestOf, atSequence = 0, replace }, ended) => {
       if (probe) return { report: null, digest: null };
-      if (digestOf) return { report: null, digest: await digestOrNone(parts, digestOf, atSequence) };
+      if (digestOf) return { report: null, digest: await digestOrNone(parts, [digestOf, atSequence, ended]) };
       if (replace) return { report: null, digest: null, replaced: parts.replace(replace) };
       const { shards } = await parts.report();
       return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };
@@ -30,9 +34,11 @@ export function administrationService(parts: AdministrationParts): RpcService {
 }
 
 /** Whoever asks waits for long: it has to hear that there will be no answer. */
-async function digestOrNone({ digest, log }: AdministrationParts, id: ShardId, atSequence: number): Promise<ReplicaDigest | null> {
-  return digest(id, atSequence).catch((error: unknown) => {
-    log.warn({ error, ...id }, 'the digest of a replica could not be made');
+async function digestOrNone({ digest, log }: AdministrationParts, asked: Parameters<AdministrationParts['digest']>): Promise<ReplicaDigest | null> {
+  return digest(...asked).catch((error: unknown) => {
+    // It was given up for a later question, or the replica closes.
+    const isGivenUp = isQuiverError(error) && error.kind === 'unavailable';
+    if (!isGivenUp) log.warn({ error, ...asked[0] }, 'the digest of a replica could not be made');
     return null;
   });
 }

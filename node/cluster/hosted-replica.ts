@@ -11,9 +11,9 @@ export interface HostedReplica {
   readonly replica: Replica;
   /** The shard changes when a copy takes its place. */
   readonly shard: Shard;
-  /** What it holds, read from its store while writes go on. Errors: storage_failed. */
+  /** What it holds, read from its store while writes go on. Errors: those of digestOf. */
   digest(): Promise<ReplicaDigest>;
-  /** What it holds after exactly this entry of its log; see RocksReplicaStorage. Errors: storage_failed, unavailable. */
+  /** What it holds after exactly this entry of its log; see RocksReplicaStorage. Errors: those of digestOf. */
   digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null>;
   /** Stops taking part and closes the shard with a checkpoint, or without one when its data are to be removed. */
   close(reason: 'closed' | 'dropped'): Promise<void>;

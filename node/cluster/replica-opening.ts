@@ -22,8 +22,8 @@ export interface ReplicaOpeningOptions {
  * the last one stays as it is and closed, for an operator to look at.
  */
 export class ReplicaOpening {
-  /** Shards whose data turned out to be damaged while they were open. */
-  private readonly condemned = new Set<string>();
+  /** By shardKey, shards whose data turned out to be damaged while they were open; see `condemn`. */
+  private readonly condemned = new Map<string, { epoch: number | null }>();
 
   constructor(private readonly options: ReplicaOpeningOptions) {}
 
@@ -31,12 +31,18 @@ export class ReplicaOpening {
   async open(spec: ShardSpec, assignment: ShardAssignment | null): Promise<ReplicatedShard> {
     const { stores } = this.options;
     const store = stores.idOf(spec);
+    const key = shardKey(spec);
+    const condemnation = this.condemned.get(key);
+    const isCondemned = condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
     const wasHeld = assignment !== null && assignment.epoch > 1 && [...assignment.inSync, ...assignment.eligible].some((one) => one.node === this.options.nodeId && one.store === store);
     if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
-    else if (this.condemned.has(shardKey(spec)) && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
+    else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {
       // `attempt` notes the shard once it is open, so what is noted here and was not renewed just now has held something.
-      return await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store);
+      const opened = await this.attempt(spec, assignment, !stores.isKnown(spec) || stores.idOf(spec) !== store);
+      // What was not carried out must not hit what these data become, unless damage was found again just now.
+      if (this.condemned.get(key) === condemnation) this.condemned.delete(key);
+      return opened;
     } catch (error) {
       if (!isDamage(error) || !this.isHeldElsewhere(assignment)) throw error;
       this.options.log.error({ error, ...spec }, 'the data of a replica are damaged');
@@ -45,9 +51,12 @@ export class ReplicaOpening {
     }
   }
 
-  /** The data of a shard, open until now, can't be believed any more: its next opening begins anew. */
-  condemn(id: ShardId): void {
-    this.condemned.add(shardKey(id));
+  /**
+   * The data of a shard, open until now, can't be believed any more: its next opening begins anew. `epoch`: only if that
+   * is still the shard's, because the primary that said so counts in no other; null: in any.
+   */
+  condemn(id: ShardId, epoch: number | null): void {
+    this.condemned.set(shardKey(id), { epoch });
   }
 
   /** Whether another replica has every acknowledged write. */

@@ -98,11 +98,11 @@ export class ReplicatedShard implements HostedReplica {
   }
 
   digest(): Promise<ReplicaDigest> {
-    return digestOf(this.data.store);
+    return this.heed(digestOf(this.data.store));
   }
 
   digestAt(...asked: Parameters<RocksReplicaStorage['digestAt']>): Promise<ReplicaDigest | null> {
-    return this.data.storage.digestAt(...asked);
+    return this.heed(this.data.storage.digestAt(...asked));
   }
 
   /** The store, for a copy of it; `pin` keeps the log that continues the copy, until it is released. */
@@ -165,6 +165,16 @@ export class ReplicatedShard implements HostedReplica {
       await shard.close('reopened');
       throw error;
     }
+  }
+
+  /** A digest reads everything, so it may be the first to meet damage. */
+  private async heed<Digest>(digest: Promise<Digest>): Promise<Digest> {
+    const { shard } = this.data;
+    return digest.catch((error: unknown) => {
+      // What was wrong with data in whose place a copy is by now is of no interest.
+      if (shard === this.data.shard) shard.noteDamage(error);
+      throw error;
+    });
   }
 
   /** Where others hold everything, the data are fetched anew; the last replica serves what it can. */

@@ -37,13 +37,13 @@ export class NodeMetrics implements OperationObserver {
   }
 }
 
-const COMPARISON_OUTCOMES = ['same', 'different', 'skipped'] as const;
+const COMPARISON_OUTCOMES = ['same', 'different', 'skipped', 'failed'] as const;
 
 /** Counts the comparisons of replicas that a node has made, by what became of each. */
 export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof COMPARISON_OUTCOMES)[number]) => void {
   const comparisons = new Counter({
     name: 'quiver_replica_comparisons_total',
-    help: 'Comparisons of the in-sync replicas of a shard by its primary; skipped: a replica was not ready for it',
+    help: 'Comparisons of the in-sync replicas of a shard by its primary; skipped: a replica was not ready for it; failed: that of the primary could not be read',
     labelNames: ['outcome'],
     registers: [metrics.registry],
   });

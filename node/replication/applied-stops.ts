@@ -14,20 +14,26 @@ export class AppliedStops {
 
   /** `look` is called, and waited for, when exactly the entries up to `sequence` are applied. Answers how to give it up. */
   add(sequence: number, look: () => Promise<void>): () => void {
-    const looks = this.waiting.get(sequence) ?? [];
-    this.waiting.set(sequence, [...looks, look]);
-    return () => {
-      const left = (this.waiting.get(sequence) ?? []).filter((one) => one !== look);
-      if (left.length > 0) this.waiting.set(sequence, left);
-      else this.waiting.delete(sequence);
-    };
+    this.keep(sequence, [...(this.waiting.get(sequence) ?? []), look]);
+    return () =>
+      this.keep(
+        sequence,
+        (this.waiting.get(sequence) ?? []).filter((one) => one !== look),
+      );
   }
 
-  /** Lets those look who wait for `applied`. Never rejects if no look does. */
+  /** Lets those look who wait for `applied`, except who gives up before its turn. Never rejects if no look does. */
   async reached(applied: number): Promise<void> {
-    const looks = this.waiting.get(applied);
-    if (looks === undefined) return;
-    this.waiting.delete(applied);
-    for (const look of looks) await look();
+    for (;;) {
+      const [look, ...left] = this.waiting.get(applied) ?? [];
+      if (look === undefined) return;
+      this.keep(applied, left);
+      await look();
+    }
+  }
+
+  private keep(sequence: number, looks: (() => Promise<void>)[]): void {
+    if (looks.length > 0) this.waiting.set(sequence, looks);
+    else this.waiting.delete(sequence);
   }
 }

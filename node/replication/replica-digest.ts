@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { LaterFormatError } from '../files/later-format';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
@@ -18,7 +19,8 @@ interface DigestManner {
 
 /**
  * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte, or
- * as long as `pace` makes it. Errors: storage_failed; unavailable when it is stopped.
+ * as long as `pace` makes it. Errors: storage_failed, storage_damaged, LaterFormatError;
+ * unavailable when it is stopped.
  */
 export async function digestOf(store: KeyValueStore, { pace, stop, onView }: DigestManner = {}): Promise<ReplicaDigest> {
   let appliedSequence = 0;
@@ -32,8 +34,10 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
   const sessions = createHash('sha256');
   // Nobody waits long behind a page of one that has time.
   const pageSize = pace === undefined ? 256 : 64;
+  mustGoOn(stop);
   for await (const page of store.scan({ ...COPIED_RANGE, pageSize })) {
     onView?.();
+    mustGoOn(stop);
     let bytes = 0;
     for (const { key, value } of page) {
       bytes += key.length + value.length;
@@ -49,19 +53,24 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
         [appliedSequence] = pairFromBytes(value);
       }
     }
-    await pace?.pay(bytes);
-    if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
+    await pace?.pay(bytes, stop);
+    mustGoOn(stop);
   }
   onView?.();
   const content = sums.map((sum) => sum.toString(16).padStart(16, '0')).join('');
   return { appliedSequence, items, content, order: order.digest('hex'), sessions: sessions.digest('hex') };
 }
 
+function mustGoOn(stop: AbortSignal | undefined): void {
+  if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
+}
+
 function contentOf(record: Buffer): Buffer {
   try {
     return contentOfRecordBytes(record);
   } catch (error) {
-    throw new QuiverError('storage_failed', 'a stored record is damaged', { cause: error });
+    if (error instanceof LaterFormatError) throw error;
+    throw new QuiverError('storage_damaged', 'a stored record is damaged', { cause: error });
   }
 }
 

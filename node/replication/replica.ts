@@ -158,6 +158,11 @@ export class Replica {
     this.handle({ type: 'handover', to });
   }
 
+  /** Goes on as primary if nobody has taken the lead. Without it, writes wait for a successor that never comes. */
+  cancelHandover(): void {
+    this.handle({ type: 'cancelHandover' });
+  }
+
   /**
    * Appends the write and answers when it is applied here and stored by every in-sync replica. Errors: misrouted,
    * unavailable, overloaded (all three: it will not appear), commit_unknown.

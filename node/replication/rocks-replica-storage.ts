@@ -63,6 +63,8 @@ export class RocksReplicaStorage implements ReplicaStorage {
   private readonly stops = new AppliedStops();
   private failure: unknown = null;
   private closing: Promise<void> | null = null;
+  /** Aborted first of all when it closes: a digest may have hours to go, and its store can't be closed before. */
+  private readonly ending = new AbortController();
 
   private constructor(parts: { store: KeyValueStore; shard: LoggedShard; state: ReplicaState; settled: SettledWrites; mark: LogMark }) {
     this.store = parts.store;
@@ -170,20 +172,22 @@ export class RocksReplicaStorage implements ReplicaStorage {
 
   /**
    * The digest of what the replica holds after exactly the entry `sequence`. It waits for that entry for up to `withinMs`.
-   * null: more is applied already, or the entry did not come. Errors: storage_failed; unavailable when it is stopped.
+   * null: more is applied already, or the entry did not come. Errors: those of digestOf; unavailable also when the
+   * replica closes.
    */
   async digestAt(sequence: number, how: { withinMs: number; pace: Pace; stop: AbortSignal }): Promise<ReplicaDigest | null> {
     let digest: Promise<ReplicaDigest> | null = null;
+    const stop = AbortSignal.any([how.stop, this.ending.signal]);
     const look = (): Promise<void> =>
       new Promise((seen) => {
-        digest = digestOf(this.store, { ...how, onView: seen });
+        digest = digestOf(this.store, { pace: how.pace, stop, onView: seen });
         digest.catch(() => seen());
       });
     const giveUp = this.stops.add(sequence, look);
     // In the order of what is applied: it may be there already, and nothing may be applied while the view is taken.
     this.applying = this.applying.then(() => this.stops.reached(this.state.appliedSequence));
     const untilMs = performance.now() + how.withinMs;
-    while (digest === null && this.state.appliedSequence <= sequence && performance.now() < untilMs && !how.stop.aborted) {
+    while (digest === null && this.state.appliedSequence <= sequence && performance.now() < untilMs && !stop.aborted) {
       await new Promise((wake) => setTimeout(wake, LOOK_EVERY_MS));
     }
     giveUp();
@@ -191,6 +195,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
   }
 
   close(): Promise<void> {
+    this.ending.abort();
     this.closing ??= this.finish();
     return this.closing;
   }

@@ -234,6 +234,13 @@ export class Shard {
     return this.closing.done;
   }
 
+  /** Tells the host, once, if this error is of damaged data; for whoever reads the shard's store beside it. */
+  noteDamage(error: unknown): void {
+    if (this.damaged || !isQuiverError(error) || error.kind !== 'storage_damaged') return;
+    this.damaged = true;
+    this.surroundings.onDamaged(error);
+  }
+
   /** Checks every file of the records once, in the background, so that damage is found before somebody needs the data. */
   private async verify(): Promise<void> {
     const { records, folder, options } = this.parts;
@@ -244,12 +251,6 @@ export class Shard {
       options.logger.error({ error, folder }, 'the check of the records failed');
       this.noteDamage(error);
     }
-  }
-
-  private noteDamage(error: unknown): void {
-    if (this.damaged || !isQuiverError(error) || error.kind !== 'storage_damaged') return;
-    this.damaged = true;
-    this.surroundings.onDamaged(error);
   }
 
   /** From here on nothing is read from the indexes: the host closes the shard and opens it from its records. */

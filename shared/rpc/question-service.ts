@@ -5,18 +5,23 @@ import type { RpcService } from './rpc-server';
 export class QuestionService<Question extends { id: number }, Answer extends { id: number }> implements RpcService {
   readonly definition: ServiceDefinition;
   readonly handlers: UntypedServiceImplementation;
-  private readonly streams = new Set<ServerDuplexStream<Question, Answer>>();
+  /** Each with what is aborted when it ends. */
+  private readonly streams = new Map<ServerDuplexStream<Question, Answer>, AbortController>();
 
-  /** If `answer` rejects, `onError` is called and the question gets no answer. */
-  constructor(options: { definition: ServiceDefinition; answer: (question: Question) => Promise<Omit<Answer, 'id'>>; onError: (error: unknown) => void }) {
+  /**
+   * `ended` is aborted when nobody can hear the answer any more. If `answer` rejects, `onError` is called and the question
+   * gets no answer.
+   */
+  constructor(options: { definition: ServiceDefinition; answer: (question: Question, ended: AbortSignal) => Promise<Omit<Answer, 'id'>>; onError: (error: unknown) => void }) {
     this.definition = options.definition;
     this.handlers = {
       Exchange: (call: ServerDuplexStream<Question, Answer>) => {
         call.sendMetadata(new Metadata());
-        this.streams.add(call);
-        const end = (): boolean => this.streams.delete(call);
+        const ending = new AbortController();
+        this.streams.set(call, ending);
+        const end = (): void => this.end(call);
         call.on('data', (question: Question) => {
-          options.answer(question).then(
+          options.answer(question, ending.signal).then(
             (answer) => this.streams.has(call) && call.write({ ...answer, id: question.id } as Answer),
             (error: unknown) => options.onError(error),
           );
@@ -31,9 +36,14 @@ export class QuestionService<Question extends { id: number }, Answer extends { i
   }
 
   async drain(): Promise<void> {
-    for (const call of [...this.streams]) {
-      this.streams.delete(call);
+    for (const call of [...this.streams.keys()]) {
+      this.end(call);
       call.end();
     }
+  }
+
+  private end(call: ServerDuplexStream<Question, Answer>): void {
+    this.streams.get(call)?.abort();
+    this.streams.delete(call);
   }
 }

@@ -69,3 +69,15 @@ test('who was told to stop makes none, and one that was begun is given up', asyn
   expect(await asked.catch((error: { kind: string }) => error.kind)).toBe('unavailable');
   expect(await replica.storage.digestAt(30, { ...HOW, stop: stop.signal })).toBeNull();
 });
+
+test('a replica that closes does not wait for a digest that has long to go', async () => {
+  const replica = await openReplica('closed');
+  await replica.storage.apply(30);
+  // At a byte a second it takes longer than any test.
+  const asked = replica.storage.digestAt(30, { ...HOW, pace: new Pace(1) });
+  const outcome = asked.catch((error: { kind: string }) => error.kind);
+  // The view is taken once more can be applied.
+  await replica.storage.apply(31);
+  await opened.splice(opened.indexOf(replica), 1)[0].close('crashed');
+  expect(await outcome).toBe('unavailable');
+});

@@ -1,7 +1,8 @@
+import type { ComparisonOutcome } from '../../node/cluster/replica-comparison';
 import type { MemberProcess } from './member-process';
 
 /** How many comparisons of replicas ended so, by the metrics of the nodes that run; programs of before there were any count 0. */
-export async function comparisonsOf(nodes: readonly MemberProcess[], outcome: 'same' | 'different' | 'skipped'): Promise<number> {
+export async function comparisonsOf(nodes: readonly MemberProcess[], outcome: ComparisonOutcome): Promise<number> {
   let sum = 0;
   for (const { isRunning, opsPort } of nodes) {
     if (!isRunning) continue;

@@ -6,6 +6,7 @@ import { ReplicatedShard } from '../../../../node/cluster/replicated-shard';
 import { ShardStores } from '../../../../node/cluster/shard-stores';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { RocksKeyValueStore } from '../../../../node/kv/rocks-key-value-store';
+import { ITEM_RANGE } from '../../../../node/records/record-keys';
 import type { ReplicaSurroundings } from '../../../../node/replication/replica';
 import { WriteBudget } from '../../../../node/shard/write-queue';
 import type { ShardAssignment } from '../../../../shared/cluster/shard-assignment';
@@ -35,7 +36,7 @@ class DamagedStore extends MemoryKeyValueStore {
   }
 }
 
-function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }): Promise<ReplicatedShard> {
+function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { failures: Error[]; lines: string[] }, store: MemoryKeyValueStore = new DamagedStore()): Promise<ReplicatedShard> {
   const assignment = assignmentOf({ spec: SPEC, epoch: 3, primary: replicaOn('a'), inSync, replicas: ['a', 'b'] });
   return ReplicatedShard.open({
     folder: join(folder, 'shards', 'c', '0'),
@@ -44,7 +45,7 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
     self: replicaOn('a'),
     mayBeNew: true,
     changeIdPrefix: '',
-    shardOptions: { factories: plainFactories, openStore: async () => new DamagedStore(), recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
+    shardOptions: { factories: plainFactories, openStore: async () => store, recallTarget: 0.99, buildThreads: 1, logger: silentLogger },
     budget: new WriteBudget(),
     clock: systemClock,
     log: { ...silentLogger, error: (_fields, message) => lines.push(message) },
@@ -55,6 +56,17 @@ function openDamaged(inSync: ShardAssignment['inSync'], { failures, lines }: { f
 test('damage that is found while a replica is being opened is told once it is open, where another has everything', async () => {
   const told = { failures: [] as Error[], lines: [] as string[] };
   const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told);
+  await eventually('it is told', () => told.failures.length > 0);
+  expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
+  await replica.close('closed');
+});
+
+test('a damaged record that a digest meets is told, too', async () => {
+  const told = { failures: [] as Error[], lines: [] as string[] };
+  const store = new MemoryKeyValueStore();
+  const replica = await openDamaged([replicaOn('a'), replicaOn('b')], told, store);
+  await store.write([{ type: 'put', key: ITEM_RANGE.from, value: Buffer.from('no record') }]);
+  await expect(replica.digest()).rejects.toMatchObject({ kind: 'storage_damaged' });
   await eventually('it is told', () => told.failures.length > 0);
   expect(told).toMatchObject({ failures: [{ kind: 'storage_damaged' }], lines: [] });
   await replica.close('closed');
@@ -158,4 +170,40 @@ test('the only replica of a shard whose data are lost serves nothing in their pl
   expect(back.replica.status().role).toBe('follower');
   await expect(back.replica.read({ epoch: 1, deadlineMs: systemClock.monotonicMs() + 1000 }, async () => 'nothing')).rejects.toMatchObject({ kind: 'misrouted' });
   await back.close('closed');
+});
+
+test.each([
+  ['in its epoch, while another holds everything', 1, ['b'], true],
+  ['in a later epoch', 2, ['b'], false],
+  ['while no other is in sync', 1, [], false],
+] as const)('a replica that its primary condemned and that is opened %s', async (_when, epoch, others, isRenewed) => {
+  const { opening, stores, open } = await started();
+  await (await open(ledBy('a', ['b']))).close('closed');
+  opening.condemn(SPEC, 1);
+  const back = await open({ ...ledBy('a', [...others]), epoch });
+  expect(stores.idOf(SPEC) !== 'store of a').toBe(isRenewed);
+  await back.close('closed');
+  // It hits once at most.
+  const store = stores.idOf(SPEC);
+  const again = await open({ ...ledBy('a', ['b']), epoch: 1 });
+  expect(stores.idOf(SPEC)).toBe(store);
+  await again.close('closed');
+});
+
+test('damage that is found while a replica is being opened is not forgotten by that', async () => {
+  const stores = await ShardStores.load(folder, 'store of a');
+  const opening: ReplicaOpening = new ReplicaOpening({
+    nodeId: 'a',
+    stores,
+    onRenewed: () => undefined,
+    log: silentLogger,
+    open: async () => {
+      opening.condemn(SPEC, null);
+      return {} as ReplicatedShard;
+    },
+  });
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).toBe('store of a');
+  await opening.open(SPEC, ledBy('a', ['b']));
+  expect(stores.idOf(SPEC)).not.toBe('store of a');
 });
