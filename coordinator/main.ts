@@ -47,6 +47,7 @@ import { SharedLimiter } from './limits/shared-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
+import { frontCredentials } from './threads/front-credentials';
 import { tellCoordinators } from './threads/front-coordinators';
 import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
@@ -93,8 +94,6 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
-  // The threads that serve reach storage nodes, and never etcd.
-  const { etcdPassword: _etcdPassword, ...identity } = member;
   const routes = new MapShardRoutes({ map, clock });
   endings.defer(() => routes.close());
   const toldRoutes = new ToldRoutes({ routes, clock });
@@ -163,7 +162,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
         quota: clusterQuota(map, capacity.collectionsMax),
         fronts: {
           entry: join(__dirname, 'cluster-front-thread.js'),
-          data: { identity } satisfies ClusterThreadData,
+          // The threads that serve reach storage nodes, and never etcd.
+          data: { memberId: coordinatorId, credentials: frontCredentials(credentials) } satisfies ClusterThreadData,
           handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {
