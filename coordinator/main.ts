@@ -156,7 +156,8 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
       api.serve({
         clusterStore: store,
         shardClient,
-        rateLimiter,
+        // Without a limit of its own it asks nobody, as its threads don't.
+        rateLimiter: config.rateLimitPerMinute === 0 ? localLimiter : rateLimiter,
         localLimiter,
         addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
         quota: clusterQuota(map, capacity.collectionsMax),
