@@ -42,7 +42,7 @@ serveFrontThread({
     const coordinators = new FrontCoordinators({ ownId: data.memberId, channels });
     return {
       shards,
-      deep: new FrontDeepReads(main),
+      deep: new FrontDeepReads({ main, clock }),
       limiterAround: (local) => coordinators.limiterAround(local),
       handlers: { ...routes.handlers, ...coordinators.handlers },
       nodeCalls: () => shards.load,
