@@ -42,7 +42,7 @@ export interface ClusterOptions {
   coordinators?: number;
   replicas?: number;
   shards?: number;
-  /** On which each coordinator serves its API. By default its main thread does, as every further one has a program to load. */
+  /** Of each coordinator that serve its API. By default one, the main thread: each further one has a program to load when it starts. */
   threads?: number;
   environment?: Record<string, string>;
   /** What one member's environment has over the others'. */
