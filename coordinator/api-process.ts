@@ -170,7 +170,7 @@ export class ApiProcess {
     if (config.httpThreads > 1 && addon !== null) {
       const { catalog, embedder, stampMemory } = service;
       const threads = await this.startThreads(
-        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads() },
+        { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
         parts.fronts,
         { ...connections, duplicateHandle: addon.duplicateHandle },
       );

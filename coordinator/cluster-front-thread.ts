@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
-import { memberCredentials, type MemberIdentity } from '../shared/cluster/member-options';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { systemClock } from '../shared/time/clock';
 import { GrpcShardClient, type ShardPlacement } from './cluster/grpc-shard-client';
+import { credentialsOfThread, type FrontCredentials } from './threads/front-credentials';
 import { FrontCoordinators } from './threads/front-coordinators';
 import { FrontDeepReads } from './threads/front-deep-reads';
 import { FrontRoutes } from './threads/front-routes';
@@ -15,7 +15,8 @@ import { remote } from './threads/thread-peer';
 
 /** What it is started with besides FrontThreadData. */
 export interface ClusterThreadData {
-  identity: MemberIdentity;
+  memberId: string;
+  credentials: FrontCredentials;
 }
 
 const data = workerData as FrontThreadData & ClusterThreadData;
@@ -26,7 +27,7 @@ serveFrontThread({
   data,
   form: (main) => {
     const log = frontLog(main);
-    const credentials = memberCredentials(data.identity, log);
+    const credentials = credentialsOfThread(data.credentials, log);
     const channels = new RpcChannels({ credentials });
     const routes = new FrontRoutes({ main, clock });
     const shards = new GrpcShardClient({
@@ -38,10 +39,10 @@ serveFrontThread({
       clock,
       linkEnded: (address, end) => log.debug({ address, reason: end.reason }, 'the connection to a node ended'),
     });
-    const coordinators = new FrontCoordinators({ ownId: data.identity.memberId, channels });
+    const coordinators = new FrontCoordinators({ ownId: data.memberId, channels });
     return {
       shards,
-      deep: new FrontDeepReads(main),
+      deep: new FrontDeepReads({ main, clock }),
       limiterAround: (local) => coordinators.limiterAround(local),
       handlers: { ...routes.handlers, ...coordinators.handlers },
       nodeCalls: () => shards.load,

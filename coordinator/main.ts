@@ -47,6 +47,7 @@ import { SharedLimiter } from './limits/shared-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
+import { frontCredentials } from './threads/front-credentials';
 import { tellCoordinators } from './threads/front-coordinators';
 import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
@@ -101,8 +102,6 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
-  // The threads that serve reach storage nodes, and never etcd.
-  const { etcdPassword: _etcdPassword, ...identity } = member;
   const routes = new MapShardRoutes({ map, clock });
   endings.defer(() => routes.close());
   const toldRoutes = new ToldRoutes({ routes, clock });
@@ -165,13 +164,15 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
       api.serve({
         clusterStore: store,
         shardClient,
-        rateLimiter,
+        // Without a limit of its own it asks nobody, as its threads don't.
+        rateLimiter: config.rateLimitPerMinute === 0 ? localLimiter : rateLimiter,
         localLimiter,
         addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
         quota: clusterQuota(map, capacity.collectionsMax),
         fronts: {
           entry: join(__dirname, 'cluster-front-thread.js'),
-          data: { identity } satisfies ClusterThreadData,
+          // The threads that serve reach storage nodes, and never etcd.
+          data: { memberId: coordinatorId, credentials: frontCredentials(credentials) } satisfies ClusterThreadData,
           handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {

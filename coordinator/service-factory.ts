@@ -76,7 +76,7 @@ export function createService(options: {
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
   const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
-  const deep = new DeepReads();
+  const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });

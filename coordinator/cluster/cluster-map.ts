@@ -50,6 +50,8 @@ export class ClusterMap {
   private readonly lastSeen = new Map<string, NodeMember>();
   /** By path, the latest assignment of each shard that this process has seen: a store that was put back has earlier ones. */
   private readonly latest = new Map<string, KnownAssignment>();
+  /** What `behind` answered; null when that may have changed since. */
+  private knownBehind: ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> | null = null;
   private refreshing: NodeJS.Timeout[] = [];
 
   constructor(options: { store: ClusterStore; log: Logger }) {
@@ -70,6 +72,7 @@ export class ClusterMap {
       for (const { value } of this.nodes.all()) this.lastSeen.set(value.id, value);
     });
     this.assignments.onChange(() => this.remember());
+    for (const entries of [this.assignments, this.later]) entries.onChange(() => (this.knownBehind = null));
     this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
@@ -129,17 +132,10 @@ export class ClusterMap {
 
   /**
    * By path, the shards for which the map holds an earlier assignment than nodes know, with what each of them knows: the
-   * cluster store was put back from a backup.
+   * cluster store was put back from a backup. Found once for each change of the map, which may concern every shard.
    */
-  behind(): Map<string, Map<string, KnownAssignment>> {
-    const behind = new Map<string, Map<string, KnownAssignment>>();
-    const note = (member: string, known: KnownAssignment): void => {
-      const path = assignmentPath(known.assignment.spec);
-      if (this.isBehind(path, known)) behind.set(path, (behind.get(path) ?? new Map()).set(member, known));
-    };
-    for (const { key, value } of this.later.all()) for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
-    for (const known of this.ownLater()) note(OWN, known);
-    return behind;
+  behind(): ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> {
+    return (this.knownBehind ??= this.findBehind());
   }
 
   /** What this process itself has seen of the shards for which the map now holds an earlier assignment. */
@@ -152,8 +148,6 @@ export class ClusterMap {
     const found = this.assignments.get(path);
     if (found === null) return null;
     let latest: KnownAssignment = { assignment: found.value, revision: found.revision };
-    const seen = this.latest.get(path);
-    if (this.later.all().length === 0 && (seen === undefined || !isLaterAssignment(seen, latest))) return latest.assignment;
     for (const known of this.behind().get(path)?.values() ?? []) if (isLaterAssignment(known, latest)) latest = known;
     return latest.assignment;
   }
@@ -162,6 +156,17 @@ export class ClusterMap {
   onChange(listener: () => void): () => void {
     const stops = this.everything.map((entries) => entries.onChange(listener));
     return () => stops.forEach((stop) => stop());
+  }
+
+  private findBehind(): Map<string, Map<string, KnownAssignment>> {
+    const behind = new Map<string, Map<string, KnownAssignment>>();
+    const note = (member: string, known: KnownAssignment): void => {
+      const path = assignmentPath(known.assignment.spec);
+      if (this.isBehind(path, known)) behind.set(path, (behind.get(path) ?? new Map()).set(member, known));
+    };
+    for (const { key, value } of this.later.all()) for (const known of value) note(key.slice(LATER_ASSIGNMENTS_PREFIX.length), known);
+    for (const known of this.ownLater()) note(OWN, known);
+    return behind;
   }
 
   private isBehind(path: string, known: KnownAssignment): boolean {

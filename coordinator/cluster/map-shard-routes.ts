@@ -20,11 +20,11 @@ export class MapShardRoutes implements ObservedRoutes {
   constructor(options: { map: ClusterMap; clock: Clock }) {
     this.map = options.map;
     this.waiters = new Waiters(options.clock);
-    this.stop = this.map.onChange(() => {
-      this.routes.clear();
-      this.waiters.wake();
-      for (const listener of this.listeners) listener();
-    });
+    const { assignments, later, nodes, tombstones } = this.map;
+    const stops = [assignments, later, nodes].map((entries) => entries.onChange(() => this.outdate()));
+    // Whoever waits for the route of a shard that is dropped need not wait any longer.
+    stops.push(tombstones.onChange(() => this.waiters.wake()));
+    this.stop = () => stops.forEach((stop) => stop());
   }
 
   onChange(listener: () => void): () => void {
@@ -51,6 +51,13 @@ export class MapShardRoutes implements ObservedRoutes {
 
   close(): void {
     this.stop();
+  }
+
+  /** Forgets all routes: a part of the map that they follow from has changed. */
+  private outdate(): void {
+    this.routes.clear();
+    this.waiters.wake();
+    for (const listener of this.listeners) listener();
   }
 
   private isDropped(id: ShardId): boolean {

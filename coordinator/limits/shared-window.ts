@@ -81,8 +81,11 @@ export class SharedWindow {
     return isFree(Atomics.load(this.cells, this.placeOf(next - 1)), microseconds(nowMs));
   }
 
-  /** Ends the window: nothing is admitted any more. Answers what was, the oldest first. To be called once. */
-  retire(): number[] {
+  /**
+   * Ends the window: nothing is admitted any more. Answers what was in the minute before `nowMs`, the oldest first. To be
+   * called once.
+   */
+  retire(nowMs: number): number[] {
     const { cells, capacity } = this;
     let next = Number(Atomics.load(cells, NEXT));
     for (;;) {
@@ -92,9 +95,17 @@ export class SharedWindow {
     }
     // Whoever took the place before this is counted; whoever comes later can't take it.
     const last = Atomics.exchange(cells, this.placeOf(next), SEALED);
-    const ring = Array.from({ length: capacity - 1 }, (_, i) => cells[this.placeOf(next + 1 + i)]);
-    const times = this.isTakenBy(next, last) ? [...ring, last] : [last, ...ring];
-    return times.filter((cell) => cell !== 0n).map(timeOf);
+    const times: number[] = [];
+    const latestExpired = latestFreeCell(microseconds(nowMs));
+    // All are looked at: threads that counted at once may have read the clock in another order.
+    const keep = (cell: bigint): void => {
+      if (cell > latestExpired) times.push(timeOf(cell));
+    };
+    const isLatest = this.isTakenBy(next, last);
+    if (!isLatest) keep(last);
+    for (let i = 1; i < capacity; i += 1) keep(cells[this.placeOf(next + i)]);
+    if (isLatest) keep(last);
+    return times;
   }
 
   private moveOn(next: number): void {
@@ -133,6 +144,11 @@ export class SharedWindow {
 /** Whether a place was never taken, or so long ago that it may be taken again. */
 function isFree(cell: bigint, nowUs: number): boolean {
   return cell === 0n || timeOf(cell) + WINDOW_US <= nowUs;
+}
+
+/** The highest value of a place that is free: comparing with it is quick. */
+function latestFreeCell(nowUs: number): bigint {
+  return nowUs < WINDOW_US ? 0n : BigInt(nowUs - WINDOW_US) * 2n + 1n;
 }
 
 function timeOf(cell: bigint): number {

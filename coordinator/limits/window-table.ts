@@ -43,7 +43,7 @@ export class WindowTable {
       return made.window;
     }
     const { window } = entry;
-    if (window.capacity <= full && window.capacity < this.limit) entry.window = SharedWindow.create(Math.min(this.limit, window.capacity * GROWTH), window.retire());
+    if (window.capacity <= full && window.capacity < this.limit) entry.window = SharedWindow.create(Math.min(this.limit, window.capacity * GROWTH), window.retire(this.clock.monotonicMs()));
     return entry.window;
   }
 
@@ -61,13 +61,14 @@ export class WindowTable {
       const isTooMany = this.windows.size > this.subjectsMax;
       this.windows.delete(subject);
       if (isTooMany) {
-        entry.window.retire();
+        entry.window.retire(nowMs);
         continue;
       }
       if (isQuiet(entry, nowMs)) {
-        entry.window = SharedWindow.create(entry.window.capacity, entry.window.retire());
+        const recent = entry.window.retire(nowMs);
         // Unless it was used at this very moment.
-        if (isQuiet(entry, nowMs)) continue;
+        if (recent.length === 0) continue;
+        entry.window = SharedWindow.create(entry.window.capacity, recent);
       }
       this.windows.set(subject, entry);
     }

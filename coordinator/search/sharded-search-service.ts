@@ -91,7 +91,7 @@ export class ShardedSearchService implements SearchService {
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
-    const hits = await this.deep.run(fusionDepth(request.offset + request.k), () => this.hybrid.search(collection, { ...request, vector }, call));
+    const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.hybrid.search(collection, { ...request, vector }, call));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
@@ -107,7 +107,7 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const groups = groupByShard([...new Set(request.candidates)], collection.shards, (externalId) => externalId);
-    const scored = await this.deep.run(request.candidates.length, () =>
+    const scored = await this.deep.run(request.candidates.length, call, () =>
       this.scatter.read(
         collection,
         groups.map((group) => group.shard),
@@ -162,7 +162,7 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.deep.run(shardRequest.k, () => this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', shardRequest, call)));
+    const results = await this.deep.run(shardRequest.k, call, () => this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', shardRequest, call)));
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };

@@ -1,19 +1,28 @@
+import type { CallOptions } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
 import { DeepReads, isDeep } from '../routing/deep-reads';
+import { ownDeadline, sharedDeadline } from './front-state';
 import type { ThreadHandlers, ThreadPeer } from './thread-peer';
 
 /**
  * Deep reads of a front thread that run on other nodes: the main thread gives the places, so that all threads of the
- * process together have as many as one of them would have alone.
+ * process together have as many as one of them would have alone, and takes those out of the line whose time is over.
  */
 export class FrontDeepReads implements Pick<DeepReads, 'run'> {
-  constructor(private readonly main: Pick<ThreadPeer, 'ask' | 'tell'>) {}
+  private readonly main: Pick<ThreadPeer, 'ask' | 'tell'>;
+  private readonly clock: Clock;
 
-  run<Result>(hits: number, read: () => Promise<Result>): Promise<Result> {
-    return isDeep(hits) ? this.inTurn(read) : read();
+  constructor(parts: { main: Pick<ThreadPeer, 'ask' | 'tell'>; clock: Clock }) {
+    this.main = parts.main;
+    this.clock = parts.clock;
   }
 
-  private async inTurn<Result>(read: () => Promise<Result>): Promise<Result> {
-    await this.main.ask('deep.take');
+  run<Result>(hits: number, call: CallOptions, read: () => Promise<Result>): Promise<Result> {
+    return isDeep(hits) ? this.inTurn(call, read) : read();
+  }
+
+  private async inTurn<Result>({ deadlineMs }: CallOptions, read: () => Promise<Result>): Promise<Result> {
+    await this.main.ask('deep.take', sharedDeadline(deadlineMs, this.clock));
     try {
       return await read();
     } finally {
@@ -23,7 +32,7 @@ export class FrontDeepReads implements Pick<DeepReads, 'run'> {
 }
 
 /** The main thread's side: what one front thread may ask. A thread that ends gives its places back. */
-export function deepHandlers(deep: DeepReads, peer: () => Pick<ThreadPeer, 'onClose'>): ThreadHandlers {
+export function deepHandlers(deep: DeepReads, clock: Clock, peer: () => Pick<ThreadPeer, 'onClose'>): ThreadHandlers {
   const taken: (() => void)[] = [];
   let isEnded = false;
   let isFollowed = false;
@@ -36,13 +45,14 @@ export function deepHandlers(deep: DeepReads, peer: () => Pick<ThreadPeer, 'onCl
     });
   };
   return {
-    'deep.take': () => {
+    'deep.take': (deadline: number) => {
       follow();
-      return new Promise<void>((done) => {
-        void deep.run(Infinity, () => {
+      return new Promise<void>((done, fail) => {
+        const hold = (): Promise<void> => {
           done();
           return isEnded ? Promise.resolve() : new Promise<void>((give) => taken.push(give));
-        });
+        };
+        deep.run(Infinity, { deadlineMs: ownDeadline(deadline, clock) }, hold).catch(fail);
       });
     },
     'deep.give': () => taken.shift()?.(),

@@ -66,7 +66,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       await threads.synced();
       return result;
     }),
-    ...deepHandlers(deep, peer),
+    ...deepHandlers(deep, clock, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
@@ -83,8 +83,10 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
     // Given once in each round of the event loop, and in turn with all long work.
     turn: () => inTurn(() => undefined),
-    'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) =>
-      deep.run(hitsOf({ kind, request } as AnyRead), () => shardClient.read(id, kind, request, callUntil(deadline))),
+    'shards.read': <Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, deadline: number) => {
+      const call = callUntil(deadline);
+      return deep.run(hitsOf({ kind, request } as AnyRead), call, () => shardClient.read(id, kind, request, call));
+    },
     'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
       const call = callUntil(deadline);
       const operations = await inSlices(operationsInSteps(bufferOver(payload)));

@@ -90,7 +90,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const { service, catalog } = frontServices({
     main,
     shards: form.shards,
-    deep: form.deep ?? new DeepReads(),
+    deep: form.deep ?? new DeepReads(clock),
     clock,
     requestTimeoutMs: config.requestTimeoutMs,
     stampMemory: data.stampMemory,

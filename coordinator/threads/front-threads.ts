@@ -136,9 +136,10 @@ export class FrontThreads {
   async close(graceMs: number): Promise<void> {
     this.isClosing = true;
     clearInterval(this.look);
-    clearInterval(this.beat);
     const closed = this.server.listening ? new Promise<void>((resolve) => this.server.close(() => resolve())) : Promise.resolve();
     await inTime(this.askAll('close', graceMs), graceMs + FLUSH_MS, () => new Error('late')).catch(() => undefined);
+    // Only now: to a thread that still answers, a main thread without a beat is late, and it would refuse its requests.
+    clearInterval(this.beat);
     await Promise.all(this.fronts.flatMap((front) => front?.worker.terminate() ?? []));
     await closed;
   }

@@ -168,7 +168,7 @@ export class ShardedVectorsService implements VectorsService {
       pageItems: request.pageItems,
       readPages: (positions, limit) => {
         const call = begin();
-        return this.deep.run(positions.length * limit * HITS_PER_ITEM, () =>
+        return this.deep.run(positions.length * limit * HITS_PER_ITEM, call, () =>
           this.scatter.read(
             collection,
             positions.map((position) => position.shard),

@@ -34,11 +34,8 @@ export function etcdOptions(config: EtcdConfig): EtcdOptions {
   };
 }
 
-/** What a member needs to reach other members, but not etcd. */
-export type MemberIdentity = Omit<ClusterConfig, 'etcdPassword'>;
-
 /** What a member shows to prove who it is. Errors: invalid_parameter for files that can't be read. */
-export function memberCredentials(config: MemberIdentity, log: Logger): ClusterCredentials {
+export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCredentials {
   const { tlsCaFile, tlsCertFile, tlsKeyFile, tlsServerName } = config;
   const member = { secret: config.clusterSecret, otherSecret: config.clusterSecretOther, name: config.memberId, log };
   if (tlsCertFile === '') return { ...member, tls: null };

@@ -97,7 +97,7 @@ export class ClusterStages {
   constructor(private readonly environment: Record<string, string>) {}
 
   async open(): Promise<Stage> {
-    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, environment: this.environment });
+    const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, shards: 2, threads: 2, environment: this.environment });
     try {
       const keys = await furnish((method, path, body) => cluster.data(method, path, body), {});
       await cluster.settled();

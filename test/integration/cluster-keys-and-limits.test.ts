@@ -10,7 +10,7 @@ const EXACT = 3;
 describe('two coordinators', () => {
   let cluster: ClusterProcesses;
   beforeAll(async () => {
-    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
+    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, threads: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
   });
   afterAll(() => cluster?.destroy());
 

@@ -8,7 +8,7 @@ const certificate = (name: string): string => resolve(__dirname, '../support/cer
 
 test('members that speak mutual TLS replicate and answer; one without a certificate is not let in', async () => {
   const environment = { TLS_CA_FILE: certificate('ca.pem'), TLS_CERT_FILE: certificate('server.pem'), TLS_KEY_FILE: certificate('server.key.pem') };
-  const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, environment });
+  const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, threads: 2, environment });
   try {
     await cluster.data('POST', '/v1/collections', { name: 'sealed', dim: 2 });
     await cluster.data('POST', '/v1/collections/sealed/upsert', { external_id: 'x', vector: [1, 2] });

@@ -1,6 +1,8 @@
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FRONT_STATE } from '../../coordinator/threads/front-state';
+import type { FrontThreads } from '../../coordinator/threads/front-threads';
 import { ApiClient } from '../support/api-client';
 import { eventually } from '../support/eventually';
 import { RawConnection } from '../support/raw-connection';
@@ -34,6 +36,12 @@ function client(key = server.adminKey): (method: string, path: string, body?: un
 }
 
 const SEARCH = ['POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 }] as const;
+
+/** When the main thread's event loop turned last, as each thread sees it. */
+function mainBeats(threads: FrontThreads): number[] {
+  const { fronts } = threads as unknown as { fronts: { state: Int32Array }[] };
+  return fronts.map(({ state }) => Atomics.load(state, FRONT_STATE.mainBeat));
+}
 
 async function withCollection(): Promise<void> {
   const call = client();
@@ -184,6 +192,9 @@ test('a closing process finishes the requests that run, and says that the connec
   await connection.send(`POST /v1/collections/c/search HTTP/1.1\r\nhost: x\r\nx-api-key: ${server.adminKey}\r\ncontent-type: application/json\r\ncontent-length: 24\r\n\r\n{"vector":[1,2],`);
   await eventually('the request has arrived', () => server.threads.connections.includes(1));
   const closing = server.threads.close(30_000);
+  // Or the threads would soon take the main thread for one that stands still, and refuse what comes by open connections.
+  const beats = mainBeats(server.threads);
+  await eventually('the main thread still shows that it turns', () => mainBeats(server.threads).every((beat, i) => beat !== beats[i]));
   await connection.send('"k":  1}');
   expect(await connection.closed()).toMatch(/connection: close[^]*"external_id":"a"/i);
   await closing;

@@ -42,6 +42,8 @@ export interface ClusterOptions {
   coordinators?: number;
   replicas?: number;
   shards?: number;
+  /** Of each coordinator that serve its API. By default one, the main thread: each further one has a program to load when it starts. */
+  threads?: number;
   environment?: Record<string, string>;
   /** What one member's environment has over the others'. */
   environmentOf?: (id: string, ports: { rpcPort: number; etcdPort: number }) => Promise<Record<string, string>>;
@@ -408,7 +410,7 @@ export class ClusterProcesses {
   }
 
   private async shared(id: string, rpcPort: number, opsPort: number): Promise<Record<string, string>> {
-    const { replicas = 2, shards = 3, environment = {}, environmentOf } = this.options;
+    const { replicas = 2, shards = 3, threads = 1, environment = {}, environmentOf } = this.options;
     return {
       NODE_ID: id,
       HOST: '127.0.0.1',
@@ -424,7 +426,7 @@ export class ClusterProcesses {
       RATE_LIMIT_PER_MINUTE: '0',
       BAD_KEY_LIMIT_PER_MINUTE: '0',
       LOG_LEVEL: 'warn',
-      ...(process.env.HTTP_THREADS === undefined ? {} : { HTTP_THREADS: process.env.HTTP_THREADS }),
+      HTTP_THREADS: String(threads),
       ...(this.options.parted ? { NODE_OPTIONS: `--require ${join(__dirname, 'rerouted-connect.cjs')}`, QUIVER_TEST_ROUTES: this.routesOf(id) } : {}),
       ...environment,
       ...(await environmentOf?.(id, { rpcPort, etcdPort: this.etcd.clientPort })),

@@ -5,10 +5,10 @@ import { API_KEY, ClusterProcesses, type ClusterOptions } from './cluster-proces
  * A cluster of real processes as a target of the API suites: everything goes through the second coordinator, so that
  * none of it is next to the controller.
  */
-export const startCluster: StartTarget = (environment = {}) => start({ environment, shards: 2 });
+export const startCluster: StartTarget = (environment = {}) => start({ environment, shards: 2, threads: 2 });
 
 /** One of each, for what a coordinator judges by itself. */
-export const startSmallCluster: StartTarget = (environment = {}) => start({ environment, nodes: 1, coordinators: 1, replicas: 1, shards: 2 });
+export const startSmallCluster: StartTarget = (environment = {}) => start({ environment, nodes: 1, coordinators: 1, replicas: 1, shards: 2, threads: 2 });
 
 /** Ended the polite way, and its data removed. */
 async function start(options: ClusterOptions): Promise<ApiTarget> {

@@ -7,6 +7,7 @@ import { frontHandlers } from '../../coordinator/threads/front-handlers';
 import { tellKeys } from '../../coordinator/threads/front-keys';
 import { FrontThreads } from '../../coordinator/threads/front-threads';
 import type { ThreadPeer } from '../../coordinator/threads/thread-peer';
+import { systemClock } from '../../shared/time/clock';
 import type { ApiTarget } from './api-target';
 import { plainParts } from './plain-parts';
 import { LogMemory } from './shard-node';
@@ -25,7 +26,7 @@ export interface ThreadedServer extends ApiTarget {
 export async function startThreadedServer(environment: Record<string, string> = {}, options: { lookMs?: number; connectionsMax?: number; entry?: string } = {}): Promise<ThreadedServer> {
   const { config, adminKey, shards, answered, parts, close } = await plainParts({ HTTP_THREADS: '2', ...environment });
   const { catalog, embedder, stampMemory } = parts.service;
-  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, embedder, shardClient: shards, deep: new DeepReads() };
+  const main = { ...parts, localLimiter: parts.rateLimiter, catalog, embedder, shardClient: shards, deep: new DeepReads(systemClock) };
   const log = new LogMemory();
   const peers: ThreadPeer[] = [];
   const counted: string[] = [];

@@ -1,7 +1,7 @@
 import { COLLECTION, isRetriable, underLoad } from './under-load';
 
 test('kill -9 of a primary: another replica takes over with everything, and the killed one catches up', async () => {
-  await underLoad('kill-a-primary', { replicas: 2, mayFail: isRetriable }, async ({ cluster, writes }) => {
+  await underLoad('kill-a-primary', { replicas: 2, threads: 2, mayFail: isRetriable }, async ({ cluster, writes }) => {
     for (let times = 0; times < 2; times += 1) {
       const primary = await cluster.primaryOf(COLLECTION, times);
       await cluster.replaced(primary, COLLECTION, times, { begin: () => primary.kill(), end: () => primary.start() });

@@ -2,7 +2,7 @@ import { eventually } from '../../support/eventually';
 import { underLoad } from './under-load';
 
 test('kill -9 of a coordinator, then of the controller: clients go on through the other, and another controls', async () => {
-  await underLoad('lose-coordinators', { coordinators: 3 }, async ({ cluster, writes }) => {
+  await underLoad('lose-coordinators', { coordinators: 3, threads: 2 }, async ({ cluster, writes }) => {
     const { controller } = await cluster.view();
     const bystander = cluster.coordinators.find(({ id }) => id !== controller);
     await bystander?.kill();

@@ -2,7 +2,7 @@ import { eventually } from '../../support/eventually';
 import { underLoad } from './under-load';
 
 test('a controller that is frozen past its session does not go on controlling when it wakes up', async () => {
-  await underLoad('pause-coordinators', { coordinators: 3 }, async ({ cluster, writes }) => {
+  await underLoad('pause-coordinators', { coordinators: 3, threads: 2 }, async ({ cluster, writes }) => {
     const controllerBy = async (witness: number): Promise<string | null> => (await cluster.view(witness)).controller;
     const { controller } = await cluster.view();
     const frozen = cluster.coordinators.findIndex(({ id }) => id === controller);

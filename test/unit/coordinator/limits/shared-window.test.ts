@@ -27,7 +27,7 @@ async function contend(parts: { capacity: number; startMs: number; endMs: number
     let replaced = 0;
     for (const stepMs = (parts.endMs - parts.startMs) / (parts.replacements + 1); replaced < parts.replacements; replaced += 1) {
       while (Atomics.load(clock, 0) < parts.startMs + stepMs * (replaced + 1)) await new Promise((turn) => setImmediate(turn));
-      window = SharedWindow.create(parts.capacity, window.retire());
+      window = SharedWindow.create(parts.capacity, window.retire(parts.startMs));
     }
     return { admitted: (await Promise.all(runs)).flat().sort((a, b) => a - b), replaced };
   } finally {
@@ -68,13 +68,26 @@ test('what was admitted goes over to the next window, the latest of it if that i
   const window = SharedWindow.create(4);
   for (const nowMs of [1, 2, 3, 4]) window.admit(100_000 + nowMs);
   expect(window.admit(100_005)).toEqual({ type: 'full', firstFreeMs: 160_001 });
-  const times = window.retire();
+  const times = window.retire(100_005);
   expect(times).toEqual([100_001_000, 100_002_000, 100_003_000, 100_004_000]);
   expect(window.admit(100_006)).toEqual({ type: 'retired' });
   const larger = SharedWindow.create(5, times);
   expect(larger.admit(100_007)).toEqual({ type: 'admitted', size: 5 });
   expect(larger.admit(100_007)).toEqual({ type: 'full', firstFreeMs: 160_001 });
   expect(SharedWindow.create(2, times).admit(100_007)).toEqual({ type: 'full', firstFreeMs: 160_003 });
+});
+
+test('what is a minute old does not go over to the next window', () => {
+  const admitted = (capacity: number): SharedWindow => {
+    const window = SharedWindow.create(capacity);
+    for (const nowMs of [100_000, 120_000, 140_000]) window.admit(nowMs);
+    return window;
+  };
+  for (const capacity of [3, 4, 64]) {
+    expect(admitted(capacity).retire(159_999)).toEqual([100_000_000, 120_000_000, 140_000_000]);
+    expect(admitted(capacity).retire(160_000)).toEqual([120_000_000, 140_000_000]);
+    expect(admitted(capacity).retire(200_000)).toEqual([]);
+  }
 });
 
 /** The limiters of some threads over one table, as if each message were answered at once. */

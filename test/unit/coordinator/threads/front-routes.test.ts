@@ -1,11 +1,12 @@
 import { MessageChannel } from 'node:worker_threads';
 import { ClusterMap } from '../../../../coordinator/cluster/cluster-map';
 import { MapShardRoutes } from '../../../../coordinator/cluster/map-shard-routes';
+import type { ShardRoute } from '../../../../coordinator/cluster/shard-routes';
 import { FrontRoutes, ToldRoutes } from '../../../../coordinator/threads/front-routes';
 import { ThreadPeer } from '../../../../coordinator/threads/thread-peer';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
-import { NODES_PREFIX } from '../../../../shared/cluster/members';
+import { LATER_ASSIGNMENTS_PREFIX, NODES_PREFIX, shardKey } from '../../../../shared/cluster/members';
 import { assignmentPath, assignmentToValue } from '../../../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
 import type { StoreChange } from '../../../../shared/cluster-store/cluster-store';
@@ -102,7 +103,8 @@ test('a call that was sent by an outdated route waits for the next one, and not 
   expect(front.route(SHARD)).toEqual({ node: 'b', address: 'b:1', epoch: 2 });
   // It is known already.
   await front.changed(SHARD, stale, inTime());
-  expect(asked).toBe(3);
+  // The second wait shared the question of the first, which stays open for longer than the pause of one call.
+  expect(asked).toBe(2);
 });
 
 test('a shard that nobody leads has no route, and one that was dropped is not found', async () => {
@@ -114,4 +116,79 @@ test('a shard that nobody leads has no route, and one that was dropped is not fo
   await front.changed(SHARD, null, inTime(20));
   await put(tombstonePath(SHARD.collectionUid), 'now');
   await expect(front.changed(SHARD, null, inTime())).rejects.toMatchObject({ kind: 'not_found' });
+});
+
+test('calls that wait for the same shard put one question, and each ends at its own deadline, answered or not', async () => {
+  const questions: unknown[] = [];
+  let answer: (() => void) | undefined;
+  const front = new FrontRoutes({
+    clock: systemClock,
+    main: {
+      ask: <Value>(...question: unknown[]) => {
+        questions.push(question);
+        return new Promise<Value>((done) => (answer = () => done(undefined as Value)));
+      },
+    },
+  });
+  const patient = Array.from({ length: 1_000 }, () => front.changed(SHARD, null, inTime()));
+  // The main thread says nothing at all.
+  await Promise.all(Array.from({ length: 1_000 }, () => front.changed(SHARD, null, inTime(20))));
+  expect(questions).toHaveLength(1);
+  // It has waited as long as it was asked to, and whoever waits longer asks once more.
+  answer?.();
+  await eventually('it is asked again', () => questions.length === 2);
+  front.handlers['routes.put'](...([[[shardKey(SHARD), { node: 'a', address: 'a:1', epoch: 1 }]]] as never[]));
+  await Promise.all(patient);
+  expect(questions).toHaveLength(2);
+});
+
+test('a change finds each route in use again once, and tells each thread in few messages', async () => {
+  const shards = Array.from({ length: 1_000 }, (_, shard) => ({ collectionUid: 'c', shard }));
+  let current: ShardRoute = { node: 'a', address: 'a:1', epoch: 1 };
+  let found = 0;
+  let change = (): void => undefined;
+  const many = new ToldRoutes({
+    clock: systemClock,
+    routes: {
+      route: () => {
+        found += 1;
+        return current;
+      },
+      changed: async () => undefined,
+      onChange: (listener) => {
+        change = listener;
+        return () => undefined;
+      },
+    },
+  });
+  const messages: (readonly [string, ShardRoute])[][] = [];
+  for (const shard of shards) await many.handlers['routes.changed'](...([shard, null, 0] as never[]));
+  many.follow({ tell: (_name, told) => void messages.push(told as (readonly [string, ShardRoute])[]) });
+  expect(messages.map((told) => told.length)).toEqual([1_000]);
+  found = 0;
+  change();
+  await eventually('all are looked at', () => found === 1_000);
+  expect(messages).toHaveLength(1);
+  // Two changes, of which the second comes while the first is told.
+  current = { node: 'b', address: 'b:1', epoch: 2 };
+  change();
+  change();
+  const isTold = (): boolean => new Set(messages.slice(1).flatMap((told) => told.flatMap(([key, { epoch }]) => (epoch === 2 ? [key] : [])))).size === 1_000;
+  await eventually('all are told', isTold);
+  expect(messages.slice(1).flat()).toHaveLength(1_000);
+  expect(messages.length).toBeLessThan(10);
+});
+
+test('what nodes know later than the map is put together once for each change of it, however many shards are asked for', async () => {
+  for (let shard = 0; shard < 100; shard += 1) {
+    const spec = { collectionUid: 'c', shard, dim: 2, metric: 'cosine' as const };
+    await put(assignmentPath(spec), assignmentToValue({ ...assignmentOf({ spec, inSync: [replicaOn('a')] }), primary: replicaOn('a'), epoch: 1 }));
+  }
+  const seen = jest.spyOn(map, 'ownLater');
+  const known = { ...assignmentOf({ spec: { ...SHARD, dim: 2, metric: 'cosine' }, inSync: [replicaOn('b')] }), primary: replicaOn('b'), epoch: 7 };
+  await put(`${LATER_ASSIGNMENTS_PREFIX}b`, JSON.stringify([{ assignment: known, revision: 900 }]));
+  const epochs = (): (number | undefined)[] => Array.from({ length: 100 }, (_, shard) => routes.route({ collectionUid: 'c', shard })?.epoch);
+  await eventually('it is known', () => epochs()[0] === 7);
+  expect(epochs().slice(1)).toEqual(new Array(99).fill(1));
+  expect(seen.mock.calls.length).toBeLessThanOrEqual(2);
 });

@@ -1,0 +1,17 @@
+import { join } from 'node:path';
+import { credentialsOfThread, frontCredentials } from '../../../../coordinator/threads/front-credentials';
+import { silentLogger } from '../../../../shared/logs/logger';
+import type { ClusterCredentials } from '../../../../shared/rpc/rpc-channel';
+import { channelCredentials, readClusterTls } from '../../../../shared/rpc/transport-security';
+
+const file = (name: string): string => join(__dirname, '../../../support/certificates', name);
+
+test('a thread has the certificates that the main thread read, as gRPC wants them, and a log of its own', () => {
+  const tls = { ...readClusterTls({ caFile: file('ca.pem'), certFile: file('server.pem'), keyFile: file('server.key.pem') }), serverName: 'member' };
+  const own: ClusterCredentials = { secret: 'a', otherSecret: undefined, name: 'coordinator', tls, log: { ...silentLogger } };
+  // As what a worker is started with is copied.
+  const arrived = credentialsOfThread(structuredClone(frontCredentials(own)), silentLogger);
+  expect(arrived).toEqual({ ...own, log: silentLogger });
+  expect(channelCredentials(arrived.tls)._isSecure()).toBe(true);
+  expect(credentialsOfThread(structuredClone(frontCredentials({ ...own, tls: null })), silentLogger).tls).toBeNull();
+});
