@@ -133,7 +133,6 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const later = new PublishedList({ store, key: LATER_ASSIGNMENTS_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
   endings.defer(() => later.close());
   const known = await KnownAssignments.load(folder, log);
-  endings.defer(() => known.settled());
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,

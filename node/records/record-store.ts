@@ -81,7 +81,7 @@ export class RecordStore {
   /** Every item, by record number. */
   async *items(): AsyncIterable<{ recno: number; item: ItemRecord }[]> {
     for await (const page of this.store.scan({ ...ITEM_RANGE, pageSize: RECORDS_PER_READ * 4 })) {
-      yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: decoded(value, recordFromBytes) }));
+      yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: decodedRecord(value, recordFromBytes) }));
     }
   }
 
@@ -96,7 +96,7 @@ export class RecordStore {
   /** Journal entries from `operation` on, ascending. */
   async *journal(operation: number): AsyncIterable<{ operation: number; entry: JournalEntry }[]> {
     for await (const page of this.store.scan({ from: journalKey(operation), to: JOURNAL_RANGE.to })) {
-      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decoded(value, journalFromBytes) }));
+      yield page.map(({ key, value }) => ({ operation: operationOfJournalKey(key), entry: decodedRecord(value, journalFromBytes) }));
     }
   }
 
@@ -147,13 +147,14 @@ export class RecordStore {
     const found: (Part | undefined)[] = [];
     for (let at = 0; at < recnos.length; at += RECORDS_PER_READ) {
       const stored = await this.store.getMany(recnos.slice(at, at + RECORDS_PER_READ).map(itemKey));
-      for (const bytes of stored) found.push(bytes === undefined ? undefined : decoded(bytes, decode));
+      for (const bytes of stored) found.push(bytes === undefined ? undefined : decodedRecord(bytes, decode));
     }
     return found;
   }
 }
 
-function decoded<Part>(bytes: Buffer, decode: (bytes: Buffer) => Part): Part {
+/** What a stored record holds. Errors: storage_damaged. */
+export function decodedRecord<Part>(bytes: Buffer, decode: (bytes: Buffer) => Part): Part {
   try {
     return decode(bytes);
   } catch (error) {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { LaterFormatError } from '../files/later-format';
 import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
+import { decodedRecord } from '../records/record-store';
 import type { Pace } from './pace';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
 
@@ -19,8 +19,7 @@ interface DigestManner {
 
 /**
  * The digest of a replica's store, over one consistent view of it; writes may go on. Takes some seconds per gigabyte, or
- * as long as `pace` makes it. Errors: storage_failed, storage_damaged, LaterFormatError;
- * unavailable when it is stopped.
+ * as long as `pace` makes it. Errors: storage_failed, storage_damaged; unavailable when it is stopped.
  */
 export async function digestOf(store: KeyValueStore, { pace, stop, onView }: DigestManner = {}): Promise<ReplicaDigest> {
   let appliedSequence = 0;
@@ -43,7 +42,7 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
       bytes += key.length + value.length;
       if (isWithin(ITEM_RANGE, key)) {
         items += 1;
-        const hash = createHash('sha256').update(contentOf(value)).digest();
+        const hash = createHash('sha256').update(decodedRecord(value, contentOfRecordBytes)).digest();
         for (let lane = 0; lane < 4; lane++) sums[lane] = (sums[lane] + hash.readBigUInt64LE(lane * 8)) & MASK;
       } else if (isWithin(ORDER_RANGE, key)) {
         order.update(lengthBytes(key)).update(key);
@@ -63,15 +62,6 @@ export async function digestOf(store: KeyValueStore, { pace, stop, onView }: Dig
 
 function mustGoOn(stop: AbortSignal | undefined): void {
   if (stop?.aborted === true) throw new QuiverError('unavailable', 'the digest of a replica was given up');
-}
-
-function contentOf(record: Buffer): Buffer {
-  try {
-    return contentOfRecordBytes(record);
-  } catch (error) {
-    if (error instanceof LaterFormatError) throw error;
-    throw new QuiverError('storage_damaged', 'a stored record is damaged', { cause: error });
-  }
 }
 
 function isWithin(range: { from: Buffer; to: Buffer }, key: Buffer): boolean {

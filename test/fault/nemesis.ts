@@ -10,8 +10,8 @@ export interface Fault {
   /** Of the faults that say the same here one happens at a time, too. */
   apart?: string;
   inject(): Promise<void>;
-  /** Resolves when it has happened for sure. */
-  waitPropagated(): Promise<void>;
+  /** Resolves when it has happened for sure; missing: it has once it was injected. */
+  waitPropagated?(): Promise<void>;
   heal(): Promise<void>;
   /** Longest time it may last, in milliseconds. */
   lastsMaxMs: number;
@@ -83,7 +83,7 @@ export class Nemesis {
     const entry = { name: fault.name, fromMs: performance.now() - this.startMs, toMs: Infinity };
     this.faults.push(entry);
     await fault.inject();
-    await fault.waitPropagated();
+    await fault.waitPropagated?.();
     await pause(lastsMs);
     await fault.heal();
     entry.toMs = performance.now() - this.startMs;
@@ -125,18 +125,10 @@ function losing(process: ProcessUnderTest, cluster: ClusterUnderTest, random: ()
 }
 
 function diskFaults(disk: FailingDisk): Fault[] {
-  const ways: [string, () => void][] = [
-    ['hang the', () => disk.hang()],
-    ['slow down the', () => disk.slow(DISK_DELAY_MS)],
-  ];
-  return ways.map(([way, begin]) => ({
-    name: `${way} ${disk.name}`,
-    target: disk.name,
-    inject: async () => begin(),
-    waitPropagated: async () => undefined,
-    heal: async () => disk.restore(),
-    lastsMaxMs: DISK_MAX_MS,
-  }));
+  return waysToFail(disk, DISK_MAX_MS, {
+    'hang the': () => disk.hang(),
+    'slow down the': () => disk.slow(DISK_DELAY_MS),
+  });
 }
 
 function killing(process: ProcessUnderTest): Fault {
@@ -144,7 +136,6 @@ function killing(process: ProcessUnderTest): Fault {
     name: `kill -9 ${process.id}`,
     target: process.id,
     inject: () => process.kill(),
-    waitPropagated: async () => undefined,
     heal: () => process.start(),
     lastsMaxMs: DOWN_MAX_MS,
   };
@@ -168,20 +159,23 @@ function pausing(member: ProcessUnderTest): Fault {
 }
 
 function linkFaults(link: LinkUnderTest): Fault[] {
-  const ways: [string, () => Promise<void> | void][] = [
-    ['cut', () => link.cut()],
-    ['silence', () => link.silence()],
-    ['one way: drop requests', () => link.swallowRequests()],
-    ['one way: drop answers', () => link.swallowAnswers()],
-    ['slow down', () => link.slow(LINK_DELAY_MS)],
-  ];
-  return ways.map(([way, begin]) => ({
-    name: `${way} ${link.name}`,
-    target: link.name,
+  return waysToFail(link, LINK_MAX_MS, {
+    cut: () => link.cut(),
+    silence: () => link.silence(),
+    'one way: drop requests': () => link.swallowRequests(),
+    'one way: drop answers': () => link.swallowAnswers(),
+    'slow down': () => link.slow(LINK_DELAY_MS),
+  });
+}
+
+/** The faults of a thing that fails in several ways, by what is done to it, until it is restored. */
+function waysToFail(thing: { name: string; restore(): Promise<void> | void }, lastsMaxMs: number, ways: Record<string, () => Promise<void> | void>): Fault[] {
+  return Object.entries(ways).map(([way, begin]) => ({
+    name: `${way} ${thing.name}`,
+    target: thing.name,
     inject: async () => begin(),
-    waitPropagated: async () => undefined,
-    heal: () => link.restore(),
-    lastsMaxMs: LINK_MAX_MS,
+    heal: async () => thing.restore(),
+    lastsMaxMs,
   }));
 }
 

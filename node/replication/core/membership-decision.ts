@@ -3,9 +3,6 @@ import type { Proposal } from './membership';
 import type { Peer } from './peer';
 import { TIMINGS } from './timings';
 
-/** So many stay in sync however slow one of them is: a second copy is worth more than quick writes. */
-const KEPT_THOUGH_SLOW = 2;
-
 /** What an active primary knows when it decides whether to change the assignment. */
 export interface MembershipView {
   self: ReplicaId;
@@ -91,10 +88,15 @@ export function decideShrink(view: MembershipView): Proposal | null {
   return decideWithoutSlow(view);
 }
 
+/** So many stay in sync however slow one of them is: a second copy is worth more than quick writes. */
+function keptThoughSlow(assignment: ShardAssignment): number {
+  return Math.max(minInSyncOf(assignment), 2);
+}
+
 /** Removes a member for which every write waits, if enough others are in sync. */
 function decideWithoutSlow({ assignment, self, peers, nowMs }: MembershipView): Proposal | null {
-  if (assignment.inSync.length <= Math.max(minInSyncOf(assignment), KEPT_THOUGH_SLOW)) return null;
-  const slow = assignment.inSync.find((member) => !isSameReplica(member, self) && (peers.get(member.node)?.slowUntil ?? 0) > nowMs);
+  if (assignment.inSync.length <= keptThoughSlow(assignment)) return null;
+  const slow = assignment.inSync.find((member) => !isSameReplica(member, self) && peers.get(member.node)?.isLeftOut(nowMs) === true);
   if (slow === undefined) return null;
   const inSync = assignment.inSync.filter((other) => !isSameReplica(other, slow));
   return { kind: 'shrink', assignment: { ...assignment, inSync, eligible: [] }, requires: [self] };
@@ -118,7 +120,7 @@ export function decideExpand(view: MembershipView): Proposal | null {
     const peer = view.peers.get(node);
     if (peer === undefined || assignment.inSync.some((member) => member.node === node)) continue;
     if (assignment.removing.includes(node) && assignment.inSync.length >= minInSync) continue;
-    if (peer.slowUntil > view.nowMs && assignment.inSync.length >= Math.max(minInSync, KEPT_THOUGH_SLOW)) continue;
+    if (peer.isLeftOut(view.nowMs) && assignment.inSync.length >= keptThoughSlow(assignment)) continue;
     if (!isCaughtUp(peer, view)) continue;
     const member = { node, store: peer.store! };
     const inSync = [...assignment.inSync, member];

@@ -56,6 +56,11 @@ export class Peer {
     return this.store !== null && nowMs - this.lastAckAt < TIMINGS.freshMs;
   }
 
+  /** Whether it should stay out of the in-sync set, where it is not needed. */
+  isLeftOut(nowMs: number): boolean {
+    return this.slowUntil > nowMs;
+  }
+
   /** Whether it is on its way to hold everything: a copy is made for it, or it stored something lately. */
   isCatchingUp(nowMs: number): boolean {
     return this.state === 'snapshot' || nowMs - Math.max(this.lastProgressAt, this.copiedAt) < TIMINGS.catchUpPauseMs;

@@ -102,7 +102,7 @@ export class Peers {
   /** Looks which of them are slow. A learner counts as long as it is out for that. */
   judgePaces(isInSync: (peer: Peer) => boolean, nowMs: number): void {
     for (const peer of this.byNode.values()) {
-      const isJudged = peer.slowUntil > nowMs || isInSync(peer);
+      const isJudged = peer.isLeftOut(nowMs) || isInSync(peer);
       if (isJudged && peer.pace.isSlow(nowMs)) peer.slowUntil = nowMs + TIMINGS.slowOutMs;
     }
   }
