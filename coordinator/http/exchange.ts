@@ -8,6 +8,7 @@ import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
 import type { Answer, WorkedTime } from './endpoint';
 import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
+import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
 import { TURN_MS, type Turns } from './turns';
 
@@ -140,7 +141,8 @@ export class Exchange {
 
   /** Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so. */
   private begin(headers: OutgoingHttpHeaders): void {
-    if (!this.request.complete && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
+    // Over HTTP/2, the rest of a body stands in nobody's way.
+    if (!this.request.complete && !(this.response instanceof StreamResponse) && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
     this.isLast = headers.connection === 'close' || !this.response.shouldKeepAlive;
     this.response.writeHead(200, headers);
   }
@@ -156,7 +158,9 @@ export class Exchange {
   /** Writes the last part of the answer. Reads and drops the rest of the body, which stands before the next request. */
   private end(text: string | Buffer): void {
     const { request, response } = this;
-    if (request.complete || (this.awaitsContinue && !this.continued)) {
+    if (response instanceof StreamResponse && !request.complete) {
+      response.endBeforeRequest(text);
+    } else if (request.complete || (this.awaitsContinue && !this.continued)) {
       response.end(text);
     } else if (!this.isLast) {
       response.end(text);
@@ -216,6 +220,7 @@ export class Exchange {
    */
   private progress(event: 'drain' | 'finish'): Promise<void> {
     const { response } = this;
+    let sent = response.socket?.bytesWritten;
     return new Promise<void>((resolve) => {
       const go = (): void => {
         clearTimeout(stall);
@@ -226,7 +231,11 @@ export class Exchange {
       const stall = setTimeout(() => {
         // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself.
         if (response.socket === null) stall.refresh();
-        else response.destroy();
+        else if (response instanceof StreamResponse && response.socket.bytesWritten !== sent) {
+          // The client takes other answers of the same connection.
+          sent = response.socket.bytesWritten;
+          stall.refresh();
+        } else response.destroy();
       }, this.stallTimeoutMs);
       response.on(event, go);
       response.on('close', go);

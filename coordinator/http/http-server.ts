@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { QuiverError } from '../../shared/errors/quiver-error';
@@ -17,11 +17,12 @@ import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
 import { errorEnvelope } from './envelope';
 import { EventLoopLag } from './event-loop-lag';
+import { Http2Connections } from './http2-connections';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
-import { Pipeline } from './pipeline';
+import { type Arrival, Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
 
@@ -74,6 +75,16 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
   return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
+/** A server of HTTP/1.1 whose connections may also speak HTTP/2. */
+class TwoVersionServer extends Server {
+  http2: Http2Connections | null = null;
+
+  override closeIdleConnections(): void {
+    super.closeIdleConnections();
+    this.http2?.closeIdle();
+  }
+}
+
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
   const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, limits, clock } = parts;
@@ -85,7 +96,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
+  const server = new TwoVersionServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
     usage,
@@ -103,17 +114,30 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const waiting = new WeakSet<IncomingMessage>();
   let explorer: ReturnType<typeof docsPage> | null = null;
 
-  const queue = new ConnectionQueue((request, response) => {
+  const arrivalOf = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): Arrival => {
     const target = parseTarget(request.url ?? '/');
-    const match = matcher.match(request.method ?? '', target.segments);
-    const arrival = { request, response, target, match, awaitsContinue: waiting.has(request) };
-    if (hasDocs && target.segments[0] === 'docs') (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
+    return { request, response, target, match: matcher.match(request.method ?? '', target.segments), awaitsContinue };
+  };
+  const queue = new ConnectionQueue((request, response) => {
+    const arrival = arrivalOf(request, response, waiting.has(request));
+    if (hasDocs && arrival.target.segments[0] === 'docs') (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
     else void pipeline.serve(arrival);
   });
+  const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (connections.isTurnedAway(request.socket)) connections.refuse(request, response, { clock, observer, turns });
+    if (connections.isTurnedAway(request.socket)) refuse(request, response);
     else queue.take(request, response);
   };
+  const http2 = new Http2Connections({
+    // Express, which serves the explorer, knows HTTP/1.1 only.
+    serve: (request, response, { socket, awaitsContinue }) => {
+      if (connections.isTurnedAway(socket)) refuse(request, response);
+      else void pipeline.serve(arrivalOf(request, response, awaitsContinue));
+    },
+    idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
+    headerBytesMax: HEADER_BYTES_MAX,
+  });
+  server.http2 = http2;
   server.on('connection', writeInOnePiece);
   server.on('request', accept);
   // A client that asks first learns about a wrong key or an oversized body before it sends the body.
@@ -124,7 +148,9 @@ export function createHttpServer(parts: HttpServerParts): Server {
   // An unknown expectation is ignored; by default, Node answers a bare 417.
   server.on('checkExpectation', accept);
   server.on('connect', (_request, socket) => refuseTunnel(socket));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerBrokenRequest(error, socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (!http2.takeOver(socket, error)) answerBrokenRequest(error, socket);
+  });
   server.on('close', () => lag.stop());
 
   server.headersTimeout = HEADERS_TIMEOUT_MS;

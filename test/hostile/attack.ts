@@ -23,11 +23,13 @@ export interface Shot {
  * - `stall`: a request each on so many connections, whose answers nobody reads.
  * - `drip`: the head of a shot, then one byte of its body every now and then.
  * - `pipeline`: many shots at once on a connection, whatever the answers.
+ * - `streams`: as many shots at once as HTTP/2 lets a connection have, again and again.
+ * - `cancel`: the same, each shot cancelled as soon as it is sent (as in CVE-2023-44487).
  */
 export interface Attack {
   name: string;
   role: 'readonly' | 'readwrite';
-  manner: 'shoot' | 'stall' | 'drip' | 'pipeline';
+  manner: 'shoot' | 'stall' | 'drip' | 'pipeline' | 'streams' | 'cancel';
   /** Connections of one client. */
   lanes: number;
   shots(random: () => number): Shot[];

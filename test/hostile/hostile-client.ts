@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect as connectByHttp2, constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import type { Attack, Shot } from './attack';
 
@@ -25,6 +26,7 @@ const RECONNECT_MS = 20;
 export function attackWith(address: Address, attack: Pick<Attack, 'lanes' | 'manner'>, shots: Shot[], tally: Tally): void {
   for (let lane = 0; lane < attack.lanes; lane += 1) {
     if (attack.manner === 'shoot') void shootOn(address, shots, tally);
+    else if (attack.manner === 'streams' || attack.manner === 'cancel') streamsOn(address, attack.manner, shots[lane % shots.length], tally);
     else holdOn(address, attack.manner, shots[lane % shots.length], tally);
   }
 }
@@ -91,6 +93,30 @@ function pipelineOn(socket: Socket, bytes: Buffer): void {
   };
   socket.resume();
   fire();
+}
+
+/** A connection of HTTP/2 with as many requests under way as the server allows; made again when the server ends it. */
+function streamsOn(address: Address, manner: 'streams' | 'cancel', { method, path, headers, body }: Shot, tally: Tally): void {
+  const session = connectByHttp2(`http://${address.host}:${address.port}`);
+  const count = (code: number): void => void (tally[code] = (tally[code] ?? 0) + 1);
+  const begin = (): void => {
+    if (session.closed || session.destroyed) return;
+    const stream = session.request({ ':method': method, ':path': path, 'x-api-key': address.apiKey, ...headers });
+    stream.on('error', () => undefined);
+    stream.on('close', () => {
+      count(stream.rstCode === constants.NGHTTP2_NO_ERROR ? 0 : -1);
+      setImmediate(begin);
+    });
+    stream.resume();
+    stream.end(body ?? undefined);
+    if (manner === 'cancel') setImmediate(() => stream.close(constants.NGHTTP2_CANCEL));
+  };
+  session.on('error', () => undefined);
+  session.on('goaway', () => session.close());
+  session.on('close', () => setTimeout(() => streamsOn(address, manner, { method, path, headers, body }, tally), RECONNECT_MS));
+  session.once('remoteSettings', ({ maxConcurrentStreams = PIPELINED }) => {
+    for (let i = 0; i < maxConcurrentStreams; i += 1) begin();
+  });
 }
 
 function asBytes({ method, path, headers, body }: Shot, apiKey: string): Buffer {

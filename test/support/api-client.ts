@@ -24,7 +24,7 @@ export interface ApiRequest {
 
 /** A client that sends paths and bodies exactly as given, which fetch does not. */
 export class ApiClient {
-  constructor(private readonly target: Pick<ApiTarget, 'baseUrl' | 'adminKey'>) {}
+  constructor(private readonly target: Pick<ApiTarget, 'baseUrl' | 'adminKey' | 'http2'>) {}
 
   async call({ method, path, body, headers = {}, key = this.target.adminKey, signal }: ApiRequest): Promise<ApiAnswer> {
     const { hostname, port } = new URL(this.target.baseUrl);
@@ -34,6 +34,10 @@ export class ApiClient {
       ...(key === null ? {} : { 'x-api-key': key }),
       ...headers,
     };
+    if (this.target.http2 !== undefined) {
+      const answer = await this.target.http2.call({ method, path, headers: sent, payload, signal });
+      return { ...answer, json: parsed(answer.text) };
+    }
     return new Promise((resolve, reject) => {
       const outgoing = request({ hostname, port, method, path, headers: sent, signal }, (incoming) => {
         const pieces: Buffer[] = [];

@@ -35,7 +35,7 @@ export interface ReadBodyOptions {
   bound: BodyBound;
   /** Called for every piece when it arrives; may refuse it by throwing. */
   grown: (bytes: number) => void;
-  /** Longest time without a byte, in milliseconds. A body of up to 64 KiB has the server's time for a whole request instead. */
+  /** Longest time without a byte, in milliseconds. Over HTTP/1.1, a body of up to 64 KiB has the server's time for a whole request instead. */
   stallTimeoutMs: number;
   turns: Turns;
 }
@@ -122,8 +122,9 @@ function readPieces(request: IncomingMessage, isPacked: boolean, options: ReadBo
   });
 }
 
-/** Whether the announced body is too small to need a timer of its own: the server's time for a whole request bounds it, too. */
+/** Whether the announced body is too small to need a timer of its own: over HTTP/1.1, the server's time for a whole request bounds it, too. */
 function isSmall(request: IncomingMessage): boolean {
+  if (request.httpVersionMajor > 1) return false;
   const announced = announcedLength(request);
   return announced !== 'chunked' && announced <= UNWATCHED_BYTES;
 }

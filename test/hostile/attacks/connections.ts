@@ -14,6 +14,8 @@ export const CONNECTION_ATTACKS: Attack[] = [
   attack({ name: 'small-searches', lanes: 4, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
   attack({ name: 'pipelined-searches', manner: 'pipeline', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
   attack({ name: 'pipelined-health', manner: 'pipeline', lanes: 2, shots: () => [get('/v1/health')] }),
+  attack({ name: 'http2-searches', manner: 'streams', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
+  attack({ name: 'http2-cancelled-searches', manner: 'cancel', lanes: 2, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10 })] }),
   attack({ name: 'slow-readers', manner: 'stall', lanes: 20, shots: () => [get(library('export?limit=100000'))] }),
   attack({ name: 'slow-readers-of-hits', manner: 'stall', lanes: 5, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10_000 })] }),
   attack({ name: 'slow-bodies', manner: 'drip', lanes: 100, shots: (random) => [post(library('search'), { vector: randomVector(random), k: 10, text: ' '.repeat(1_000_000) })] }),
