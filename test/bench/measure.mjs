@@ -139,7 +139,7 @@ async function measureSpeed({ target, dataset, connections, seconds }) {
   return { ...speed, processorMicros: used === null ? null : (used * 1e6) / speed.requests };
 }
 
-function median(values) {
+export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }

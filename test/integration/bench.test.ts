@@ -65,3 +65,16 @@ test('measures keyword search in process and over HTTP, with answers that exhaus
   expect(service.speeds[0].p50Ms).toBeLessThanOrEqual(service.speeds[0].p99Ms);
   expect(Object.keys(service.restartMs)).toEqual(['SIGTERM', 'SIGKILL']);
 });
+
+test('measures half load, bulk searches and many collections of a real process', async () => {
+  const json = join(folder, 'serving.json');
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/serving-bench.mjs')).href, `servingBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^p99 at half load is [\d.]+ × its p50$/m);
+  const { one, many } = JSON.parse(readFileSync(json, 'utf8'));
+  for (const load of [one.saturated, one.half, one.single, one.bulk, many.searches]) {
+    expect(load.queriesPerSecond).toBeGreaterThan(0);
+    expect(load.p50Ms).toBeLessThanOrEqual(load.p99Ms);
+  }
+  expect(many).toMatchObject({ collections: 3, rowsEach: 500, restartMs: { SIGTERM: expect.any(Number), SIGKILL: expect.any(Number) } });
+});
