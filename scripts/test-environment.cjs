@@ -22,6 +22,8 @@ vm.compileFunction = (code, params = [], options = {}) => {
     if (compiled.cachedDataRejected) kept.delete(filename);
     return compiled;
   }
+  // Out of date for scripts, but the only way for a function.
+  // oxlint-disable-next-line typescript/no-deprecated
   const compiled = compileFunction(code, params, { ...options, produceCachedData: true });
   if (compiled.cachedData !== undefined) kept.set(filename, { code, parameters, data: compiled.cachedData });
   return compiled;
