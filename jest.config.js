@@ -12,13 +12,13 @@ const SANDBOX_INJECTED_GLOBALS = [
 
 /** Jest over the TypeScript sources: swc strips the types, `tsc --noEmit` (run by scripts/test.mjs) checks them. */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/scripts/test-environment.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/test/bench/'],
   transform: { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } }] },
   sandboxInjectedGlobals: SANDBOX_INJECTED_GLOBALS,
-  setupFiles: ['<rootDir>/test/support/fixed-seeds.ts'],
+  moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fixed-seeds.ts' },
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
   // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile.

@@ -3,12 +3,16 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** Seconds that a file takes by the start of its path, roughly and only for the order, and whether it mostly waits for processes. */
 const KINDS = [
+  { start: 'test/fault/cluster/lose-data', seconds: 90, waits: true },
+  { start: 'test/fault/cluster/lose-etcd', seconds: 90, waits: true },
+  { start: 'test/fault/cluster/roll-versions', seconds: 70, waits: true },
   { start: 'test/integration/api-', seconds: 60, waits: true },
   { start: 'test/integration/etcd-', seconds: 50, waits: true },
   { start: 'test/fault/cluster/', seconds: 30, waits: true },
   { start: 'test/integration/', seconds: 15, waits: true },
+  { start: 'test/fault/native-races', seconds: 40, waits: false },
   { start: 'test/fault/', seconds: 10, waits: true },
-  { start: 'test/unit/node/vector/vector-graph', seconds: 40, waits: false },
+  { start: 'test/unit/node/vector/vector-graph', seconds: 20, waits: false },
   { start: 'test/fuzz/', seconds: 30, waits: false },
   { start: 'test/simulation/', seconds: 20, waits: false },
   { start: 'test/property/', seconds: 6, waits: false },

@@ -136,7 +136,7 @@ function keyOf(id: ShardId): string {
 
 function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
   const previous = shard.items.get(operation.externalId);
-  if (operation.type === 'delete' && operation.filter !== undefined && !passing(shard, operation.filter).includes(previous as PlainItem)) return 'absent';
+  if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
   if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
   shard.items.set(operation.externalId, {
@@ -151,8 +151,11 @@ function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
 }
 
 function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {
-  const items = [...shard.items.values()];
-  return filter === null ? items : items.filter((item) => matches(filter, JSON.parse(item.metadata) as JsonObject));
+  return [...shard.items.values()].filter((item) => passes(item, filter));
+}
+
+function passes(item: PlainItem, filter: Filter | null): boolean {
+  return filter === null || matches(filter, JSON.parse(item.metadata) as JsonObject);
 }
 
 function best(scored: { item: PlainItem; score: number }[], k: number): { item: PlainItem; score: number }[] {

@@ -1,13 +1,15 @@
 import { eventually } from '../../support/eventually';
 import { HAS_DISKS_UNDER_TEST } from '../../support/disk-under-test';
+import { sharedCluster } from './shared-cluster';
 import { COLLECTION, underLoad } from './under-load';
 
 /** A write that the hung disk has not stored is told as unknown, or that it may be sent again. */
 const isRetriable = (message: string): boolean => /may be retried|did not confirm the write in time/.test(message);
+const on = sharedCluster({ disks: true });
 const onDisks = HAS_DISKS_UNDER_TEST ? test : test.skip;
 
 onDisks('a primary whose disk hangs gives its role to another replica, and nothing acknowledged is lost', async () => {
-  await underLoad('hang-a-disk', { replicas: 2, shards: 1, disks: true, mayFail: isRetriable }, async ({ cluster, writes }) => {
+  await underLoad('hang-a-disk', { on, shards: 1, mayFail: isRetriable }, async ({ cluster, writes }) => {
     const primary = await cluster.primaryOf(COLLECTION);
     const disk = cluster.diskOf(primary.id);
     await cluster.replaced(primary, COLLECTION, 0, { begin: () => disk.hang(), end: () => disk.restore() });
@@ -18,7 +20,7 @@ onDisks('a primary whose disk hangs gives its role to another replica, and nothi
 });
 
 onDisks('a follower whose disk hangs leaves the in-sync set, and is back in it afterwards', async () => {
-  await underLoad('hang-a-followers-disk', { replicas: 2, shards: 1, disks: true, mayFail: isRetriable }, async ({ cluster, writes }) => {
+  await underLoad('hang-a-followers-disk', { on, shards: 1, mayFail: isRetriable }, async ({ cluster, writes }) => {
     const { primary, in_sync: inSync } = await cluster.shardOf(COLLECTION);
     const follower = inSync.find((id) => id !== primary)!;
     const disk = cluster.diskOf(follower);

@@ -1,7 +1,14 @@
-import { underLoad } from './under-load';
+import { eventually } from '../../support/eventually';
+import { sharedCluster } from './shared-cluster';
+import { COLLECTION, isRetriable, underLoad } from './under-load';
+
+/** A shard as GET /v1/cluster shows it, with what these stories ask of it. */
+type Shard = { collection: string; epoch: number; later_epoch: number | null };
+
+const on = sharedCluster();
 
 test('while etcd is away reads and writes go on, and nothing is left over when it is back', async () => {
-  await underLoad('lose-etcd', { replicas: 2, mayFail: () => false }, async ({ cluster, writes, lasts }) => {
+  await underLoad('lose-etcd', { on, mayFail: () => false }, async ({ cluster, writes, lasts }) => {
     await cluster.etcd.kill();
     // Longer than every session lasts.
     await lasts(8_000);
@@ -15,3 +22,44 @@ test('while etcd is away reads and writes go on, and nothing is left over when i
     await writes(200);
   });
 });
+
+test('an etcd that is put back to a backup under load costs nothing, and the shard map is put right', async () => {
+  await underLoad('put-etcd-back', { on, mayFail: isRetriable }, async ({ cluster, writes }) => {
+    await cluster.etcd.backUp();
+    await cluster.settled();
+    // Epochs that the backup does not know.
+    for (const node of cluster.nodes) {
+      await cluster.killSpared(node);
+      await writes(20);
+      await node.start();
+      await cluster.settled();
+    }
+    const before = (await cluster.view()).shards as unknown as Shard[];
+    await cluster.etcd.putBack();
+    await writes(50);
+    await eventually(
+      'the map is ahead of what it was',
+      async () => {
+        const now = (await cluster.view()).shards as unknown as Shard[];
+        return now.every(({ later_epoch: later }) => later === null) && before.every(({ epoch }, i) => now[i].epoch > epoch || epoch === 1);
+      },
+      60_000,
+    );
+    await cluster.settled();
+  });
+}, 400_000);
+
+test('nodes that start on an etcd that was put back open nothing empty and put the map right', async () => {
+  await underLoad('put-etcd-back-at-rest', { on }, async ({ cluster, writes }) => {
+    await cluster.etcd.backUp();
+    await cluster.settled();
+    await cluster.killSpared(await cluster.primaryOf(COLLECTION));
+    await writes(50);
+    for (const node of cluster.nodes) if (!node.isRunning) await node.start();
+    await cluster.settled();
+    for (const node of cluster.nodes) await node.stop();
+    await cluster.etcd.putBack();
+    for (const node of cluster.nodes) await node.start();
+    await writes(50);
+  });
+}, 400_000);

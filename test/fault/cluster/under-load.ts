@@ -1,9 +1,10 @@
-import { ClusterProcesses, type ClusterOptions } from '../../support/cluster-processes';
+import type { ClusterOptions, ClusterProcesses } from '../../support/cluster-processes';
 import type { MemberProcess } from '../../support/member-process';
 import { eventually } from '../../support/eventually';
 import { runSeed } from '../../support/random';
 import { contradictionsOf } from '../../support/register-history';
 import { RegisterWorkload } from '../../support/register-workload';
+import { SharedCluster } from './shared-cluster';
 
 export const COLLECTION = 'ledger';
 /** Writes that are acknowledged before and after what happens, at least: each of the ids four times. */
@@ -16,6 +17,8 @@ const WRITES_WITHIN_MS = 90_000;
 export interface LoadOptions extends ClusterOptions {
   /** Which errors the clients may be told; else any, because the story breaks what they call. */
   mayFail?: (message: string) => boolean;
+  /** Where it happens. Of the options of a cluster, only `shards` and `replicas` are then the story's. Default: a cluster of its own. */
+  on?: SharedCluster;
 }
 
 export interface Scene {
@@ -35,16 +38,19 @@ export interface Scene {
  * and export the same, and the replicas of a shard hold the same. Answers the workload for what else the story wants to know of it.
  * The error of a failure tells what happened when, and what the cluster says of itself at that time.
  */
-export async function underLoad(name: string, { mayFail = () => true, ...options }: LoadOptions, story: (scene: Scene) => Promise<void>): Promise<RegisterWorkload> {
+export async function underLoad(name: string, { mayFail = () => true, on, ...options }: LoadOptions, story: (scene: Scene) => Promise<void>): Promise<RegisterWorkload> {
   const seed = runSeed(name);
   const beganMs = performance.now();
   const phases: string[] = [];
   const phase = (what: string): void => void phases.push(`${what} at ${((performance.now() - beganMs) / 1000).toFixed(1)} s`);
-  const cluster = await ClusterProcesses.start(options);
+  const shared = on ?? new SharedCluster(options);
+  const cluster = await shared.take();
   phase('cluster up');
   let workload: RegisterWorkload | null = null;
+  /** Whether the next story gets this cluster. */
+  let isShared = false;
   try {
-    await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4 });
+    await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 4, shards: options.shards, replicas: options.replicas });
     await cluster.settled();
     const lasts = (milliseconds: number): Promise<void> => new Promise((wake) => setTimeout(wake, milliseconds));
     let isChosen: (coordinator: MemberProcess) => boolean = () => true;
@@ -74,6 +80,10 @@ export async function underLoad(name: string, { mayFail = () => true, ...options
     expect(contradictionsOf(workload.history)).toEqual([]);
     expect([...workload.errors.keys()].filter((message) => !mayFail(message))).toEqual([]);
     phase('checked');
+    if (on !== undefined) {
+      await on.clear();
+      isShared = true;
+    }
     console.log(phases.join(', '));
     return workload;
   } catch (error) {
@@ -82,7 +92,7 @@ export async function underLoad(name: string, { mayFail = () => true, ...options
     await workload?.stop();
     throw new Error(`${(error as Error).message}\nseed ${seed}: ${phases.join(', ')}\nerrors: ${workload?.errorsSince(beganMs) ?? 'no client began'}\n${evidence}`, { cause: error });
   } finally {
-    await cluster.destroy();
+    if (!isShared) await shared.destroy();
   }
 }
 

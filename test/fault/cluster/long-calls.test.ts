@@ -1,6 +1,13 @@
 import { get } from 'node:http';
-import { ClusterProcesses } from '../../support/cluster-processes';
+import type { ClusterProcesses } from '../../support/cluster-processes';
+import { eventually } from '../../support/eventually';
+import { sharedCluster } from './shared-cluster';
 
+/** Calls that keep a node busy for long: what happens meanwhile. */
+
+/** Items that a delete by filter looks at, and those that it deletes. */
+const ITEMS = 12_000;
+const MATCHES = ITEMS / 3;
 /**
  * Ten times and more of what is measured, and far below what such writes once took: on a busy machine a test is no
  * stopwatch. What counts is that no lead changes, as a node that is late by its session's three seconds loses its own.
@@ -50,10 +57,11 @@ function newWords(units: number): string {
   return words.join(' ').slice(0, units);
 }
 
+const on = sharedCluster({ coordinators: 1 });
+
 test('texts and metadata that take long to analyse lose no lead of a replicated shard', async () => {
-  const cluster = await ClusterProcesses.start({ replicas: 3, shards: 1, coordinators: 1 });
-  try {
-    await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 2, language: 'en' });
+  await on.runs(async (cluster) => {
+    await cluster.data('POST', '/v1/collections', { name: COLLECTION, dim: 2, language: 'en', shards: 1, replicas: 3 });
     await cluster.settled();
     const leads = async (): Promise<ShardView[]> => {
       const { shards } = await cluster.data<{ shards: ShardView[] }>('GET', '/v1/cluster');
@@ -85,7 +93,45 @@ test('texts and metadata that take long to analyse lose no lead of a replicated 
     expect(count).toBe(1002);
     expect(await cluster.differences()).toEqual([]);
     console.log(`/livez of the nodes took at most ${longestMs.toFixed(0)} ms`);
-  } finally {
-    await cluster.destroy();
-  }
+  });
+});
+
+/** Repeated until it succeeds, it has deleted the matches and nothing else. */
+test('kill -9 of a primary in the middle of a delete by filter', async () => {
+  await on.runs(async (cluster) => {
+    await cluster.data('POST', '/v1/collections', { name: 'deleted', dim: 4, shards: 3, replicas: 2 });
+    await cluster.settled();
+    for (let at = 0; at < ITEMS; at += 1000) {
+      const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `v${at + i}`, vector: [1, at, i, 0], metadata: { third: (at + i) % 3 } }));
+      await cluster.data('POST', '/v1/collections/deleted/bulk_upsert', { items });
+    }
+    const primary = await cluster.primaryOf('deleted', 1);
+    const send = () => cluster.call('POST', '/v1/collections/deleted/delete_by_filter', { filters: { third: 1 } });
+    const first = send();
+    await primary.kill();
+    // Where no other was in sync on a busy machine, only it can go on.
+    if (!(await cluster.isSpared(primary))) await primary.start();
+    let answer = await first;
+    let counted = answer.data?.deleted_count ?? 0;
+    await eventually(
+      'a delete succeeds',
+      async () => {
+        if (answer.status === 'success') return true;
+        expect(answer.error).toMatchObject({ code: 500, message: expect.stringMatching(/repeat|retried/) });
+        counted += Number(/^(\d+) vectors were deleted/.exec(answer.error?.message ?? '')?.[1] ?? 0);
+        answer = await send();
+        counted += answer.data?.deleted_count ?? 0;
+        return answer.status === 'success';
+      },
+      90_000,
+    );
+    expect(counted).toBeLessThanOrEqual(MATCHES);
+    expect((await send()).data).toEqual({ deleted_count: 0 });
+    const { vectors } = await cluster.data('GET', '/v1/collections/deleted/export?limit=100000');
+    expect(vectors.map(({ metadata }: { metadata: { third: number } }) => metadata.third).filter((third: number) => third === 1)).toEqual([]);
+    expect(vectors).toHaveLength(ITEMS - MATCHES);
+    if (!primary.isRunning) await primary.start();
+    await cluster.settled();
+    expect((await cluster.data('GET', '/v1/collections/deleted')).vector_count).toBe(ITEMS - MATCHES);
+  });
 });

@@ -1,8 +1,11 @@
 import { eventually } from '../../support/eventually';
+import { sharedCluster } from './shared-cluster';
 import { COLLECTION, underLoad } from './under-load';
 
+const on = sharedCluster({ proxied: true });
+
 test('a primary that nobody reaches any more, or that no longer reaches etcd, is replaced, and nothing that it acknowledged is lost', async () => {
-  await underLoad('cut-off-a-primary', { replicas: 2, proxied: true }, async ({ cluster, writes }) => {
+  await underLoad('cut-off-a-primary', { on }, async ({ cluster, writes }) => {
     for (const [way, how] of [
       // It reaches the others and etcd all along.
       ['in', 'cut'],
@@ -22,7 +25,7 @@ test('a primary that nobody reaches any more, or that no longer reaches etcd, is
 });
 
 test('a follower that is cut off leaves the in-sync set and is back in it afterwards', async () => {
-  await underLoad('cut-off-a-follower', { replicas: 2, shards: 1, proxied: true, mayFail: () => false }, async ({ cluster, writes }) => {
+  await underLoad('cut-off-a-follower', { on, shards: 1, mayFail: () => false }, async ({ cluster, writes }) => {
     const { primary, in_sync: inSync } = await cluster.shardOf(COLLECTION);
     const way = cluster.wayOf(inSync.find((id) => id !== primary) ?? '', 'in');
     await way.cut();
