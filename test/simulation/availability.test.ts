@@ -19,7 +19,7 @@ const SERVED_AGAIN_WITHIN_MS = 10_000;
 
 class Scene {
   readonly schedule = new Schedule();
-  readonly counts: Record<string, number> = { writes: 0, reads: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
+  readonly counts: Record<string, number> = { writes: 0, reads: 0, followerReads: 0, followerReadsLate: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
   readonly nodes = new Map<string, SimulatedNode>();
   readonly etcd: SimulatedEtcd;
   readonly network: Network;

@@ -25,7 +25,25 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
       for (const [name, count] of Object.entries(run(seed, minInSync))) totals[name] = (totals[name] ?? 0) + count;
     }
     // Schedules in which nothing happens would prove nothing.
-    const happens = ['writes', 'reads', 'promotions', 'sleeps', 'hangs', 'desertions', 'wipes', 'removals', 'handovers', 'snapshots', 'move', 'finish-move', 'abort-move'];
+    const happens = [
+      'writes',
+      'reads',
+      'followerReads',
+      'followerReadsLate',
+      'promotions',
+      'sleeps',
+      'hangs',
+      'desertions',
+      'splits',
+      'lostHandovers',
+      'wipes',
+      'removals',
+      'handovers',
+      'snapshots',
+      'move',
+      'finish-move',
+      'abort-move',
+    ];
     const idle = SEEDS < BATCH ? [] : happens.filter((name) => !(totals[name] > 0));
     expect(idle).toEqual([]);
   });
