@@ -484,16 +484,6 @@ export const MUTANTS: Mutant[] = [
         peers.progress = Object.create(progress, { applied: { get: () => progress.committed } }) as typeof progress;
       }),
   },
-  {
-    name: 'M37',
-    title: 'a replica joins whose promise ends before the shares of others',
-    minInSync: 1,
-    seed: 1,
-    strikeEveryMs: 300,
-    faults: { unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
-    strikes: ['crashes', 'partitions'],
-    core: (replica) => void Object.defineProperty(anatomyOf(replica).shares, 'until', { value: -Infinity }),
-  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */
