@@ -1,10 +1,12 @@
-import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
+import type { ErrorKind } from '../../shared/errors/quiver-error';
+import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { deadlineTimer } from '../../shared/time/deadline';
 import type { NodeLinks } from './node-links';
 import type { OpenCall } from './open-calls';
+import { isLost, kindOf } from './routed-calls';
 import type { ShardRoute } from './shard-routes';
 
 /**
@@ -13,6 +15,9 @@ import type { ShardRoute } from './shard-routes';
  * nor `count`, which costs a primary less than the way to it.
  */
 const SHARED: ReadonlySet<ReadKind> = new Set(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
+
+/** Errors that say that this follower can't answer now. */
+const DECLINING: ReadonlySet<ErrorKind | undefined> = new Set<ErrorKind>(['misrouted', 'unavailable', 'overloaded']);
 
 /**
  * So many reads of this client have to be under way at the primary's node before others are asked: below that the node has
@@ -54,24 +59,32 @@ export class FollowerReads {
     return links.readsUnderWay(one) < busy && !this.isPaused(one) && !this.isPaused(keyOf(one, id)) ? one : null;
   }
 
-  /** What the follower answers, as an object; null if it declines, fails or is silent, and the primary has to be asked. */
+  /**
+   * What the follower answers, as an object; null if it declines, fails or is silent, and the primary has to be asked, or if
+   * `open` is over.
+   */
   async read<Kind extends ReadKind>(address: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<{ answer: AnswerOf<Kind> } | null> {
     let timer: NodeJS.Timeout | undefined;
     try {
       const attempt = this.parts.links.to(address).read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
-      open.cancel = attempt.cancel;
-      const silence = new Promise<null>((done) => (timer = deadlineTimer(ANSWER_MS, () => done(null))));
-      const answer = await Promise.race([attempt.answer.then((given) => ({ answer: given })), silence]);
-      if (answer !== null) return answer;
-      attempt.cancel();
-      this.pause(address, SILENT_PAUSE_MS);
-    } catch {
-      // Whatever is wrong with the read itself, the primary says so.
-      this.pause(keyOf(address, id), DECLINED_PAUSE_MS);
+      return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
+        attempt.answer.then((answer) => done({ answer }), fail);
+        timer = deadlineTimer(ANSWER_MS, () => {
+          this.pause(address, SILENT_PAUSE_MS);
+          open.cancel();
+        });
+        open.cancel = () => {
+          attempt.cancel();
+          done(null);
+        };
+      });
+    } catch (error) {
+      // What is wrong with the read itself, the primary says, too.
+      if (isLost(error) || DECLINING.has(kindOf(error))) this.pause(keyOf(address, id), DECLINED_PAUSE_MS);
+      return null;
     } finally {
       clearTimeout(timer);
     }
-    return null;
   }
 
   private isPaused(key: string): boolean {

@@ -119,7 +119,9 @@ export class GrpcShardClient implements ShardClient {
 
   private async readFromFollower<Kind extends ReadKind>(follower: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {
     const found = await this.followers.read(follower, id, kind, request, open);
-    return found === null ? this.readUntilDone(id, kind, request, open) : found.answer;
+    if (found !== null) return found.answer;
+    if (open.isOver) throw notInTime(id);
+    return this.readUntilDone(id, kind, request, open);
   }
 
   private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {

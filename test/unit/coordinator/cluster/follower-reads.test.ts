@@ -82,6 +82,17 @@ test('one that declines is left alone for a second, for this shard', async () =>
   expect(reads.choose(SHARD, 'search', ROUTE)).toBe('b:1');
 });
 
+test('a read that nobody waits for any more says nothing about the follower', async () => {
+  underWay['a:1'] = 100;
+  answers.push(() => new Promise(() => undefined));
+  const open = openCall();
+  const reading = reads.read('b:1', SHARD, 'fetch', FETCH, open);
+  open.cancel();
+  expect(await reading).toBe(null);
+  expect(asked.map(({ address }) => address)).toEqual(['b:1', 'not b:1']);
+  expect(reads.choose(SHARD, 'search', ROUTE)).toBe('b:1');
+});
+
 test('one that is silent is passed over after a second, and left alone for five, for all shards', async () => {
   jest.useFakeTimers();
   try {
