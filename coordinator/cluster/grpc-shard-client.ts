@@ -26,7 +26,8 @@ const WRITE_OPERATIONS_MAX = 3_000_000;
 
 /**
  * The ShardClient for shards on other nodes; it calls each shard's primary, and for reads also in-sync followers while that
- * is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one name, so that it is applied once.
+ * is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one name, so
+ * that it is applied once.
  */
 export class GrpcShardClient implements ShardClient {
   private readonly placement: ShardPlacement;
