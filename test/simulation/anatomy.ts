@@ -2,7 +2,7 @@ import type { Proposal } from '../../node/replication/core/membership';
 import type { Peer } from '../../node/replication/core/peer';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
-import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
+import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';
 import type { Primary } from '../../node/replication/core/primary';
 import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 
@@ -35,6 +35,7 @@ export interface Anatomy {
     agreed: number;
     share: { isValid(nowMs: number): boolean };
     isFenced(epoch: number): boolean;
+    mayInstall(epoch: number, last: LogPosition): boolean;
     agreesBefore(message: AppendMessage): boolean;
     append(message: AppendMessage, nowMs: number): void;
   };

@@ -484,6 +484,19 @@ export const MUTANTS: Mutant[] = [
         peers.progress = Object.create(progress, { applied: { get: () => progress.committed } }) as typeof progress;
       }),
   },
+  {
+    name: 'M37',
+    title: 'a copy that comes late replaces what was acknowledged before a restart',
+    minInSync: 2,
+    seed: 217,
+    strikeEveryMs: 300,
+    faults: { crashes: true, trims: true, partitions: true, longDelays: 0.15, ordered: false },
+    strikes: ['crashes', 'crashes', 'trims', 'trims', 'partitions'],
+    core: (replica) => {
+      const { follower, progress, log } = anatomyOf(replica);
+      follower.mayInstall = (epoch, last) => last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
+    },
+  },
 ];
 
 /** Leaves the members that a change of this kind is about out of the maximal set. */

@@ -59,14 +59,6 @@ test.each([1, 2])('nodes whose program does not know what primaries write cost n
   expect(outdated).toBeGreaterThan(OUTDATED_SEEDS);
 });
 
-/** They hold what they show as long as nothing else draws from their chance: a new fault may make other schedules of them. */
-test.each([
-  ['a late copy that replaces what was acknowledged before a restart', 20736, 2],
-  ['a late copy that replaces what was acknowledged before a restart, with other faults', 21896, 2],
-])('a schedule that once broke a promise: %s', (_, seed, minInSync) => {
-  expect(run(seed, minInSync).writes).toBeGreaterThan(0);
-});
-
 describe('broken variants of replication are caught', () => {
   test.each(MUTANTS.map((mutant) => [mutant.name, mutant.title, mutant] as const))('%s: %s', (_name, _title, mutant) => {
     let caught: unknown = null;

@@ -188,10 +188,14 @@ export class Primary {
     return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
   }
 
-  /** Until when every other member of the maximal set has promised not to lead. */
+  /**
+   * Until when everyone who may be promoted has promised not to lead: the maximal set and, while too few are in sync, those
+   * who are eligible, who may be promoted when the few are taken for dead.
+   */
   private leaseUntil(): number {
+    const eligible = this.membership.hasEnough() ? [] : (this.membership.confirmed?.eligible ?? []);
     let until = Infinity;
-    for (const member of this.membership.maximal()) {
+    for (const member of [...this.membership.maximal(), ...eligible]) {
       if (isSameReplica(member, this.self)) continue;
       const peer = this.peers.byNode.get(member.node);
       until = Math.min(until, peer?.is(member) === true ? peer.leaseUntil : -Infinity);
