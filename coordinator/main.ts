@@ -102,7 +102,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   await reached('the cluster store', () => store.mustBeOurs(STATE_PREFIX, isAssignment), { ending, log });
   await reached('the cluster store', () => map.follow(), { ending, log });
 
-  const routes = new MapShardRoutes({ map, clock });
+  const routes = new MapShardRoutes({ map, clock, readReplicas: member.readReplicas });
   endings.defer(() => routes.close());
   const toldRoutes = new ToldRoutes({ routes, clock });
   endings.defer(() => toldRoutes.close());

@@ -47,7 +47,7 @@ import { ReplicatedShard } from './cluster/replicated-shard';
 import { ShardStores } from './cluster/shard-stores';
 import { isDamage, ReplicaOpening } from './cluster/replica-opening';
 import { indexFactories } from './index-factories';
-import { addCopyMetrics, comparisonCounter, NodeMetrics } from './metrics/node-metrics';
+import { addCopyMetrics, comparisonCounter, NodeMetrics, followerReadCounter } from './metrics/node-metrics';
 import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
@@ -133,6 +133,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   const later = new PublishedList({ store, key: LATER_ASSIGNMENTS_PREFIX + nodeId, ttlSeconds: SESSION_SECONDS, log });
   endings.defer(() => later.close());
   const known = await KnownAssignments.load(folder, log);
+  const onFollowerRead = followerReadCounter(metrics);
   const opening: ReplicaOpening = new ReplicaOpening({
     nodeId,
     stores,
@@ -165,6 +166,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
               copy.pin.release();
             }
           },
+          onFollowerRead,
           onFailed: (error) => {
             log.error({ error, collectionUid: spec.collectionUid, shard: spec.shard }, 'a replica failed');
             if (isDamage(error)) opening.condemn(spec, null);
@@ -226,7 +228,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     return true;
   };
 
-  const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
+  const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call), hosted: (id) => agent.hosted(id) });
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [

@@ -4,6 +4,7 @@ import { operationsToBytes } from '../../shared/shard/operation-codec';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
+import { FollowerReads } from './follower-reads';
 import type { NamedWrite } from './node-link';
 import { NodeLinks } from './node-links';
 import { type OpenCall, OpenCalls } from './open-calls';
@@ -24,8 +25,9 @@ const READ_RETRY_MS = 7_000;
 const WRITE_OPERATIONS_MAX = 3_000_000;
 
 /**
- * The ShardClient for shards on other nodes; it calls each shard's primary. Reads are repeated while the primary can't
- * be reached or has changed. So are writes, each under one name, so that it is applied once.
+ * The ShardClient for shards on other nodes; it calls each shard's primary, and for reads also in-sync followers while that
+ * is busy. Reads are repeated while the primary can't be reached or has changed. So are writes, each under one name, so
+ * that it is applied once.
  */
 export class GrpcShardClient implements ShardClient {
   private readonly placement: ShardPlacement;
@@ -34,7 +36,9 @@ export class GrpcShardClient implements ShardClient {
   private readonly readRetryMs: number;
   private readonly links: NodeLinks;
   private readonly calls: OpenCalls;
+  private readonly routes: ShardRoutes;
   private readonly routed: RoutedCalls;
+  private readonly followers: FollowerReads;
   private readonly ledger = new OpenWrites();
 
   /**
@@ -56,6 +60,8 @@ export class GrpcShardClient implements ShardClient {
     this.readRetryMs = parts.readRetryMs ?? READ_RETRY_MS;
     this.links = new NodeLinks({ credentials: parts.credentials, clock: parts.clock, ended: parts.linkEnded });
     this.calls = new OpenCalls({ clock: parts.clock });
+    this.routes = parts.routes;
+    this.followers = new FollowerReads({ links: this.links, clock: parts.clock });
     this.routed = new RoutedCalls({ routes: parts.routes, links: this.links, clock: parts.clock });
   }
 
@@ -93,7 +99,10 @@ export class GrpcShardClient implements ShardClient {
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     return this.calls.run(
       call.deadlineMs,
-      (open) => this.readUntilDone(id, kind, request, open),
+      (open) => {
+        const follower = this.followers.choose(id, kind, this.routes.route(id));
+        return follower === null ? this.readUntilDone(id, kind, request, open) : this.readFromFollower(follower, id, kind, request, open);
+      },
       () => notInTime(id),
     );
   }
@@ -107,6 +116,13 @@ export class GrpcShardClient implements ShardClient {
   close(): void {
     this.calls.close();
     this.links.close();
+  }
+
+  private async readFromFollower<Kind extends ReadKind>(follower: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {
+    const found = await this.followers.read(follower, id, kind, request, open);
+    if (found !== null) return found.answer;
+    if (open.isOver) throw notInTime(id);
+    return this.readUntilDone(id, kind, request, open);
   }
 
   private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {

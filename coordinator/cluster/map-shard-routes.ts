@@ -1,7 +1,8 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { storeOf } from '../../shared/cluster/members';
-import { assignmentPath } from '../../shared/cluster/shard-assignment';
+import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
+import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
+import { everyoneKnows, versionFromFields } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -11,14 +12,17 @@ import { isSameRoute, type ObservedRoutes, type ShardRoute } from './shard-route
 /** Routes from the coordinator's map of the cluster. */
 export class MapShardRoutes implements ObservedRoutes {
   private readonly map: ClusterMap;
+  private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
 
-  constructor(options: { map: ClusterMap; clock: Clock }) {
+  /** `readReplicas`: whether routes name followers for reads. */
+  constructor(options: { map: ClusterMap; clock: Clock; readReplicas: 'primary' | 'in-sync' }) {
     this.map = options.map;
+    this.readReplicas = options.readReplicas;
     this.waiters = new Waiters(options.clock);
     const { assignments, later, nodes, tombstones } = this.map;
     const stops = [assignments, later, nodes].map((entries) => entries.onChange(() => this.outdate()));
@@ -70,6 +74,17 @@ export class MapShardRoutes implements ObservedRoutes {
     // A node that lost its session by mistake still serves. It decides itself whether it may.
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
-    return { node: member.id, address: member.address, epoch: assignment.epoch };
+    const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
+    return { node: member.id, address: member.address, epoch: assignment.epoch, ...(followers.length > 0 ? { followers } : {}) };
+  }
+
+  /** In-sync replicas that are present, unless one of the shard's replicas is of a version that knows nothing of it. */
+  private followersOf({ spec, primary, inSync, replicas }: ShardAssignment): string[] {
+    const versions = replicas.map((node) => this.map.lastSeenNode(node)).map((member) => (member === null ? null : versionFromFields(member)));
+    if (inSync.length < 2 || !everyoneKnows('follower-reads', versions)) return [];
+    return inSync.flatMap(({ node, store }) => {
+      const member = node === primary?.node ? undefined : this.map.nodes.get(NODES_PREFIX + node)?.value;
+      return member !== undefined && storeOf(member, spec) === store ? [member.address] : [];
+    });
   }
 }

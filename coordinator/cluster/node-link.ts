@@ -122,6 +122,11 @@ export class NodeLink {
     );
   }
 
+  /** Reads that wait for their answer. */
+  get readsUnderWay(): number {
+    return this.reads.open + (this.longReads?.open ?? 0);
+  }
+
   /** Bytes of requests that wait to be sent. */
   get queuedBytes(): number {
     return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + this.writes.queuedBytes;

@@ -51,6 +51,11 @@ export class NodeLinks {
     return this.connect(address, destination);
   }
 
+  /** Reads that wait for the answer of a node. */
+  readsUnderWay(address: string): number {
+    return this.destinations.get(address)?.link?.readsUnderWay ?? 0;
+  }
+
   /** Bytes of requests that wait to be sent, to all nodes. */
   get queuedBytes(): number {
     let bytes = 0;

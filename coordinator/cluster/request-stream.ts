@@ -76,6 +76,11 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
     return this.sender.queuedBytes;
   }
 
+  /** Requests that wait for their answer. */
+  get open(): number {
+    return this.pending.size;
+  }
+
   /**
    * Sends a request and answers its number (0 if it was lost at once). `entriesOf` makes its pieces, in order. The
    * request counts as sent when the last piece is passed to the connection. Pieces that are still waiting when the

@@ -1,6 +1,7 @@
 import { Counter } from 'prom-client';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { StepHistogram } from '../../shared/metrics/step-histogram';
+import { FOLLOWER_READS, type FollowerRead } from '../replication/replica';
 import { NODE_OPERATIONS, type NodeOperation, type OperationObserver } from '../rpc/operation-observer';
 import type { NodeLimits } from '../rpc/shard-service';
 
@@ -49,6 +50,18 @@ export function comparisonCounter(metrics: ProcessMetrics): (outcome: (typeof CO
   });
   for (const outcome of COMPARISON_OUTCOMES) comparisons.inc({ outcome }, 0);
   return (outcome) => comparisons.inc({ outcome });
+}
+
+/** Counts the reads that came to replicas of a node that do not lead, by what became of each. */
+export function followerReadCounter(metrics: ProcessMetrics): (outcome: FollowerRead) => void {
+  const reads = new Counter({
+    name: 'quiver_follower_reads_total',
+    help: 'Reads of replicas that do not lead; refused, lagging: sent on to the primary, because the replica had no share in its lease, or did not hear in time what is committed',
+    labelNames: ['outcome'],
+    registers: [metrics.registry],
+  });
+  for (const outcome of FOLLOWER_READS) reads.inc({ outcome }, 0);
+  return (outcome) => reads.inc({ outcome });
 }
 
 /** Adds the copies of shards that a node sends to others. */

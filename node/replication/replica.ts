@@ -2,7 +2,7 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import { ANY_REPLICA, type ShardId, type WriteOutcome } from '../../shared/shard/shard-client';
 import type { WriteSource } from '../../shared/shard/write-source';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
@@ -36,6 +36,12 @@ const LOG_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
  */
 const CATCH_UP_LOG_MAX = { entries: 4_000_000, bytes: 8 * 1024 * 1024 * 1024 };
 
+/**
+ * How long a follower's read waits for what the primary committed, before the caller is sent there. While writes go on that
+ * takes a few milliseconds. It is long enough for a write that waits for a disk, and well below what clients notice.
+ */
+const FOLLOWER_WAIT_MS = 50;
+
 /** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
 export interface LogLimits {
   kept: { entries: number; bytes: number };
@@ -52,12 +58,18 @@ export interface ChangeResult {
   revision: number;
 }
 
+/** `refused`: it held no share in the primary's lease, or not until the end. `lagging`: it did not hear of a commit in time. */
+export const FOLLOWER_READS = ['answered', 'refused', 'lagging'] as const;
+export type FollowerRead = (typeof FOLLOWER_READS)[number];
+
 export interface ReplicaSurroundings {
   links: ReplicationLinks;
   /** Compare-and-swap of the assignment. Rejects when the outcome is unknown: it is asked for again. */
   changeAssignment(change: Extract<ReplicaEffect, { type: 'change' }>): Promise<ChangeResult>;
   /** Copies the shard to the node; resolves when it is there. */
   sendSnapshot(to: string): Promise<void>;
+  /** What became of a read that came to this replica while it followed. */
+  onFollowerRead?(outcome: FollowerRead): void;
   /**
    * The storage has failed (storage_failed), or holds less than it once acknowledged or other things than were written
    * (storage_damaged): the replica must not go on as it is.
@@ -184,20 +196,54 @@ export class Replica {
   }
 
   /**
-   * Reads what this replica holds when it leads the shard: everything acknowledged before the call began is seen.
-   * Errors: misrouted, unavailable.
+   * Reads what this replica holds, if it leads the shard or has a share in the lease of the one that does: everything
+   * acknowledged before the call began is seen. Errors: misrouted, unavailable.
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
+    if (this.core.role === 'follower' && (call.epoch === ANY_REPLICA || this.mayAnswer())) return this.readAsFollower(look);
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
       const { epoch } = this.core;
-      const result = await look().catch((error: unknown) => {
-        // Another replica answers what this one can't any more because it closes.
-        throw this.closed ? this.elsewhere() : error;
-      });
+      const result = await this.looked(look);
       // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
       if (this.core.leaseValid(epoch, this.clock.monotonicMs())) return result;
     }
+  }
+
+  /** Errors: misrouted, when the caller should ask the primary. */
+  private async readAsFollower<Result>(look: () => Promise<Result>): Promise<Result> {
+    const { epoch, readPosition } = this.core;
+    const ready = this.mayAnswer() ? await this.appliedUpTo(readPosition) : 'refused';
+    if (ready !== 'answered') return this.declined(ready);
+    const result = await this.looked(look);
+    if (!this.mayAnswer() || !this.core.leaseValid(epoch, this.clock.monotonicMs())) return this.declined('refused');
+    this.surroundings.onFollowerRead?.('answered');
+    return result;
+  }
+
+  private declined(why: FollowerRead): never {
+    this.surroundings.onFollowerRead?.(why);
+    throw this.elsewhere();
+  }
+
+  /** Whether this follower may begin a read now. */
+  private mayAnswer(): boolean {
+    return !this.closed && !this.installing && this.core.mayServe(this.clock.monotonicMs()) === 'yes';
+  }
+
+  private async appliedUpTo(position: number): Promise<'answered' | 'lagging'> {
+    if (this.core.applied >= position) return 'answered';
+    const deadlineMs = this.clock.monotonicMs() + FOLLOWER_WAIT_MS;
+    this.handle({ type: 'readWaits' });
+    while (this.core.applied < position) if (!(await this.waiters.next(deadlineMs))) return 'lagging';
+    return 'answered';
+  }
+
+  private looked<Result>(look: () => Promise<Result>): Promise<Result> {
+    return look().catch((error: unknown) => {
+      // Another replica answers what this one can't any more because it closes.
+      throw this.closed || this.installing ? this.elsewhere() : error;
+    });
   }
 
   /** Whether a copy up to the entry `last`, of `epoch`, may take the place of what is here. */

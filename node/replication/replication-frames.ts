@@ -17,6 +17,8 @@ export interface WireAppend {
   releasesLease: boolean;
   recorded: { replica: { node: string; store: string } | null; epoch: number; match: number }[];
   entries: WireEntry[];
+  sharesSince: number;
+  withdrawsShare: boolean;
 }
 
 export interface WireEntry {
@@ -33,6 +35,7 @@ export interface WireAck {
   epoch: number;
   replica: { node: string; store: string } | null;
   sentAt: number;
+  awaited: number;
   match?: { match: number; agreed: number } | null;
   mismatch?: { prev: number; hint: LogPosition | null } | null;
   fenced?: { promisedEpoch: number } | null;
@@ -45,22 +48,23 @@ const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 
 /** `piecesOf` answers the id under which a payload is sent in pieces; 0 if it is in the message itself. */
 export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage, piecesOf: (payload: Buffer) => number): WireAppend {
-  const { epoch, prev, commit, sentAt, releasesLease, recorded } = message;
+  const { epoch, prev, commit, sentAt, releasesLease, recorded, sharesSince, withdrawsShare } = message;
   const entries = message.entries.map((entry) => entryToWire(entry, piecesOf));
-  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries };
+  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries, sharesSince, withdrawsShare };
 }
 
 /** `from`: the node at the other end of the stream. `joined` answers the payload that came in pieces under an id. */
 export function appendFromWire(wire: WireAppend, from: string, joined: (payloadId: number) => Buffer): { shard: ShardId; message: AppendMessage } {
-  const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease } = wire;
+  const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare } = wire;
   const recorded = wire.recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }]));
-  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, recorded, entries: wire.entries.map((entry) => entryFromWire(entry, joined)) };
+  const entries = wire.entries.map((entry) => entryFromWire(entry, joined));
+  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded, entries };
   return { shard: { collectionUid, shard }, message };
 }
 
 export function ackToWire({ collectionUid, shard }: ShardId, ack: AppendAck): WireAck {
-  const { epoch, replica, sentAt, result } = ack;
-  const wire: WireAck = { collectionUid, shard, epoch, replica, sentAt };
+  const { epoch, replica, sentAt, awaited, result } = ack;
+  const wire: WireAck = { collectionUid, shard, epoch, replica, sentAt, awaited };
   switch (result.type) {
     case 'match':
       return { ...wire, match: { match: result.match, agreed: result.agreed } };
@@ -73,10 +77,10 @@ export function ackToWire({ collectionUid, shard }: ShardId, ack: AppendAck): Wi
 
 /** null for an invalid acknowledgement, for example one of a later version. */
 export function ackFromWire(wire: WireAck): { shard: ShardId; ack: AppendAck } | null {
-  const { collectionUid, shard, epoch, replica, sentAt } = wire;
+  const { collectionUid, shard, epoch, replica, sentAt, awaited } = wire;
   const result = resultFromWire(wire);
   if (replica === null || result === null) return null;
-  return { shard: { collectionUid, shard }, ack: { epoch, replica, sentAt, result } };
+  return { shard: { collectionUid, shard }, ack: { epoch, replica, sentAt, awaited, result } };
 }
 
 function resultFromWire({ match, mismatch, fenced }: WireAck): AppendResult | null {

@@ -6,7 +6,7 @@ import type { WriteSource } from '../../shared/shard/write-source';
  * What a storage node answers to coordinators: the ShardClient's calls for the shards that this node leads. Every call
  * names the epoch by which its caller routed it. If the caller knows a later epoch than this node, the node waits
  * (within the deadline). Errors: as ShardClient, and `misrouted` when this node does not lead the shard or leads it
- * under a later epoch.
+ * under a later epoch, and may not answer the read as a follower.
  */
 export interface NodeShards {
   /** `payload` holds the encoded operations (shared/shard/operation-codec.ts); the log stores it unchanged. */
@@ -15,6 +15,6 @@ export interface NodeShards {
 }
 
 export interface NodeCall extends CallOptions {
-  /** Epoch of the assignment by which the caller routed. */
+  /** Epoch of the assignment by which the caller routed; ANY_REPLICA for a read that is meant for this node whoever leads. */
   epoch: number;
 }

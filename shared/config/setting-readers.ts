@@ -21,6 +21,7 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   storeWriteBufferBytes: ['embedded', 'node'],
   collectionFieldsMax: ['embedded', 'node'],
   zone: ['node'],
+  readReplicas: ['coordinator'],
   copyBytesPerSecond: ['node'],
   compareReplicasSeconds: ['node'],
 };

@@ -310,6 +310,10 @@ export const CLUSTER_SETTINGS = {
     name: 'TLS_SERVER_NAME', kind: 'text', fallback: '',
     meaning: 'Name that certificates of other members must be valid for; empty: the host of their address',
   },
+  readReplicas: {
+    name: 'READ_REPLICAS', kind: 'choice', fallback: 'in-sync', choices: ['in-sync', 'primary'],
+    meaning: '`in-sync`: a shard whose primary is busy is read from other in-sync replicas, too, with the same guarantees; `primary`: from its primary alone',
+  },
   copyBytesPerSecond: {
     name: 'COPY_BYTES_PER_SECOND', kind: 'integer', fallback: 52_428_800, minimum: 65_536, maximum: 10_737_418_240,
     meaning: 'Most that a storage node sends of shards that are copied to others',

@@ -8,6 +8,8 @@
 export const FEATURES = [
   /** A node answers with the digest of a replica as it was after a given entry of its log (ReportRequest.at_sequence). */
   'digest-at',
+  /** A replica that follows answers reads while it has a share in its primary's lease (ShardAppend.shares_since). */
+  'follower-reads',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -26,6 +26,12 @@ export interface ShardClient {
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>>;
 }
 
+/**
+ * In the place of an epoch: a read is meant for the node that it is sent to, though another one leads the shard. That node
+ * answers as an in-sync follower or, at once, says misrouted.
+ */
+export const ANY_REPLICA = 0;
+
 export interface CallOptions {
   /** Monotonic deadline in milliseconds (Clock.monotonicMs). After it the call fails with `unavailable`. */
   deadlineMs: number;

@@ -1,9 +1,10 @@
 import { decidePromotion } from '../../coordinator/cluster/promotion';
 import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { silentLogger } from '../../shared/logs/logger';
+import { ANY_REPLICA } from '../../shared/shard/shard-client';
 import { systemClock } from '../../shared/time/clock';
 import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
-import { Replica, type ChangeResult } from '../../node/replication/replica';
+import { Replica, type ChangeResult, type FollowerRead } from '../../node/replication/replica';
 import { eventually } from '../support/eventually';
 import { MemoryReplicaStorage } from '../support/memory-replica-storage';
 
@@ -17,6 +18,7 @@ class Group {
   readonly failures: string[] = [];
   readonly away = new Set<string>();
   readonly copies: string[] = [];
+  readonly followerReads: FollowerRead[] = [];
   private assignment: ShardAssignment;
   private revision = 1;
   private requestNumber = 0;
@@ -69,6 +71,7 @@ class Group {
           this.copies.push(`${node} to ${to}`);
           return new Promise(() => undefined);
         },
+        onFollowerRead: (outcome) => void this.followerReads.push(outcome),
         onFailed: (error) => void this.failures.push(`${node}: ${error.message}`),
       },
     });
@@ -106,10 +109,10 @@ class Group {
     return replica.write({ source, payload: Buffer.from(text) }, { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch });
   }
 
-  read(node = this.primary, timeoutMs = 8000): Promise<string[]> {
+  read(node = this.primary, timeoutMs = 8000, epoch = this.assignment.epoch): Promise<string[]> {
     const replica = this.replicas.get(node) as Replica;
     const storage = this.storages.get(node) as MemoryReplicaStorage;
-    return replica.read({ deadlineMs: systemClock.monotonicMs() + timeoutMs, epoch: this.assignment.epoch }, async () => [...storage.applied]);
+    return replica.read({ deadlineMs: systemClock.monotonicMs() + timeoutMs, epoch }, async () => [...storage.applied]);
   }
 
   close(): void {
@@ -171,10 +174,36 @@ test('a follower that is sent an entry of a later version acknowledges nothing o
   await eventually('the program that knows it has all', () => group.storages.get('c')?.applied.length === 2);
 });
 
-test('a follower serves nothing', async () => {
+test('a follower answers reads while its primary shares the lease with it, and with all that is acknowledged', async () => {
   group = new Group(['a', 'b']);
   await group.write('one');
-  await expect(group.read('b')).rejects.toMatchObject({ kind: 'misrouted' });
+  await eventually('it has a share', async () => (await group.read('b').catch(() => [])).length > 0);
+  for (let i = 0; i < 50; i += 1) {
+    await group.write(`w${i}`);
+    expect(await group.read('b')).toHaveLength(i + 2);
+  }
+  expect(group.followerReads).toEqual(Array.from({ length: group.followerReads.length }, () => 'answered'));
+});
+
+test('a follower that hears nothing declines reads', async () => {
+  group = new Group(['a', 'b']);
+  await group.write('one');
+  await eventually('it has a share', async () => (await group.read('b').catch(() => [])).length > 0);
+  group.away.add('b');
+  await eventually('it is over', async () => (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted');
+  expect(group.followerReads).toContain('refused');
+});
+
+test('a read at a follower that does not hear of a commit is sent on to the primary', async () => {
+  group = new Group(['a', 'b']);
+  await group.write('one');
+  await eventually('it has a share', async () => (await group.read('b').catch(() => [])).length > 0);
+  const replica = group.replicas.get('b') as Replica;
+  const received = replica.received.bind(replica);
+  replica.received = (message) => received({ ...message, commit: 0 });
+  await group.write('two');
+  await expect(group.read('b', 8000, ANY_REPLICA)).rejects.toMatchObject({ kind: 'misrouted' });
+  expect(group.followerReads).toContain('lagging');
 });
 
 test('another replica leads when the primary is gone, with everything that was answered', async () => {

@@ -2,7 +2,7 @@ import type { Proposal } from '../../node/replication/core/membership';
 import type { Peer } from '../../node/replication/core/peer';
 import type { ShardReplica } from '../../node/replication/core/shard-replica';
 import type { WriteLedger } from '../../node/replication/core/write-ledger';
-import type { AppendAck, AppendMessage } from '../../node/replication/core/messages';
+import type { AppendAck, AppendMessage, LogPosition } from '../../node/replication/core/messages';
 import type { Primary } from '../../node/replication/core/primary';
 import type { ReplicaId, ShardAssignment } from '../../shared/cluster/shard-assignment';
 
@@ -16,7 +16,7 @@ export interface Anatomy {
     index: { lastSequence: number };
     append(change: { truncateAfter?: number }): number;
   };
-  progress: { committed: number };
+  progress: Progress;
   ledger: WriteLedger;
   membership: {
     confirmed: ShardAssignment | null;
@@ -30,9 +30,12 @@ export interface Anatomy {
     answered(changeId: string, revision: number, nowMs: number): void;
   };
   grant: { until: number };
+  shares: { holders(nowMs: number): ReplicaId[] };
   follower: {
     agreed: number;
+    share: { isValid(nowMs: number): boolean };
     isFenced(epoch: number): boolean;
+    mayInstall(epoch: number, last: LogPosition): boolean;
     agreesBefore(message: AppendMessage): boolean;
     append(message: AppendMessage, nowMs: number): void;
   };
@@ -41,9 +44,14 @@ export interface Anatomy {
 }
 
 export type AnatomyOfPrimary = Omit<Primary, 'peers'> & {
-  peers: { byNode: Map<string, Peer>; answered(ack: AppendAck, nowMs: number): void };
+  peers: { byNode: Map<string, Peer>; progress: Progress; answered(ack: AppendAck, nowMs: number): void };
   changeMembership(nowMs: number): void;
 };
+
+interface Progress {
+  committed: number;
+  applied: number;
+}
 
 export function anatomyOf(replica: ShardReplica): Anatomy {
   return replica as unknown as Anatomy;

@@ -4,7 +4,7 @@ import { Oracle } from './oracle';
 import { Schedule } from './schedule';
 import { SimulatedClient } from './simulated-client';
 import { SimulatedController } from './simulated-controller';
-import { SimulatedEtcd } from './simulated-etcd';
+import { ETCD, SimulatedEtcd } from './simulated-etcd';
 import { SimulatedNode, type NodeSurroundings } from './simulated-node';
 
 /**
@@ -19,24 +19,24 @@ const SERVED_AGAIN_WITHIN_MS = 10_000;
 
 class Scene {
   readonly schedule = new Schedule();
-  readonly counts: Record<string, number> = { writes: 0, reads: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
+  readonly counts: Record<string, number> = { writes: 0, reads: 0, followerReads: 0, followerReadsLate: 0, promotions: 0, changes: 0, snapshots: 0, lossy: 0, fromEligible: 0 };
   readonly nodes = new Map<string, SimulatedNode>();
   readonly etcd: SimulatedEtcd;
   readonly network: Network;
   readonly oracle = new Oracle();
 
-  constructor(seed: number, minInSync: number) {
+  constructor(seed: number, minInSync: number, ids = NODES) {
     const { schedule, counts, nodes, oracle } = this;
     const chance = new Chance(seed);
     this.network = new Network({ schedule, chance });
     this.network.ordered = true;
     const spec = { collectionUid: 'c', shard: 0, dim: 1, metric: 'cosine' as const };
-    const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: NODES, adding: [], removing: [], changeId: '' };
+    const assignment = { spec, minInSync, epoch: 0, primary: null, inSync: [], eligible: [], replicas: ids, adding: [], removing: [], changeId: '' };
     this.etcd = new SimulatedEtcd({ schedule, chance, network: this.network, assignment });
     const around: NodeSurroundings = { schedule, chance, network: this.network, etcd: this.etcd, oracle, nodes, counts, mutant: null };
-    for (const id of NODES) nodes.set(id, new SimulatedNode(id, around));
+    for (const id of ids) nodes.set(id, new SimulatedNode(id, around));
     for (const node of nodes.values()) node.start();
-    new SimulatedController('k1', NODES.length, around);
+    new SimulatedController('k1', ids.length, around);
     let value = 0;
     for (let i = 0; i < 5; i += 1) {
       const client = new SimulatedClient({ name: `c${i}`, until: FAULT_AT_MS + SERVED_AGAIN_WITHIN_MS + 5000, around, nextValue: () => ++value });
@@ -76,4 +76,23 @@ describe.each([1, 2])('with at least %i in sync', (minInSync) => {
       scene.oracle.checkHistory();
     }
   });
+});
+
+test('a primary with another replica, fewer than the minimum, shows nothing outdated once an eligible one leads', () => {
+  for (let seed = 1; seed <= 3; seed += 1) {
+    const scene = new Scene(seed, 3, ['A', 'B', 'C', 'D', 'E']);
+    const { network, nodes, etcd, primary } = scene;
+    const [other, ...rest] = [...nodes.keys()].filter((id) => id !== primary.id);
+    const part = (some: string[], others: string[]): void => {
+      for (const one of some) for (const id of others) for (const link of [`${one}>${id}`, `${id}>${one}`]) network.blocked.add(link);
+    };
+    part([primary.id, other], rest);
+    scene.schedule.runUntil(FAULT_AT_MS + 4000);
+    expect(etcd.current.assignment.inSync).toHaveLength(2);
+    part([primary.id, other], [ETCD]);
+    for (const id of [primary.id, other]) etcd.registered.delete(id);
+    const later = scene.served(FAULT_AT_MS + 8000, FAULT_AT_MS + SERVED_AGAIN_WITHIN_MS);
+    expect([seed, later.writes > 0, later.reads > 0]).toEqual([seed, true, true]);
+    scene.oracle.checkHistory();
+  }
 });

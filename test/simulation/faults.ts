@@ -35,13 +35,19 @@ export interface FaultMix {
   hangs: boolean;
   /** The primary reaches the cluster store and clients, and none of the other replicas. */
   desertions: boolean;
+  /** The primary and another replica are cut off from everybody but clients, and soon seem dead. */
+  splits: boolean;
+  /** The primary hands over, and the controller replaces it by the same successor, without a third replica, before it can. */
+  lostHandovers: boolean;
+  /** Some nodes apply their log slowly. */
+  slowApplies: boolean;
 }
 
-export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions';
+export type Strike = 'partitions' | 'crashes' | 'pauses' | 'leases' | 'outages' | 'zombies' | 'moves' | 'handovers' | 'trims' | 'sleeps' | 'hangs' | 'desertions' | 'splits' | 'lostHandovers';
 
 /** Partitions and crashes are the usual faults. */
 const STRIKES: readonly Strike[] = ['partitions', 'partitions', 'crashes', 'crashes', 'pauses', 'leases', 'outages', 'zombies', 'moves', 'handovers', 'trims', 'trims'];
-export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions'];
+export const ALL_STRIKES: readonly Strike[] = [...STRIKES, 'sleeps', 'hangs', 'desertions', 'splits', 'lostHandovers'];
 /** Longer than it takes to be replaced for it, and well within the time in which all heals. */
 const HANG_MS = 6000;
 
@@ -71,12 +77,22 @@ export function drawFaults(chance: NodeSurroundings['chance']): FaultMix {
     sleeps: false,
     hangs: false,
     desertions: false,
+    splits: false,
+    lostHandovers: false,
+    slowApplies: false,
   };
 }
 
 /** Faults that the broken variants do without, unless they name them: so their seeds stay what they were. */
 export function drawMoreFaults(chance: NodeSurroundings['chance']): Partial<FaultMix> {
-  return { sleeps: chance.happens(0.5), hangs: chance.happens(0.3), desertions: chance.happens(0.3) };
+  return {
+    sleeps: chance.happens(0.5),
+    hangs: chance.happens(0.3),
+    desertions: chance.happens(0.3),
+    splits: chance.happens(0.3),
+    lostHandovers: chance.happens(0.3),
+    slowApplies: chance.happens(0.3),
+  };
 }
 
 /** At most one store is lost within this time: more at once is beyond what the protocol promises. */
@@ -115,6 +131,7 @@ export class Faults {
     for (const controller of this.controllers) controller.lateDecisions = mix.lateDecisions;
     etcd.onLateCopy = (nodes) => this.cutFromPrimary(nodes);
     etcd.onJoined = (node) => this.joined(node);
+    if (mix.slowApplies) for (const node of nodes.values()) node.applyMs = chance.pick([0.5, 5, 30]);
     if (mix.slowDisks) for (const node of nodes.values()) node.syncMs = chance.pick([1, 5, 30]);
     this.strike();
   }
@@ -131,6 +148,7 @@ export class Faults {
     }
     for (const node of this.around.nodes.values()) {
       node.syncMs = 1;
+      node.applyMs = 0.5;
       if (node.paused) node.resume();
       if (!node.up) node.start();
     }
@@ -294,6 +312,30 @@ export class Faults {
     if (primary === null) return;
     this.around.counts.desertions++;
     this.block(this.linksOf(primary.id, [...this.around.nodes.keys()]), this.around.chance.unit() * 2 * HANG_MS);
+  }
+
+  private splits(node: SimulatedNode, duration: number): void {
+    const primary = this.primary();
+    if (primary === null || node === primary) return;
+    const { counts, etcd, nodes } = this.around;
+    counts.splits++;
+    const side = [primary.id, node.id];
+    const others = [...nodes.keys(), ETCD].filter((name) => !side.includes(name));
+    for (const id of side) etcd.registered.delete(id);
+    const links = side.flatMap((id) => this.linksOf(id, others));
+    this.block(links, duration + 1000);
+  }
+
+  private lostHandovers(node: SimulatedNode, duration: number): void {
+    const { chance, counts, etcd, nodes } = this.around;
+    const primary = this.primary();
+    const successors = etcd.current.assignment.inSync.filter((member) => member.node !== node.id && member.node !== primary?.id);
+    if (primary === null || node === primary || successors.length === 0) return;
+    counts.lostHandovers++;
+    const others = [...nodes.keys()].filter((id) => id !== primary.id);
+    for (const id of [primary.id, node.id]) etcd.registered.delete(id);
+    this.block([...this.linksOf(primary.id, [ETCD]), ...this.linksOf(node.id, [...others, ETCD])], duration + 1000);
+    primary.step({ type: 'handover', to: chance.pick(successors).node });
   }
 
   /** Both ways between one and all others of these. */

@@ -50,7 +50,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M2',
     title: 'a replica accepts a lower epoch',
     minInSync: 2,
-    seed: 57,
+    seed: 62,
     strikeEveryMs: 600,
     faults: { zombies: true, crashes: true, longDelays: 0.08 },
     strikes: ['zombies', 'zombies', 'crashes', 'partitions'],
@@ -68,7 +68,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M3',
     title: 'unclean election',
     minInSync: 2,
-    seed: 73,
+    seed: 84,
     promotion: (assignment, members) => {
       const promotion = decidePromotion(assignment, members);
       const { primary } = assignment;
@@ -83,7 +83,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M4',
     title: 'reads before the barrier is committed',
     minInSync: 2,
-    seed: 71,
+    seed: 90,
     core: (replica) => onLeading(replica, (primary) => void (primary.isBarrierApplied = () => true)),
   },
   {
@@ -110,7 +110,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M7',
     title: 'a replica joins before it has caught up',
     minInSync: 2,
-    seed: 17,
+    seed: 26,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -124,7 +124,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M8',
     title: 'the store id is ignored',
     minInSync: 2,
-    seed: 42,
+    seed: 46,
     faults: { wipes: true, crashes: true },
     core: (replica) => {
       const { membership } = anatomyOf(replica);
@@ -158,7 +158,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M9',
     title: 'a replica cuts its log to its own commit position (KIP-101)',
     minInSync: 2,
-    seed: 15,
+    seed: 17,
     restart: (storage) => {
       storage.disk.entries.length = Math.max(storage.disk.firstSequence - 1, storage.disk.applied);
       storage.crash();
@@ -168,7 +168,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M10',
     title: 'entries are taken without the one before them',
     minInSync: 2,
-    seed: 33,
+    seed: 55,
     faults: CALM,
     core: (replica) => {
       const { follower, log } = anatomyOf(replica);
@@ -186,7 +186,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M12',
     title: 'the lease is a flag kept by a timer',
     minInSync: 2,
-    seed: 1599,
+    seed: 1634,
     strikeEveryMs: 1500,
     faults: { zombies: true, pauses: true, loss: 0, longDelays: 0 },
     strikes: ['zombies', 'pauses'],
@@ -211,14 +211,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M13',
     title: 'commits under the minimum of in-sync replicas',
     minInSync: 2,
-    seed: 10,
+    seed: 14,
     core: (replica) => void (anatomyOf(replica).membership.hasEnough = () => true),
   },
   {
     name: 'M14',
     title: 'an unanswered expand is taken as failed',
     minInSync: 2,
-    seed: 84,
+    seed: 134,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -228,7 +228,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M15',
     title: 'an unanswered shrink is taken as done',
     minInSync: 2,
-    seed: 168,
+    seed: 251,
     strikeEveryMs: 800,
     faults: { partitions: true, outages: true, lostAnswers: 0.4 },
     strikes: ['partitions', 'outages', 'zombies'],
@@ -238,7 +238,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M16',
     title: "a joining replica's acknowledgement is not required before its joining is confirmed",
     minInSync: 2,
-    seed: 49,
+    seed: 64,
     strikeEveryMs: 300,
     faults: { unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -248,14 +248,14 @@ export const MUTANTS: Mutant[] = [
     name: 'M17',
     title: 'a restarted primary does not take a new epoch',
     minInSync: 2,
-    seed: 6,
+    seed: 7,
     core: (replica) => void (anatomyOf(replica).resume = () => {}),
   },
   {
     name: 'M18',
     title: 'a restarted primary resumes its epoch',
     minInSync: 2,
-    seed: 31,
+    seed: 51,
     faults: { crashes: true, slowDisks: true },
     strikes: ['crashes'],
     strikeEveryMs: 1000,
@@ -271,7 +271,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M19',
     title: 'an unanswered change is settled by a plain read',
     minInSync: 2,
-    seed: 550,
+    seed: 1101,
     strikeEveryMs: 500,
     faults: { staleReads: 0.4, lostAnswers: 0.4, unluckyJoins: true, crashes: true, partitions: true, longDelays: 0.15 },
     strikes: ['crashes', 'partitions'],
@@ -295,7 +295,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M21',
     title: 'the promised epoch is not durable',
     minInSync: 2,
-    seed: 418,
+    seed: 473,
     strikeEveryMs: 800,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
@@ -305,7 +305,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M22',
     title: 'no lease is waited out after a restart',
     minInSync: 2,
-    seed: 335,
+    seed: 430,
     strikeEveryMs: 1500,
     faults: { crashes: true, zombies: true, partitions: true },
     strikes: ['crashes', 'zombies'],
@@ -315,7 +315,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M23',
     title: 'a refused expand is forgotten while a copy of it is under way',
     minInSync: 2,
-    seed: 478,
+    seed: 541,
     strikeEveryMs: 300,
     faults: { lateCopies: 0.7, unluckyJoins: true, crashes: true, partitions: true },
     strikes: ['crashes', 'partitions'],
@@ -332,7 +332,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M24',
     title: 'a move ends with fewer in sync than the minimum',
     minInSync: 2,
-    seed: 132,
+    seed: 134,
     faults: { moves: true, crashes: true },
     plan: (picture) => {
       const alone = picture.assignments.map((found) => ({ ...found, assignment: { ...found.assignment, minInSync: 1 } }));
@@ -356,7 +356,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M26',
     title: 'a promotion does not require its candidate',
     minInSync: 1,
-    seed: 86,
+    seed: 144,
     faults: { crashes: true, wipes: true, leases: true, lateDecisions: 0.7 },
     strikes: ['crashes', 'crashes', 'leases', 'zombies'],
     plan: (picture) => planChanges(picture).map((change) => ({ ...change, requires: [] })),
@@ -386,7 +386,7 @@ export const MUTANTS: Mutant[] = [
     name: 'M29',
     title: 'a primary whose disk hangs gives its role to a replica that is not complete',
     minInSync: 2,
-    seed: 30,
+    seed: 33,
     strikeEveryMs: 400,
     faults: { hangs: true, partitions: true },
     strikes: ['hangs', 'partitions'],
@@ -411,6 +411,90 @@ export const MUTANTS: Mutant[] = [
         const entries = message.entries.map(({ unknown, ...entry }) => (unknown === undefined ? entry : { ...entry, write: null }));
         append({ ...message, entries }, nowMs);
       };
+    },
+  },
+  {
+    name: 'M31',
+    title: "a follower's share lasts too long",
+    minInSync: 1,
+    seed: 17,
+    strikeEveryMs: 2500,
+    faults: { partitions: true, pauses: true },
+    strikes: ['partitions', 'pauses'],
+    core: (replica) => {
+      const { share } = anatomyOf(replica).follower;
+      const isValid = share.isValid.bind(share);
+      share.isValid = (nowMs) => isValid(nowMs - 1500);
+    },
+  },
+  {
+    name: 'M32',
+    title: 'a follower does not wait until what it stored is committed',
+    minInSync: 2,
+    seed: 1,
+    core: (replica) => void Object.defineProperty(replica, 'readPosition', { value: 0 }),
+  },
+  {
+    name: 'M33',
+    title: 'a primary commits without a follower whose share lasts',
+    minInSync: 1,
+    seed: 2,
+    strikeEveryMs: 2500,
+    faults: { hangs: true },
+    strikes: ['hangs'],
+    core: (replica) => {
+      anatomyOf(replica).shares.holders = () => [];
+      // Otherwise one whose disk hangs has none any more when it leaves.
+      onLeading(replica, (primary) => {
+        primary.peers.byNode.set = function set(node, peer) {
+          peer.isStoring = () => true;
+          return Map.prototype.set.call(this, node, peer) as Map<string, typeof peer>;
+        };
+      });
+    },
+  },
+  {
+    name: 'M34',
+    title: 'shares outlast the lease, so that a new primary does not wait until they are over',
+    minInSync: 1,
+    seed: 336,
+    strikeEveryMs: 2500,
+    faults: { splits: true },
+    strikes: ['splits'],
+    core: (replica) => onLeading(replica, (primary) => void (primary.outlasts = () => true)),
+  },
+  {
+    name: 'M35',
+    title: 'a primary that hands over leaves shares behind',
+    minInSync: 1,
+    seed: 15,
+    strikeEveryMs: 3000,
+    faults: { lostHandovers: true },
+    strikes: ['lostHandovers'],
+    core: (replica) => onLeading(replica, (primary) => void (primary.mustWithdrawShares = () => false)),
+  },
+  {
+    name: 'M36',
+    title: 'followers hear of commits that the primary has not applied',
+    minInSync: 2,
+    seed: 93,
+    faults: { slowApplies: true },
+    core: (replica) =>
+      onLeading(replica, ({ peers }, { progress }) => {
+        peers.progress = Object.create(progress, { applied: { get: () => progress.committed } }) as typeof progress;
+      }),
+  },
+  {
+    name: 'M37',
+    title: 'a copy that comes late replaces what was acknowledged before a restart',
+    minInSync: 2,
+    seed: 217,
+    strikeEveryMs: 300,
+    faults: { crashes: true, trims: true, partitions: true, longDelays: 0.15, ordered: false },
+    strikes: ['crashes', 'crashes', 'trims', 'trims', 'partitions'],
+    core: (replica) => {
+      const { follower, progress, log } = anatomyOf(replica);
+      follower.mayInstall = (epoch, last) => last.sequence >= progress.committed && epoch === log.promisedEpoch && follower.agreed < last.sequence;
     },
   },
 ];

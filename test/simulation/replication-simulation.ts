@@ -44,6 +44,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
     [
       'writes',
       'reads',
+      'followerReads',
+      'followerReadsLate',
       'promotions',
       'fromEligible',
       'changes',
@@ -51,6 +53,8 @@ export function simulate(options: SimulationOptions): Record<string, number> {
       'sleeps',
       'hangs',
       'desertions',
+      'splits',
+      'lostHandovers',
       'wipes',
       'drains',
       'removals',

@@ -45,8 +45,8 @@ export class SimulatedClient {
     const { schedule, chance, network, nodes, counts } = this.around;
     if (request.done) return;
     if (schedule.now > request.deadline) return this.finish(request);
-    // Some reads go by an old map, to where the primary once was.
-    const target = nodes.get(operation.type === 'read' && chance.happens(0.15) ? chance.pick(this.nodes()) : this.guess)!;
+    // Reads go to any replica, and some by an old map to where one once was.
+    const target = nodes.get(operation.type === 'read' && chance.happens(0.4) ? chance.pick(this.nodes()) : this.guess)!;
     let answered = false;
     const take = (ok: boolean, value?: number | null): void => {
       if (request.done || answered) return;

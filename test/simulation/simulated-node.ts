@@ -31,6 +31,9 @@ export interface NodeSurroundings {
 /** Clocks run up to this much too fast or too slow. */
 const CLOCK_ERROR = 0.05;
 const REMOVAL_GRACE_MS = 1500;
+/** A follower's read waits this often and long for what the primary committed. */
+const LAGGING_LOOKS = 20;
+const LAGGING_LOOK_MS = 5;
 
 /** A node's process around the protocol core: carries out its effects on the simulated disk, network and cluster store. */
 export class SimulatedNode {
@@ -43,6 +46,8 @@ export class SimulatedNode {
   isOutdated = false;
   /** Mean time of a disk's sync. */
   syncMs = 1;
+  /** Mean time in which it applies what is committed. */
+  applyMs = 0.5;
   private generation = 0;
   private deferred: (() => void)[] = [];
   private readonly rate: number;
@@ -160,18 +165,33 @@ export class SimulatedNode {
     this.step({ type: 'write', writeId, ...write });
   }
 
-  /** A linearizable read as the shell does it; answers undefined when it may not. */
+  /** A linearizable read as the shell does it, at whatever replica this is; answers undefined when it may not. */
   read(key: string, answer: (value: number | null | undefined) => void, patience = 20): void {
     const { replica } = this;
     const verdict = replica?.mayServe(this.clock()) ?? 'misrouted';
     if (replica === null || verdict === 'misrouted' || verdict === 'unavailable' || patience === 0) return answer(undefined);
     if (verdict === 'wait') return this.after(20, () => this.read(key, answer, patience - 1));
-    const { epoch } = replica;
+    const { epoch, role, readPosition } = replica;
     assert(replica.leaseValid(epoch, this.clock()), 'a read is let in although its answer does not count: the shell would ask again without end');
-    this.after(this.stall(), () => {
-      const value = this.storage.values.get(key) ?? null;
-      this.after(this.stall(), () => answer(this.replica === replica && replica.leaseValid(epoch, this.clock()) ? value : undefined));
+    const finish = (value: number | null): void => {
+      const counts = this.replica === replica && replica.leaseValid(epoch, this.clock());
+      if (role === 'follower') this.around.counts[counts ? 'followerReads' : 'followerReadsLate']++;
+      answer(counts ? value : undefined);
+    };
+    this.whenApplied(readPosition, replica, (isThere) => {
+      if (!isThere) return answer(undefined);
+      this.after(this.stall(), () => {
+        const value = this.storage.values.get(key) ?? null;
+        this.after(this.stall(), () => finish(value));
+      });
     });
+  }
+
+  private whenApplied(position: number, replica: ShardReplica, then: (isThere: boolean) => void, patience = LAGGING_LOOKS): void {
+    if (this.replica === replica && replica.applied >= position) return then(true);
+    if (this.replica !== replica || patience === 0) return then(false);
+    if (patience === LAGGING_LOOKS) this.step({ type: 'readWaits' });
+    this.after(LAGGING_LOOK_MS, () => this.whenApplied(position, replica, then, patience - 1));
   }
 
   /** A stall of the event loop, a garbage collection or a stopped process between two steps. */
@@ -269,7 +289,7 @@ export class SimulatedNode {
         this.storage.append(effect);
         return this.onDisk(this.syncMs, replica, () => this.step({ type: 'stored', token: this.storage.finishAppend().token }));
       case 'apply':
-        return this.later(around.chance.around(0.5), replica, () => {
+        return this.later(around.chance.around(this.applyMs), replica, () => {
           this.step({ type: 'applied', upTo: effect.upTo, results: this.storage.apply(effect.upTo) });
         });
       case 'sendAppend':

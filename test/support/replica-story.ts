@@ -488,12 +488,14 @@ function toldChange({ promisedEpoch, lastLedEpoch, truncateAfter, entries }: Ext
   return parts.filter(Boolean).join(', ');
 }
 
-function toldAppend({ epoch, prev, commit, releasesLease, recorded }: OutgoingAppend, entries: readonly LogEntry[]): string {
+function toldAppend({ epoch, prev, commit, releasesLease, sharesSince, withdrawsShare, recorded }: OutgoingAppend, entries: readonly LogEntry[]): string {
   const parts = [
     `${entries.length === 0 ? 'heartbeat' : toldEntries(entries)} after ${at(prev)}`,
     `commit ${commit}`,
     recorded.length > 0 && `recorded ${recorded.map(({ replica, match }) => `${label(replica)}:${match}`).join(' ')}`,
     releasesLease && 'the lease is over',
+    sharesSince > 0 && 'share the lease',
+    withdrawsShare && 'give up your share',
   ];
   return `[epoch ${epoch}] ${parts.filter(Boolean).join(', ')}`;
 }

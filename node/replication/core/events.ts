@@ -20,6 +20,8 @@ export type ReplicaEvent =
   | { type: 'applied'; upTo: number; results: AppliedEntry[] }
   /** A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. */
   | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer }
+  /** A read waits until this follower has applied `ShardReplica.readPosition`. */
+  | { type: 'readWaits' }
   | { type: 'append'; message: AppendMessage }
   | { type: 'appendAck'; ack: AppendAck }
   /** There is a new stream to a peer: what was under way on the old one may be lost. */

@@ -1,6 +1,7 @@
 import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { CommitProgress } from './commit-progress';
 import type { ReplicaEffect } from './effects';
+import { HeldShare } from './held-share';
 import type { AppendMessage, AppendResult, LogPosition, RecordedMatch } from './messages';
 import type { ReadGrant } from './read-grant';
 import type { LogEntry } from './replica-state';
@@ -29,6 +30,12 @@ export class Follower {
   private agreedEpoch = 0;
   private latestSentAt = 0;
   private owed: OwedAck[] = [];
+  private readonly share = new HeldShare();
+  /** The node whose appends these are. */
+  private primary = '';
+  /** What reads wait for, and what the primary was asked to tell of for them. */
+  private wanted = 0;
+  private awaited = 0;
   private readonly self: ReplicaId;
   private readonly log: StableLog;
   private readonly progress: CommitProgress;
@@ -52,7 +59,11 @@ export class Follower {
     }
     if (this.noteRecorded(message.recorded)) return;
     if (message.epoch !== this.agreedEpoch) this.follow(message.epoch);
+    this.primary = message.from;
+    if (message.sentAt > this.latestSentAt) this.share.hear(message.sentAt, nowMs);
     this.latestSentAt = Math.max(this.latestSentAt, message.sentAt);
+    if (message.withdrawsShare) this.share.giveUp();
+    else if (message.sharesSince > 0) this.share.take(message.sharesSince);
     if (message.releasesLease) this.grant.release(nowMs);
     else this.grant.extend(nowMs);
 
@@ -67,6 +78,24 @@ export class Follower {
     this.agreed = Math.max(this.agreed, message.prev.sequence + message.entries.length);
     this.owe(message, null);
     this.progress.advance(Math.min(message.commit, this.agreed), this.log.storedSequence);
+    this.ask();
+  }
+
+  /**
+   * Whether it may answer reads as a follower. Then no primary acknowledges a write that it has not stored: not this one,
+   * which counts on it, and no later one, which waits for its promise to this one to end.
+   */
+  mayAnswer(nowMs: number): boolean {
+    return this.agreedEpoch === this.log.promisedEpoch && this.share.isValid(nowMs);
+  }
+
+  /**
+   * Asks the primary to say when what is stored here is committed, because reads wait for it. One question at a time: it is
+   * told by appends and heartbeats, too.
+   */
+  await(): void {
+    this.wanted = this.log.storedSequence;
+    this.ask();
   }
 
   /** Sends the answers that waited for the storage. */
@@ -83,6 +112,9 @@ export class Follower {
   reset(): void {
     this.agreed = 0;
     this.owed = [];
+    this.wanted = 0;
+    this.awaited = 0;
+    this.share.giveUp();
   }
 
   /**
@@ -102,6 +134,13 @@ export class Follower {
 
   agreesBefore(message: AppendMessage): boolean {
     return this.log.index.has(message.prev);
+  }
+
+  private ask(): void {
+    const { committed } = this.progress;
+    if (this.wanted <= committed || this.awaited > committed || this.agreedEpoch !== this.log.storedPromise) return;
+    this.awaited = this.wanted;
+    this.send(this.primary, this.agreedEpoch, this.latestSentAt, this.match(), this.awaited);
   }
 
   private follow(epoch: number): void {
@@ -154,8 +193,8 @@ export class Follower {
     return { type: 'match', match: Math.min(this.agreed, this.log.storedSequence), agreed: this.agreed };
   }
 
-  private send(to: string, epoch: number, sentAt: number, result: AppendResult): void {
-    this.emit({ type: 'sendAck', to, ack: { epoch, replica: this.self, sentAt, result } });
+  private send(to: string, epoch: number, sentAt: number, result: AppendResult, awaited = 0): void {
+    this.emit({ type: 'sendAck', to, ack: { epoch, replica: this.self, sentAt, awaited, result } });
   }
 
   /**

@@ -22,6 +22,8 @@ export interface MembershipView {
   ownStallMs: number;
   /** For how long it could have heard of others: since it leads, or since its process last stood still. */
   awakeMs: number;
+  /** When the last share that was given to a follower is over; see GivenShares. */
+  sharesUntil: number;
   nowMs: number;
 }
 
@@ -122,6 +124,8 @@ export function decideExpand(view: MembershipView): Proposal | null {
     if (assignment.removing.includes(node) && assignment.inSync.length >= minInSync) continue;
     if (peer.isLeftOut(view.nowMs) && assignment.inSync.length >= keptThoughSlow(assignment)) continue;
     if (!isCaughtUp(peer, view)) continue;
+    // If it is promoted, it waits only for what it promised itself. So that must reach as far as what was given to others.
+    if (peer.leaseUntil < view.sharesUntil) continue;
     const member = { node, store: peer.store! };
     const inSync = [...assignment.inSync, member];
     const eligible = inSync.length >= minInSync ? [] : assignment.eligible.filter((other) => other.node !== node);

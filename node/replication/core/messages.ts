@@ -15,7 +15,10 @@ export interface AppendHeader {
   from: string;
   /** The entry before the first one of this message: the receiver accepts nothing unless its own log has it, too. */
   prev: LogPosition;
-  /** Everything up to this sequence is committed. */
+  /**
+   * Everything up to this sequence is committed and applied by the sender: what a follower shows is to be found at the
+   * primary, too.
+   */
   commit: number;
   /**
    * The sender's monotonic clock. It comes back with the acknowledgement, which then is a read lease that starts at
@@ -24,6 +27,13 @@ export interface AppendHeader {
   sentAt: number;
   /** The sender serves no more reads in this epoch, so the receiver may forget the leases that it granted. */
   releasesLease: boolean;
+  /**
+   * Not 0: the receiver has a share in the sender's lease, earned by its acknowledgement of what was sent at this moment
+   * (`sentAt`). Only in heartbeats.
+   */
+  sharesSince: number;
+  /** The receiver gives its share up, if it has one, and says so by answering this or a later append. */
+  withdrawsShare: boolean;
   /** What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries. */
   recorded: RecordedMatch[];
 }
@@ -56,6 +66,8 @@ export interface AppendAck {
   replica: ReplicaId;
   /** `sentAt` of the latest append that it answers. */
   sentAt: number;
+  /** Not 0: reads wait at the follower until everything up to this sequence is committed, and it wants to hear of that. */
+  awaited: number;
   result: AppendResult;
 }
 

@@ -28,6 +28,11 @@ export class Peer {
   lastProgressAt: number;
   /** Until when this store's answers allow the primary to serve reads. */
   leaseUntil = -Infinity;
+  /** The latest append that this store is known to have received, by when it was sent and when the answer came. */
+  heard = { sentAt: -Infinity, atMs: -Infinity };
+  /** What it was told of last to be committed, and what it waits for. */
+  announced = 0;
+  awaited = 0;
   readonly pace = new StorePace();
   /** It is not to be in sync before, because it is slow. */
   slowUntil = -Infinity;
@@ -72,21 +77,29 @@ export class Peer {
     return this.match < lastSequence && nowMs - this.lastProgressAt > TIMINGS.stallTimeoutMs;
   }
 
+  /** Whether it keeps up, so that it is not about to leave the in-sync set. */
+  isStoring(nowMs: number, lastSequence: number): boolean {
+    return this.match >= lastSequence || nowMs - this.lastProgressAt < TIMINGS.replicaTimeoutMs;
+  }
+
   /** Records that it answered, whatever the answer. */
   noteAnswer(ack: AppendAck, nowMs: number): void {
     if (this.store !== ack.replica.store) {
       this.store = ack.replica.store;
       this.match = 0;
       this.leaseUntil = -Infinity;
+      this.heard = { sentAt: -Infinity, atMs: -Infinity };
       this.probe(this.next);
     }
     this.lastAckAt = nowMs;
+    this.awaited = Math.max(this.awaited, ack.awaited);
   }
 
   matched(result: { match: number; agreed: number }, sentAt: number, at: { nowMs: number; lastSequence: number; ownMs: number }): void {
     if (result.match > this.match || result.match >= at.lastSequence) this.lastProgressAt = at.nowMs;
     this.match = Math.max(this.match, result.match);
     this.leaseUntil = Math.max(this.leaseUntil, sentAt + LEASE_TAKEN_MS);
+    if (sentAt > this.heard.sentAt) this.heard = { sentAt, atMs: at.nowMs };
     if (this.inFlight.length > 0 && this.inFlight[0] <= this.match) {
       this.pace.note(at.nowMs - this.headSince, at.ownMs, at.nowMs);
       this.headSince = at.nowMs;

@@ -7,12 +7,17 @@ import type { StableLog } from './stable-log';
 import { OwnStorePace } from './store-pace';
 import { TIMINGS } from './timings';
 
+/** What only heartbeats carry. */
+const NO_BEAT = { recorded: [], sharesSince: 0 };
+
 /** A primary's peers: all other replicas that should hold the shard, in sync or not. Sends the log to each of them. */
 export class Peers {
   readonly byNode = new Map<string, Peer>();
   nextHeartbeatAt: number;
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
+  /** Since when the followers are asked to give up their shares in the lease; null when they are not. */
+  withdrawsSharesSince: number | null = null;
   /** The primary's, beside which others are slow. */
   readonly ownPace = new OwnStorePace();
   private readonly self: ReplicaId;
@@ -22,6 +27,7 @@ export class Peers {
   /** What other primaries had recorded, for stores that have not answered this one. */
   private readonly inherited: RecordedMatch[];
   private readonly mustBeComplete: (replica: ReplicaId) => boolean;
+  private readonly shareWith: (peer: Peer, nowMs: number) => number;
   private readonly emit: (effect: ReplicaEffect) => void;
 
   constructor(options: {
@@ -32,6 +38,8 @@ export class Peers {
     inherited: RecordedMatch[];
     /** Whether a replica counts as complete: in sync or eligible. */
     mustBeComplete: (replica: ReplicaId) => boolean;
+    /** AppendHeader.sharesSince of a heartbeat that is sent to the peer now. */
+    shareWith: (peer: Peer, nowMs: number) => number;
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
   }) {
@@ -41,6 +49,7 @@ export class Peers {
     this.progress = options.progress;
     this.inherited = options.inherited;
     this.mustBeComplete = options.mustBeComplete;
+    this.shareWith = options.shareWith;
     this.nextHeartbeatAt = options.nowMs;
     this.emit = options.emit;
   }
@@ -57,16 +66,19 @@ export class Peers {
     }
   }
 
-  /** Sends every peer the entries for which its window has room. */
+  /** Sends every peer the entries for which its window has room, and tells it of what its reads wait for. */
   pump(nowMs: number): void {
-    for (const peer of this.byNode.values()) this.pumpOne(peer, nowMs);
+    for (const peer of this.byNode.values()) {
+      this.pumpOne(peer, nowMs);
+      if (peer.awaited > peer.announced && peer.awaited <= this.progress.applied) this.send(peer, null, nowMs);
+    }
   }
 
   heartbeat(nowMs: number): void {
     if (nowMs < this.nextHeartbeatAt) return;
     this.nextHeartbeatAt = nowMs + TIMINGS.heartbeatMs;
     const recorded = this.recorded();
-    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, recorded);
+    for (const peer of this.byNode.values()) this.send(peer, null, nowMs, { recorded, sharesSince: this.shareWith(peer, nowMs) });
   }
 
   /** Processes an answer of this epoch that is not `fenced`. */
@@ -136,7 +148,7 @@ export class Peers {
     this.emit({ type: 'snapshot', to: peer.node, epoch: this.epoch });
   }
 
-  private send(peer: Peer, range: OutgoingAppend['range'], nowMs: number, recorded: RecordedMatch[] = []): void {
+  private send(peer: Peer, range: OutgoingAppend['range'], nowMs: number, beat: { recorded: RecordedMatch[]; sharesSince: number } = NO_BEAT): void {
     let prev = (range?.from ?? peer.next) - 1;
     if (!this.log.index.covers(prev)) {
       if (range !== null || peer.state !== 'snapshot') {
@@ -145,14 +157,16 @@ export class Peers {
       }
       prev = this.log.lastSequence;
     }
+    peer.announced = this.progress.applied;
     const message: OutgoingAppend = {
       epoch: this.epoch,
       from: this.self.node,
       prev: { epoch: this.log.index.epochAt(prev), sequence: prev },
-      commit: this.progress.committed,
+      commit: peer.announced,
       sentAt: nowMs,
       releasesLease: this.releasesLease,
-      recorded,
+      withdrawsShare: this.withdrawsSharesSince !== null,
+      ...beat,
       range,
     };
     this.emit({ type: 'sendAppend', to: peer.node, message });

@@ -2,14 +2,16 @@ import assert from 'node:assert';
 import { isSameReplica, minInSyncOf, type ReplicaId } from '../../../shared/cluster/shard-assignment';
 import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
+import type { GivenShares } from './given-shares';
 import type { ReplicaEffect } from './effects';
 import { decideAbdication, decideMembership, wantsHandover, type MembershipView } from './membership-decision';
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
+import type { Peer } from './peer';
 import { Peers } from './peers';
 import type { ReadGrant } from './read-grant';
 import type { StableLog } from './stable-log';
-import { TIMINGS } from './timings';
+import { SHARE_GIVEN_MS, TIMINGS } from './timings';
 
 /**
  * The phases of a primary:
@@ -45,6 +47,7 @@ export class Primary {
   private readonly progress: CommitProgress;
   private readonly membership: Membership;
   private readonly grant: ReadGrant;
+  private readonly shares: GivenShares;
 
   constructor(options: {
     self: ReplicaId;
@@ -53,6 +56,7 @@ export class Primary {
     progress: CommitProgress;
     membership: Membership;
     grant: ReadGrant;
+    shares: GivenShares;
     inherited: RecordedMatch[];
     nowMs: number;
     emit: (effect: ReplicaEffect) => void;
@@ -65,7 +69,12 @@ export class Primary {
     this.progress = options.progress;
     this.membership = options.membership;
     this.grant = options.grant;
-    this.peers = new Peers({ ...options, mustBeComplete: (replica) => this.membership.mustBeComplete(replica) });
+    this.shares = options.shares;
+    this.peers = new Peers({
+      ...options,
+      mustBeComplete: (replica) => this.membership.mustBeComplete(replica),
+      shareWith: (peer, atMs) => this.shareWith(peer, atMs),
+    });
     // The epoch is not announced to anybody before it is promised. Otherwise, once another primary has committed under
     // a later epoch, this replica could take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
@@ -87,7 +96,7 @@ export class Primary {
     if (this.phase === 'promising') return this.changeMembership(nowMs);
     this.reconcilePeers(nowMs);
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
-    this.commit();
+    this.commit(nowMs);
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
     this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
@@ -104,7 +113,10 @@ export class Primary {
   }
 
   answered(ack: AppendAck, nowMs: number): void {
-    if (this.phase !== 'promising') this.peers.answered(ack, nowMs);
+    if (this.phase === 'promising') return;
+    this.peers.answered(ack, nowMs);
+    const { withdrawsSharesSince } = this.peers;
+    if (withdrawsSharesSince !== null && ack.sentAt > withdrawsSharesSince) this.shares.returned(ack.replica);
   }
 
   mayWrite(nowMs: number): Clearance {
@@ -126,11 +138,29 @@ export class Primary {
   hasLease(nowMs: number): boolean {
     if (this.phase !== 'serving' || this.peers.releasesLease) return false;
     if (this.isAlone()) return this.mayServeAlone();
-    return this.membership.maximal().every((member) => {
-      if (isSameReplica(member, this.self)) return true;
-      const peer = this.peers.byNode.get(member.node);
-      return peer !== undefined && peer.is(member) && peer.leaseUntil > nowMs;
-    });
+    return this.leaseUntil() > nowMs;
+  }
+
+  /**
+   * Gives the peer a share in the lease if it is in sync and the share ends before the lease does. Answers which of its
+   * acknowledgements earned it, by AppendHeader.sharesSince; 0 if it gets none.
+   */
+  shareWith(peer: Peer, nowMs: number): number {
+    if (this.phase !== 'serving' || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null) return 0;
+    const assignment = this.membership.confirmed!;
+    const isMember = ({ inSync }: { inSync: ReplicaId[] }): boolean => inSync.some((member) => peer.is(member));
+    if (!isMember(assignment) || !this.membership.hasEnough()) return 0;
+    // One that is about to leave gets none, so that nobody has to wait for it then.
+    const stays = isMember(this.membership.pending?.assignment ?? assignment) && !assignment.removing.includes(peer.node);
+    const until = peer.heard.atMs + SHARE_GIVEN_MS;
+    if (!stays || !peer.isStoring(nowMs, this.log.lastSequence) || until <= nowMs || !this.outlasts(until)) return 0;
+    this.shares.give({ node: peer.node, store: peer.store! }, until);
+    return peer.heard.sentAt;
+  }
+
+  /** Whether no other replica can be an active primary before `until`. */
+  outlasts(until: number): boolean {
+    return this.leaseUntil() >= until;
   }
 
   handsOver(nowMs: number): boolean {
@@ -158,6 +188,21 @@ export class Primary {
     return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
   }
 
+  /**
+   * Until when everyone who may be promoted has promised not to lead: the maximal set and, while too few are in sync, those
+   * who are eligible, who may be promoted when the few are taken for dead.
+   */
+  private leaseUntil(): number {
+    const eligible = this.membership.hasEnough() ? [] : (this.membership.confirmed?.eligible ?? []);
+    let until = Infinity;
+    for (const member of [...this.membership.maximal(), ...eligible]) {
+      if (isSameReplica(member, this.self)) continue;
+      const peer = this.peers.byNode.get(member.node);
+      until = Math.min(until, peer?.is(member) === true ? peer.leaseUntil : -Infinity);
+    }
+    return until;
+  }
+
   private isAlone(): boolean {
     const maximal = this.membership.maximal();
     return maximal.length === 1 && isSameReplica(maximal[0], this.self);
@@ -182,13 +227,13 @@ export class Primary {
   /**
    * An entry is committed when every member of the maximal set has it, in this epoch, on stable storage. Whoever is
    * promoted next is one of them, and promised a later epoch before it led. With fewer replicas than the minimum
-   * nothing is committed, so that eligible replicas stay complete.
+   * nothing is committed, so that eligible replicas stay complete. Who may still answer reads has to have it, too.
    */
-  private commit(): void {
+  private commit(nowMs: number): void {
     if (this.phase !== 'active' && this.phase !== 'serving') return;
     if (!this.membership.hasEnough()) return;
     let sequence = this.log.storedSequence;
-    for (const member of this.membership.maximal()) sequence = Math.min(sequence, this.matchOf(member));
+    for (const member of [...this.membership.maximal(), ...this.shares.holders(nowMs)]) sequence = Math.min(sequence, this.matchOf(member));
     this.progress.advance(sequence, this.log.storedSequence);
   }
 
@@ -196,7 +241,9 @@ export class Primary {
     this.membership.tick(nowMs);
     if (this.membership.pending !== null || this.phase === 'waiting') return;
     const proposal = this.phase === 'promising' ? decideAbdication(this.view(nowMs)) : (decideMembership(this.view(nowMs)) ?? this.resumption(nowMs));
+    if (proposal?.kind !== 'handover') this.peers.withdrawsSharesSince = null;
     if (proposal === null || this.membership.wasJustRefused(proposal.kind, nowMs)) return;
+    if (proposal.kind === 'handover' && this.membership.hasEnough() && this.mustWithdrawShares(nowMs)) return;
     this.membership.propose(proposal, nowMs);
     if (proposal.kind !== 'handover') return;
     if (!this.membership.hasEnough()) {
@@ -208,6 +255,17 @@ export class Primary {
     // Reads end here, so the successor need not wait for leases that nobody uses.
     this.peers.releasesLease = true;
     this.peers.nextHeartbeatAt = nowMs;
+  }
+
+  /** A successor that need not wait for leases does not wait for shares in them either. So nobody may have one any more. */
+  mustWithdrawShares(nowMs: number): boolean {
+    if (this.shares.holders(nowMs).length === 0) return false;
+    if (this.peers.withdrawsSharesSince === null) {
+      this.peers.withdrawsSharesSince = nowMs;
+      // Truly later, so that its answers are told from those to what was sent before.
+      this.peers.nextHeartbeatAt = nowMs + 1;
+    }
+    return true;
   }
 
   /** A primary that gave up its leases for a handover that did not happen continues only under a new epoch. */
@@ -230,6 +288,7 @@ export class Primary {
       handoverTo: this.handoverTo,
       ownStallMs: this.own.underway === null ? 0 : nowMs - Math.max(this.own.atMs, this.awakeSince),
       awakeMs: nowMs - this.awakeSince,
+      sharesUntil: this.shares.until,
       nowMs,
     };
   }

@@ -5,6 +5,7 @@ import { CommitProgress } from './commit-progress';
 import type { ReplicaEffect, ReplicaRole, WriteAnswer } from './effects';
 import type { ReplicaEvent } from './events';
 import { Follower } from './follower';
+import { GivenShares } from './given-shares';
 import { Membership } from './membership';
 import type { AppendAck, AppendMessage, LogPosition } from './messages';
 import type { PeerState } from './peer';
@@ -85,6 +86,7 @@ export class ShardReplica {
   private readonly pendingWrites: PendingWrites;
   private readonly membership: Membership;
   private readonly grant: ReadGrant;
+  private readonly shares = new GivenShares();
   private readonly follower: Follower;
 
   constructor(options: ShardReplicaOptions) {
@@ -141,18 +143,29 @@ export class ShardReplica {
   }
 
   /**
-   * Whether a linearizable read may begin. If so, read, and give the answer only if `leaseValid` of the same epoch is
-   * true afterwards. Every write that was answered before is applied by then; entries that are committed but not
-   * applied yet were answered to nobody. `wait`: not yet, ask again after the next step. `unavailable`: too few
-   * replicas are in sync.
+   * Whether a linearizable read may begin. If so, take `readPosition` in the same turn, wait until so much is applied,
+   * read, and give the answer only if `leaseValid` of the same epoch is true afterwards. `wait`: not yet, ask again after
+   * the next step. `unavailable`: too few replicas are in sync.
    */
   mayServe(nowMs: number): Clearance {
-    return this.primary?.mayServe(nowMs) ?? 'misrouted';
+    if (this.primary !== null) return this.primary.mayServe(nowMs);
+    return this.follower.mayAnswer(nowMs) ? 'yes' : 'misrouted';
+  }
+
+  /**
+   * What must be applied before a read that begins now. At the primary that is nothing more than there is: every write that
+   * was answered is applied, and what is committed but not applied yet was shown to nobody. A follower may not know yet
+   * what of its log was answered. But all of it that may have been is stored, because whoever may answer reads is needed for
+   * each commit. That is so also for what another process with this store acknowledged.
+   */
+  get readPosition(): number {
+    return this.primary === null ? this.log.storedSequence : 0;
   }
 
   /** Whether what was read since `mayServe` said yes in `epoch` was current. Compares with the clock at the call. */
   leaseValid(epoch: number, nowMs: number): boolean {
-    return this.primary !== null && this.primary.epoch === epoch && this.primary.hasLease(nowMs);
+    if (this.primary !== null) return this.primary.epoch === epoch && this.primary.hasLease(nowMs);
+    return epoch === this.epoch && this.follower.mayAnswer(nowMs);
   }
 
   /** Whether a `write` event would be accepted now, apart from limits. */
@@ -220,6 +233,8 @@ export class ShardReplica {
         return this.noteApplied(event);
       case 'write':
         return this.write(event, nowMs);
+      case 'readWaits':
+        return this.primary === null ? this.follower.await() : undefined;
       case 'append':
         return this.append(event.message, nowMs);
       case 'appendAck':
@@ -284,6 +299,7 @@ export class ShardReplica {
       progress: this.progress,
       membership: this.membership,
       grant: this.grant,
+      shares: this.shares,
       inherited,
       nowMs,
       emit: (effect) => this.effects.push(effect),

@@ -77,3 +77,12 @@ export const LEASE_TAKEN_MS = TIMINGS.leaseMs * (1 - TIMINGS.driftMargin);
 
 /** For how long after receiving an append a replica does not become an active primary itself. */
 export const LEASE_GRANTED_MS = TIMINGS.leaseMs * (1 + TIMINGS.driftMargin);
+
+/**
+ * For how long a follower answers reads with a share in its primary's lease: seven heartbeats, and so short that the share
+ * of a follower that fell silent is over for the primary before it leaves the in-sync set (replicaTimeoutMs).
+ */
+export const SHARE_TAKEN_MS = 700;
+
+/** For how long the primary counts on that, from when it received the acknowledgement that earned the share. */
+export const SHARE_GIVEN_MS = (SHARE_TAKEN_MS * (1 + TIMINGS.driftMargin)) / (1 - TIMINGS.driftMargin);

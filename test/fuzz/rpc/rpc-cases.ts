@@ -52,6 +52,8 @@ export class RpcCases {
       commit: 0,
       sentAt: 1,
       releasesLease: false,
+      sharesSince: 1,
+      withdrawsShare: false,
       recorded: [{ replica: { node: 'node-0', store: 'a' }, epoch: 1, match: 1 }],
       entries: [entry],
     };

@@ -31,7 +31,7 @@ beforeEach(async () => {
   store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
   map = new ClusterMap({ store, log: silentLogger });
   await map.follow();
-  routes = new MapShardRoutes({ map, clock: systemClock });
+  routes = new MapShardRoutes({ map, clock: systemClock, readReplicas: 'in-sync' });
   told = new ToldRoutes({ routes, clock: systemClock });
   ports = [];
   asked = 0;

@@ -65,7 +65,7 @@ async function write(count: number): Promise<void> {
 
 /** b says that it holds the log up to here. */
 function bHas(match: number, epoch = 1): void {
-  replica.acknowledged({ epoch, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), result: { type: 'match', match, agreed: match } });
+  replica.acknowledged({ epoch, replica: { node: 'b', store: 'b.0' }, sentAt: clock.monotonicMs(), awaited: 0, result: { type: 'match', match, agreed: match } });
 }
 
 test('the log is not trimmed past a replica that catches up, however much is written meanwhile', async () => {

@@ -3,7 +3,7 @@ import { writeEntry } from '../../../support/stored-replica';
 
 const SHARD = { collectionUid: 'c', shard: 0 };
 const entries = [{ epoch: 1, sequence: 1, write: null }, writeEntry({ epoch: 1, sequence: 2 }, [{ type: 'delete', externalId: 'a' }])];
-const message = { epoch: 1, from: 'a', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 0, releasesLease: false, recorded: [], entries };
+const message = { epoch: 1, from: 'a', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 0, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded: [], entries };
 const noPieces = (): number => 0;
 const nothingJoined = (): Buffer => Buffer.alloc(0);
 

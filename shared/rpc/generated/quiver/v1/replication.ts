@@ -168,6 +168,7 @@ export interface ShardAck {
   'match'?: (Match | null);
   'mismatch'?: (Mismatch | null);
   'fenced'?: (Fenced | null);
+  'awaited'?: (number | string | Long);
   'result'?: "match"|"mismatch"|"fenced";
 }
 
@@ -180,6 +181,7 @@ export interface ShardAck__Output {
   'match'?: (Match__Output | null);
   'mismatch'?: (Mismatch__Output | null);
   'fenced'?: (Fenced__Output | null);
+  'awaited': (number);
   'result'?: "match"|"mismatch"|"fenced";
 }
 
@@ -193,6 +195,8 @@ export interface ShardAppend {
   'releasesLease'?: (boolean);
   'recorded'?: (RecordedMatch)[];
   'entries'?: (Entry)[];
+  'sharesSince'?: (number | string);
+  'withdrawsShare'?: (boolean);
 }
 
 export interface ShardAppend__Output {
@@ -205,6 +209,8 @@ export interface ShardAppend__Output {
   'releasesLease': (boolean);
   'recorded': (RecordedMatch__Output)[];
   'entries': (Entry__Output)[];
+  'sharesSince': (number);
+  'withdrawsShare': (boolean);
 }
 
 export interface SnapshotAnswer {

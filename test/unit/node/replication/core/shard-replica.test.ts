@@ -14,7 +14,7 @@ test('a store that holds less than was recorded of it is lossy, unless a later p
   const lossiness = (epoch: number): unknown[] => {
     const replica = new ShardReplica({ self: B, changeIdPrefix: 'B', state: { ...empty, promisedEpoch: epoch }, unapplied: [], nowMs: 0 });
     const recorded = [{ replica: B, epoch: 1, match: 7 }];
-    const message: AppendMessage = { epoch, from: 'A', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, recorded, entries: [] };
+    const message: AppendMessage = { epoch, from: 'A', prev: { epoch: 0, sequence: 0 }, commit: 0, sentAt: 1, releasesLease: false, sharesSince: 0, withdrawsShare: false, recorded, entries: [] };
     return replica.step({ type: 'append', message }, 1).filter(({ type }) => type === 'lossy');
   };
   expect(lossiness(1)).toEqual([{ type: 'lossy', recorded: 7, last: 0 }]);

@@ -1,0 +1,110 @@
+import { shardKey } from '../../shared/cluster/members';
+import type { ErrorKind } from '../../shared/errors/quiver-error';
+import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
+import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { Clock } from '../../shared/time/clock';
+import { deadlineTimer } from '../../shared/time/deadline';
+import type { NodeLinks } from './node-links';
+import type { OpenCall } from './open-calls';
+import { isLost, kindOf } from './routed-calls';
+import type { ShardRoute } from './shard-routes';
+
+/**
+ * The reads that followers answer: each means the same at every in-sync replica. `scan` continues after a stamp and an id,
+ * which the log gives, and `keywordSearch` brings its statistics along. Not `status`, which describes the replica itself,
+ * nor `count`, which costs a primary less than the way to it.
+ */
+const SHARED: ReadonlySet<ReadKind> = new Set(['search', 'score', 'keywordSearch', 'keywordStatistics', 'fetch', 'scan']);
+
+/** Errors that say that this follower can't answer now. */
+const DECLINING: ReadonlySet<ErrorKind | undefined> = new Set<ErrorKind>(['misrouted', 'unavailable', 'overloaded']);
+
+/**
+ * So many reads of this client have to be under way at the primary's node before others are asked: below that the node has
+ * processors to spare, and only it answers without waiting for what was just written.
+ */
+const BUSY_READS = 4;
+
+/** A follower that declined is left alone for so long: it may be out of the in-sync set, or behind. */
+const DECLINED_PAUSE_MS = 1_000;
+
+/**
+ * A follower that has not answered by then is passed over for the primary: long for a read, and short beside the time in which
+ * a node that stands still is noticed.
+ */
+const ANSWER_MS = 1_000;
+const SILENT_PAUSE_MS = 5_000;
+
+/** Most followers that are remembered to be left alone; what was remembered first is forgotten first. */
+const PAUSED_MAX = 10_000;
+
+/**
+ * Sends reads to in-sync followers while the primary of their shard is busy. The calls that are under way at a node tell how
+ * busy it is: a node that is slower, or has more to do, holds more of them.
+ */
+export class FollowerReads {
+  /** Until when followers are left alone, by address for all of its shards, and by address and shard. */
+  private readonly paused = new Map<string, number>();
+
+  constructor(private readonly parts: { links: NodeLinks; clock: Clock }) {}
+
+  /** The address of the follower to ask; null: the primary is to be asked. */
+  choose(id: ShardId, kind: ReadKind, route: ShardRoute | null): string | null {
+    if (route?.followers === undefined || !SHARED.has(kind)) return null;
+    const { links } = this.parts;
+    const busy = links.readsUnderWay(route.address);
+    if (busy < BUSY_READS) return null;
+    const { followers } = route;
+    const one = followers[Math.floor(Math.random() * followers.length)];
+    return links.readsUnderWay(one) < busy && !this.isPaused(one) && !this.isPaused(keyOf(one, id)) ? one : null;
+  }
+
+  /**
+   * What the follower answers, as an object; null if it declines, fails or is silent, and the primary has to be asked, or if
+   * `open` is over.
+   */
+  async read<Kind extends ReadKind>(address: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<{ answer: AnswerOf<Kind> } | null> {
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const attempt = this.parts.links.to(address).read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
+      return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
+        attempt.answer.then((answer) => done({ answer }), fail);
+        timer = deadlineTimer(ANSWER_MS, () => {
+          this.pause(address, SILENT_PAUSE_MS);
+          open.cancel();
+        });
+        open.cancel = () => {
+          attempt.cancel();
+          done(null);
+        };
+      });
+    } catch (error) {
+      // What is wrong with the read itself, the primary says, too.
+      if (isLost(error) || DECLINING.has(kindOf(error))) this.pause(keyOf(address, id), DECLINED_PAUSE_MS);
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private isPaused(key: string): boolean {
+    const until = this.paused.get(key);
+    if (until === undefined) return false;
+    if (this.parts.clock.monotonicMs() < until) return true;
+    this.paused.delete(key);
+    return false;
+  }
+
+  private pause(key: string, forMs: number): void {
+    this.paused.delete(key);
+    this.paused.set(key, this.parts.clock.monotonicMs() + forMs);
+    for (const oldest of this.paused.keys()) {
+      if (this.paused.size <= PAUSED_MAX) return;
+      this.paused.delete(oldest);
+    }
+  }
+}
+
+function keyOf(address: string, id: ShardId): string {
+  return `${address}/${shardKey(id)}`;
+}

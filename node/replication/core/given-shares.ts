@@ -1,0 +1,33 @@
+import { isSameReplica, type ReplicaId } from '../../../shared/cluster/shard-assignment';
+
+/**
+ * The shares in its lease that a primary gave to followers, so that they answer reads, too. Who holds one counts like a
+ * member of the in-sync set until it is over: nothing is committed that it does not have. Outlives the epoch, because the
+ * same replica may lead the next one.
+ */
+export class GivenShares {
+  private given: { to: ReplicaId; until: number }[] = [];
+
+  /** `until`: by the primary's monotonic clock. */
+  give(to: ReplicaId, until: number): void {
+    const known = this.given.find((one) => isSameReplica(one.to, to));
+    if (known === undefined) this.given.push({ to, until });
+    else known.until = Math.max(known.until, until);
+  }
+
+  /** It answered that it gave its share up. */
+  returned(by: ReplicaId): void {
+    this.given = this.given.filter(({ to }) => !isSameReplica(to, by));
+  }
+
+  /** Who may hold a share. */
+  holders(nowMs: number): ReplicaId[] {
+    if (this.given.some(({ until }) => until <= nowMs)) this.given = this.given.filter(({ until }) => until > nowMs);
+    return this.given.map(({ to }) => to);
+  }
+
+  /** When the last of them is over; -Infinity if there is none. */
+  get until(): number {
+    return Math.max(-Infinity, ...this.given.map(({ until }) => until));
+  }
+}

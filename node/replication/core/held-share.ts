@@ -1,0 +1,40 @@
+import { SHARE_TAKEN_MS } from './timings';
+
+/** Heartbeats are further apart; what comes in between need not be remembered. */
+const REMEMBERED_EVERY_MS = 50;
+
+/**
+ * A follower's share in its primary's lease: until when it may answer reads. It lasts from when this process received the
+ * append whose acknowledgement earned it: no later than the primary received that acknowledgement, which is from when the
+ * primary counts. So no clock is compared with another, and a process that began anew holds nothing.
+ */
+export class HeldShare {
+  /** When appends were received, by the primary's clock at sending and by this replica's own; both ascending. */
+  private heard: { sentAt: number; atMs: number }[] = [];
+  private until = -Infinity;
+
+  /** An append was received that was sent later than all before. */
+  hear(sentAt: number, nowMs: number): void {
+    const last = this.heard[this.heard.length - 1];
+    if (last !== undefined && nowMs - last.atMs < REMEMBERED_EVERY_MS) return;
+    this.heard.push({ sentAt, atMs: nowMs });
+    // What is older can't make the share last beyond now.
+    while (this.heard[0].atMs + SHARE_TAKEN_MS < nowMs) this.heard.shift();
+  }
+
+  /** The primary gave a share for the acknowledgement of what it sent at `sentAt`. */
+  take(sentAt: number): void {
+    // One that was sent earlier was also received earlier, so that the share ends too early rather than too late.
+    for (const one of this.heard) if (one.sentAt <= sentAt) this.until = Math.max(this.until, one.atMs + SHARE_TAKEN_MS);
+  }
+
+  isValid(nowMs: number): boolean {
+    return nowMs < this.until;
+  }
+
+  /** Also forgets what could still earn one: a share that was given before and comes late counts no more. */
+  giveUp(): void {
+    this.heard = [];
+    this.until = -Infinity;
+  }
+}
