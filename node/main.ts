@@ -226,7 +226,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     return true;
   };
 
-  const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call) });
+  const shards = new ReplicaShards({
+    find: (id, call) => agent.find(id, call),
+    optimizeOn: (node, id) => void questions.optimize(node, id),
+  });
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [
@@ -239,6 +242,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           if (hosted === null) return null;
           return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence, ended);
         },
+        optimize: async (id) => void (await agent.hosted(id)?.shard.read('optimize', null)),
         replace,
         log,
       }),

@@ -8,9 +8,15 @@ import type { HostedReplica } from './hosted-replica';
 export class ReplicaShards implements NodeShards {
   private readonly find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
 
-  /** `find` waits, within the deadline, for a replica that is being opened. Errors: misrouted, unavailable. */
-  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica> }) {
+  private readonly optimizeOn: (node: string, id: ShardId) => void;
+
+  /**
+   * `find` waits, within the deadline, for a replica that is being opened. Errors: misrouted, unavailable. `optimizeOn` asks
+   * another node to do for its replica what this one was asked.
+   */
+  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>; optimizeOn: (node: string, id: ShardId) => void }) {
     this.find = options.find;
+    this.optimizeOn = options.optimizeOn;
   }
 
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
@@ -26,6 +32,11 @@ export class ReplicaShards implements NodeShards {
 
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
     const hosted = await this.find(id, call);
+    if (kind === 'optimize') {
+      // Followers build indexes of their own, and one of them may lead next.
+      const { replicas = [], primary = null } = hosted.replica.assignment ?? {};
+      for (const node of replicas) if (node !== primary?.node) this.optimizeOn(node, id);
+    }
     return hosted.replica.read(call, () => hosted.shard.read(kind, request));
   }
 }
