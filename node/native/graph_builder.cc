@@ -114,6 +114,7 @@ std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, size_t r
   const size_t first = hnsw.levels.size();
   // Seeded by position: the same seed would repeat the same sequence of levels in every batch.
   hnsw.rng = faiss::RandomGenerator(int64_t(first) + 12345);
+  rows = std::max(rows, first);
   hnsw.prepare_level_tab(rows - first, false);
 
   const size_t effort = care == Care::kQuick ? kQuickEffort : kCarefulEffort;

@@ -25,7 +25,7 @@ class GraphGrowth {
   // Whether the graph is as this one, and the next step may start here.
   bool continues(const std::shared_ptr<const Graph>& graph) const { return graph == newest_; }
   /**
-   * Adds the rows that are missing below `rows`, with `threads` threads of low priority, and answers a copy of the
+   * Adds the rows that are missing below `rows`, if any, with `threads` threads of low priority, and answers a copy of the
    * graph. Rows that are dead by then get no links. Throws ClosedError when `stop` is raised, within a few
    * milliseconds; after an error the growth is of no more use.
    */

@@ -1,5 +1,5 @@
 import type { IndexProgress } from '../../shared/shard/shard-read';
-import { BuildingPace } from './index-progress';
+import { BuildingPace } from './building-pace';
 import { GRAPH_ROWS_MIN, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
 import type { NativeStatus } from './native-binding';
 

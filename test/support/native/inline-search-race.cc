@@ -101,7 +101,7 @@ int main(int, char** arguments) {
     std::thread builder([&] {
       GraphGrowth growth(before.graph);
       // In two steps, as one growth makes many.
-      growth.extend(*before.rows, before.rows->count() / 2, care, 2, index->stop);
+      growth.extend(*before.rows, before.rows->count() - 100, care, 2, index->stop);
       graph = growth.extend(*before.rows, before.rows->count(), care, 2, index->stop);
     });
     change(*index, random);
