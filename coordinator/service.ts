@@ -1,6 +1,6 @@
 import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
-import type { SearchEffort } from '../shared/shard/shard-read';
+import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
 
 /**
@@ -21,6 +21,13 @@ export interface CollectionsService {
   get(name: string): Promise<CollectionView>;
   update(name: string, change: { description: string | null }): Promise<CollectionView>;
   delete(name: string): Promise<void>;
+  /** How far the collection's index is built. Errors: not_found, unavailable. */
+  stats(name: string): Promise<CollectionStats>;
+  /**
+   * Begins to make the best index of the vectors that are there, on the replicas that answer searches, unless that is under
+   * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
+   */
+  optimize(name: string): Promise<CollectionStats>;
 }
 
 export interface NewCollection {
@@ -34,6 +41,30 @@ export interface NewCollection {
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
   minInSync?: number;
+}
+
+/** What a collection takes, and how far its index is built, over all its shards. */
+export interface CollectionStats {
+  name: string;
+  vectorCount: number;
+  diskBytes: number;
+  memoryBytes: number;
+  index: CollectionProgress;
+}
+
+/** How far the index of a collection is built: the shards' figures together. */
+export interface CollectionProgress {
+  /** The first of these that a shard is in: its rows wait to be searched by graph, …, there is nothing to do. */
+  state: IndexProgress['state'];
+  /** Rows in the shards, including dead ones that were not removed yet. */
+  rows: number;
+  indexedRows: number;
+  refinedRows: number;
+  /** Share of the work that is done, 0 to 1: a row is added to a graph, and refined. */
+  fraction: number;
+  /** Until the last shard is ready; null when a shard does not know it. */
+  secondsLeft: number | null;
+  optimizing: boolean;
 }
 
 export interface CollectionView {

@@ -228,7 +228,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     return true;
   };
 
-  const shards = new ReplicaShards({ find: (id, call) => agent.find(id, call), hosted: (id) => agent.hosted(id) });
+  const shards = new ReplicaShards({
+    find: (id, call) => agent.find(id, call),
+    hosted: (id) => agent.hosted(id),
+    optimizeOn: (node, id) => void questions.optimize(node, id),
+  });
   const limits = nodeLimits();
   const server = new RpcServer({
     services: [
@@ -241,6 +245,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
           if (hosted === null) return null;
           return atSequence === 0 ? hosted.digest() : comparison.digestAt(hosted, atSequence, ended);
         },
+        optimize: async (id) => void (await agent.hosted(id)?.shard.read('optimize', null)),
         replace,
         log,
       }),

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardClient } from '../../shared/shard/shard-client';
+import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, NewCollection } from '../service';
+import type { CollectionsService, CollectionStats, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
+import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
 import type { ShardReading } from './shard-reading';
@@ -104,6 +106,17 @@ export class CatalogCollectionsService implements CollectionsService {
     return this.counted(await this.catalog.update(name, (current) => ({ ...current, description: change.description })));
   }
 
+  async stats(name: string): Promise<CollectionStats> {
+    return this.statsOf(await this.catalog.read(name));
+  }
+
+  async optimize(name: string): Promise<CollectionStats> {
+    const record = await this.catalog.read(name);
+    const call = this.scatter.begin();
+    await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'optimize', null, call));
+    return this.statsOf(record);
+  }
+
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
   async delete(name: string): Promise<void> {
     const intent = await this.catalog.remove(name);
@@ -182,11 +195,27 @@ export class CatalogCollectionsService implements CollectionsService {
     return viewOf(record, await this.countVectors(record));
   }
 
+  private async statsOf(record: CollectionRecord): Promise<CollectionStats> {
+    const statuses = await this.statuses(record);
+    const sum = (count: (status: ShardStatus) => number) => statuses.reduce((total, status) => total + count(status), 0);
+    return {
+      name: record.name,
+      vectorCount: sum((status) => status.vectorCount),
+      diskBytes: sum((status) => status.diskBytes),
+      memoryBytes: sum((status) => status.memoryBytes),
+      index: collectionProgress(statuses.map((status) => status.index)),
+    };
+  }
+
   private async countVectors(record: CollectionRecord): Promise<number> {
+    return (await this.statuses(record)).reduce((sum, status) => sum + status.vectorCount, 0);
+  }
+
+  private async statuses(record: CollectionRecord): Promise<ShardStatus[]> {
     const call = this.scatter.begin();
     const statuses = await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'status', null, call));
     for (const status of statuses) this.stamps.observe(status.lastStamp);
-    return statuses.reduce((sum, status) => sum + status.vectorCount, 0);
+    return statuses;
   }
 }
 

@@ -13,19 +13,25 @@ interface AdministrationParts {
    * whoever asked is gone.
    */
   digest: (id: ShardId, atSequence: number, ended: AbortSignal) => Promise<ReplicaDigest | null>;
+  /** Makes the best index of a replica, if there is one. */
+  optimize: (id: ShardId) => Promise<void>;
   /** Whether the replica is begun anew. */
   replace: (replacement: Replacement) => boolean;
   log: Logger;
 }
 
-/** The service by which a node is asked for its report, for the digest of a replica, and to begin one anew. */
+/** The service by which a node is asked for its report, for the digest of a replica, and to begin one anew or make its best index. */
 export function administrationService(parts: AdministrationParts): RpcService {
   return new QuestionService<WireQuestion, WireReport>({
     definition: administrationDefinition,
-    answer: async ({ probe, digestOf, atSequence = 0, replace }, ended) => {
+    answer: async ({ probe, digestOf, atSequence = 0, replace, optimize }, ended) => {
       if (probe) return { report: null, digest: null };
       if (digestOf) return { report: null, digest: await digestOrNone(parts, [digestOf, atSequence, ended]) };
       if (replace) return { report: null, digest: null, replaced: parts.replace(replace) };
+      if (optimize) {
+        await parts.optimize(optimize);
+        return { report: null, digest: null };
+      }
       const { shards } = await parts.report();
       return { report: { shards: shards.map(({ role, ...rest }) => ({ ...rest, leads: role === 'primary' })) }, digest: null };
     },

@@ -7,6 +7,8 @@ import type { ShardId } from '../../shared/shard/shard-client';
 /** A digest takes as long as the other node's pace makes it; one of a terabyte is not waited for. */
 const DIGEST_MS = 24 * 3_600_000;
 const REPLACE_MS = 10_000;
+/** The node only begins. */
+const OPTIMIZE_MS = 10_000;
 
 /** What a primary asks the nodes of its followers. Where there is no answer, it is as if they had refused. */
 export class ReplicaQuestions {
@@ -25,6 +27,11 @@ export class ReplicaQuestions {
   async replace(node: string, replace: Replacement): Promise<boolean> {
     const answer = await this.streamTo(node)?.ask({ probe: false, digestOf: null, replace }, REPLACE_MS);
     return answer?.replaced === true;
+  }
+
+  /** Has the node make the best index of its replica. */
+  async optimize(node: string, shard: ShardId): Promise<void> {
+    await this.streamTo(node)?.ask({ probe: false, digestOf: null, optimize: shard }, OPTIMIZE_MS);
   }
 
   close(): void {

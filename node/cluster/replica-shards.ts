@@ -9,11 +9,16 @@ import type { HostedReplica } from './hosted-replica';
 export class ReplicaShards implements NodeShards {
   private readonly find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>;
   private readonly hosted: (id: ShardId) => HostedReplica | null;
+  private readonly optimizeOn: (node: string, id: ShardId) => void;
 
-  /** `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted, unavailable. */
-  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>; hosted: (id: ShardId) => HostedReplica | null }) {
+  /**
+   * `find` waits, within the deadline, for a replica that is being opened, `hosted` does not. Errors: misrouted, unavailable.
+   * `optimizeOn` asks another node to do for its replica what this one was asked.
+   */
+  constructor(options: { find: (id: ShardId, call: NodeCall) => Promise<HostedReplica>; hosted: (id: ShardId) => HostedReplica | null; optimizeOn: (node: string, id: ShardId) => void }) {
     this.find = options.find;
     this.hosted = options.hosted;
+    this.optimizeOn = options.optimizeOn;
   }
 
   async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
@@ -30,6 +35,11 @@ export class ReplicaShards implements NodeShards {
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {
     const hosted = call.epoch === ANY_REPLICA ? this.hosted(id) : await this.find(id, call);
     if (hosted === null) throw new QuiverError('misrouted', `shard ${id.shard} is not open on this node`);
+    if (kind === 'optimize') {
+      // Followers build indexes of their own, and one of them may lead next.
+      const { replicas = [], primary = null } = hosted.replica.assignment ?? {};
+      for (const node of replicas) if (node !== primary?.node) this.optimizeOn(node, id);
+    }
     return hosted.replica.read(call, () => hosted.shard.read(kind, request));
   }
 }

@@ -122,16 +122,19 @@ napi_value status(napi_env env, const Arguments& arguments) {
   index->require_open();
   const Snapshot& s = index->snapshot;
   const size_t rows = s.rows->count(), graph_rows = s.graph == nullptr ? 0 : s.graph->rows();
+  const size_t memory = s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()) +
+                        (index->growth == nullptr ? 0 : index->growth->memory_bytes());
   const std::pair<const char*, double> members[] = {
       {"rows", double(rows)},
       {"live", double(s.rows->live())},
       {"graphRows", double(graph_rows)},
+      {"refinedRows", s.graph == nullptr ? 0 : double(s.graph->refined_rows)},
       {"graphDead", double(s.rows->watched_dead())},
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100},
       {"effortRows", s.graph == nullptr ? 0 : double(s.effort.rows)},
       {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
-      {"memoryBytes", double(s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()))},
+      {"memoryBytes", double(memory)},
   };
   napi_value object, value;
   if (napi_create_object(env, &object) != napi_ok) return nullptr;
@@ -211,6 +214,7 @@ NAPI_MODULE_INIT() {
       method("liveCount", guarded<live_count>),
       method("status", guarded<status>),
       method("extend", guarded<run_threaded<extend_task, false>>),
+      method("refine", guarded<run_threaded<refine_task, false>>),
       method("calibrate", guarded<run_threaded<calibrate_task, false>>),
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),

@@ -40,7 +40,10 @@ void Compaction::copy_rows(size_t end, const StopFlag& stop) {
 
 void Compaction::copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop) {
   copy_rows(from_->count(), stop);
-  if (to_->count() >= graph_rows_min) graph_ = extend_graph(*to_, nullptr, to_->count(), threads, stop);
+  if (to_->count() >= graph_rows_min) {
+    // To be refined later: until this graph is there, later rows are scanned.
+    graph_ = GraphGrowth(nullptr).extend(*to_, to_->count(), Care::kQuick, threads, stop);
+  }
   while (from_->count() - next_ > kLeftMax) copy_rows(from_->count(), stop);
 }
 

@@ -20,7 +20,7 @@ class Compaction {
   /// `path`: the new originals file.
   Compaction(std::shared_ptr<RowStore> from, const std::string& path);
 
-  // Copies the live rows, builds a graph if there are at least `graph_rows_min`, and catches up with later puts.
+  // Copies the live rows, builds a graph quickly if there are at least `graph_rows_min`, and catches up with later puts.
   void copy(size_t graph_rows_min, unsigned threads, const StopFlag& stop);
   // Transfers later changes: few rows, so that the event loop hardly waits.
   Snapshot finish();

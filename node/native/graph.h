@@ -11,7 +11,8 @@ namespace quiver {
 /**
  * The links of an HNSW graph (Malkov & Yashunin, arXiv:1603.09320) over rows 0 … rows() − 1 of a row store, as built in
  * the tables of faiss::HNSW, laid out for walking. The lists of the bottom level have a fixed stride on cache lines;
- * the few nodes of the upper levels have numbers of their own. Immutable once built, shared by searches.
+ * the few nodes of the upper levels have numbers of their own. Shared by searches, and immutable once built but for
+ * refinement (row_refiner.h), which writes bottom lists a link at a time while they are walked.
  */
 class Graph {
  public:
@@ -48,6 +49,8 @@ class Graph {
   int32_t entry_row = -1;
   /// Level of the entry.
   int32_t top_level = 0;
+  // Rows from this one on were linked quickly, and wait for their refinement. JavaScript's thread.
+  size_t refined_rows = 0;
 
  private:
   size_t rows_;

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "errors.h"
-#include "row_linker.h"
+#include "row_refiner.h"
 #include "threads.h"
 
 namespace quiver {
@@ -16,7 +16,13 @@ namespace {
 // Links per node above the bottom, and twice as many at the bottom; measured best on embeddings of text
 // (docs/performance.md).
 constexpr int kLinks = 24;
-constexpr int kEfConstruction = 200;
+// How many near rows are found to choose links from. A row that was linked quickly and then refined takes less time than
+// one that was linked with care, and searches score no more rows (docs/performance.md). Quick is the least at which HNSW's
+// heuristic chooses: with fewer candidates than a list holds, it keeps all.
+constexpr size_t kCarefulEffort = 200;
+constexpr size_t kQuickEffort = 2 * kLinks;
+// Rows that a thread copies at a time.
+constexpr size_t kCopiedRows = 16384;
 
 // Whether FAISS can extend the graph: a graph of another shape, from a save of another version, does not fit its
 // tables.
@@ -49,12 +55,24 @@ void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
   hnsw.max_level = graph.entry_row < 0 ? -1 : graph.top_level;
 }
 
-std::shared_ptr<const Graph> copy_from_faiss(const faiss::HNSW& hnsw) {
+void copy_bottom_lists(const faiss::HNSW& hnsw, Graph& graph, size_t first, size_t end) {
+  for (size_t row = first; row < end; row++) {
+    std::memcpy(graph.links(row), &hnsw.neighbors[hnsw.offsets[row]], graph.degree() * sizeof(int32_t));
+  }
+}
+
+std::shared_ptr<Graph> copy_from_faiss(const faiss::HNSW& hnsw, unsigned threads) {
   const size_t rows = hnsw.levels.size(), degree = size_t(hnsw.nb_neighbors(0)), above = size_t(hnsw.nb_neighbors(1));
   auto graph = std::make_shared<Graph>(rows, degree, above);
+  std::atomic<size_t> next{0};
+  run_in_background_threads(rows > kCopiedRows ? threads : 0, [&](unsigned) {
+    for (size_t first = next.fetch_add(kCopiedRows); first < rows; first = next.fetch_add(kCopiedRows)) {
+      copy_bottom_lists(hnsw, *graph, first, std::min(first + kCopiedRows, rows));
+    }
+  });
+  copy_bottom_lists(hnsw, *graph, std::min(next.load(), rows), rows);
   std::vector<int32_t> node_of_row(rows, -1);
   for (size_t row = 0; row < rows; row++) {
-    std::memcpy(graph->links(row), &hnsw.neighbors[hnsw.offsets[row]], degree * sizeof(int32_t));
     if (hnsw.levels[row] == 1) continue;
     node_of_row[row] = int32_t(graph->upper.size());
     const uint32_t levels = uint32_t(hnsw.levels[row]) - 1;
@@ -84,32 +102,55 @@ std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const fa
 
 }  // namespace
 
-std::shared_ptr<const Graph> extend_graph(const RowStore& store, const Graph* base, size_t rows, unsigned threads,
-                                          const StopFlag& stop) {
-  GrowingGraph growing(kLinks);
-  faiss::HNSW& hnsw = growing.hnsw;
-  // One node in 24 has upper lists. Without this, the lists would be copied each time they outgrow their memory.
-  hnsw.neighbors.reserve(rows * (2 * kLinks + 2) + 1024);
-  hnsw.levels.reserve(rows);
-  hnsw.offsets.reserve(rows + 1);
-  if (base != nullptr && !fits(*base, hnsw)) base = nullptr;
-  const size_t first = base == nullptr ? 0 : base->rows();
-  if (base != nullptr) copy_to_faiss(*base, hnsw);
+GraphGrowth::GraphGrowth(std::shared_ptr<const Graph> base) : growing_(kLinks) {
+  if (base == nullptr || !fits(*base, growing_.hnsw)) return;
+  copy_to_faiss(*base, growing_.hnsw);
+  newest_ = std::move(base);
+}
+
+std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, size_t rows, Care care, unsigned threads,
+                                                 const StopFlag& stop) {
+  faiss::HNSW& hnsw = growing_.hnsw;
+  const size_t first = hnsw.levels.size();
   // Seeded by position: the same seed would repeat the same sequence of levels in every batch.
   hnsw.rng = faiss::RandomGenerator(int64_t(first) + 12345);
+  rows = std::max(rows, first);
   hnsw.prepare_level_tab(rows - first, false);
 
+  const size_t effort = care == Care::kQuick ? kQuickEffort : kCarefulEffort;
   for (const std::vector<uint32_t>& level_rows : rows_by_level(store, hnsw, first)) {
     std::atomic<size_t> next{0};
     run_in_background_threads(level_rows.empty() ? 0 : threads, [&](unsigned) {
-      RowLinker linker(store, growing, kEfConstruction);
+      RowLinker linker(store, growing_, effort);
       for (size_t i = next++; i < level_rows.size(); i = next++) {
         if (stop.load(std::memory_order_relaxed)) throw ClosedError();
         linker.link(level_rows[i]);
       }
     });
   }
-  return copy_from_faiss(hnsw);
+  std::shared_ptr<Graph> graph = copy_from_faiss(hnsw, threads);
+  const size_t refined = newest_ == nullptr ? 0 : newest_->refined_rows;
+  graph->refined_rows = care == Care::kThorough && refined == first ? rows : refined;
+  newest_ = graph;
+  return graph;
+}
+
+size_t GraphGrowth::memory_bytes() const {
+  const faiss::HNSW& hnsw = growing_.hnsw;
+  return hnsw.neighbors.size() * sizeof(int32_t) + hnsw.levels.size() * (sizeof(int) + sizeof(size_t));
+}
+
+void refine_graph(const RowStore& store, Graph& graph, size_t first, size_t end, unsigned threads,
+                  const StopFlag& stop) {
+  ListLocks locks;
+  std::atomic<size_t> next{first};
+  run_in_background_threads(threads, [&](unsigned) {
+    RowRefiner refiner(store, graph, locks, kCarefulEffort);
+    for (size_t row = next++; row < end; row = next++) {
+      if (stop.load(std::memory_order_relaxed)) throw ClosedError();
+      if (!store.dead(row)) refiner.refine(uint32_t(row));
+    }
+  });
 }
 
 }  // namespace quiver

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "errors.h"
+#include "graph_builder.h"
 #include "search.h"
 #include "stop_flag.h"
 
@@ -25,6 +26,10 @@ struct Index {
   StopFlag stop{false};
   // Set while a task changes the graph or the row store; only one may at a time.
   bool busy = false;
+  // The growth of the present graph, while the next step is likely to extend it, too.
+  std::unique_ptr<GraphGrowth> growth;
+  // Rows refined since the effort was measured.
+  size_t refined_since = 0;
   // Number of tasks under way, and the promise that waits for the last of them.
   size_t running = 0;
   napi_deferred closing = nullptr;
@@ -47,7 +52,10 @@ struct Index {
     snapshot.effort = effort;
   }
   // Frees the memory, once the last reader of the present state is done with it.
-  void clear() { exchange({}); }
+  void clear() {
+    growth.reset();
+    exchange({});
+  }
 
   // The present state, for a thread that does not own the index; without rows when it was cleared.
   Snapshot shared_snapshot() const {

@@ -20,6 +20,8 @@ constexpr uint64_t kMagic = 0x0001434556525651;
 constexpr uint32_t kLevelsMax = 16;
 // Calibration goes up to 8192, and its search one step beyond; so does the number of rows scored for each.
 constexpr float kEffortMax = 1 << 20;
+// Rows whose links are copied and written at a time: some hundred kilobytes.
+constexpr size_t kCopiedRows = 4096;
 
 struct Header {
   uint64_t magic;
@@ -38,7 +40,9 @@ struct Header {
   float effort_at_10;
   float effort_at_100;
   float scored_per_unit;
-  uint32_t reserved;
+  // Rows at the end of the graph that wait for their refinement; 0 in files of earlier versions, which linked all rows
+  // with care.
+  uint32_t coarse_rows;
   uint64_t effort_rows;
 };
 
@@ -54,6 +58,17 @@ std::vector<T> read_all(CheckedReader& file, size_t count) {
   std::vector<T> values(count);
   file.read(values.data(), count * sizeof(T));
   return values;
+}
+
+// Refinement may write links meanwhile, so what is summed and written is a copy of each.
+void write_links(CheckedWriter& file, const Graph& graph) {
+  std::vector<int32_t> links(kCopiedRows * graph.degree());
+  for (size_t first = 0; first < graph.rows(); first += kCopiedRows) {
+    const size_t count = std::min(kCopiedRows, graph.rows() - first) * graph.degree();
+    const int32_t* from = graph.links(first);
+    for (size_t i = 0; i < count; i++) links[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    file.write(links.data(), count * sizeof(int32_t));
+  }
 }
 
 void require(bool condition) {
@@ -108,6 +123,7 @@ std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& heade
     for (size_t j = 0; j < graph->degree(); j++) require(in_range(graph->links(row)[j], graph->rows()));
   }
   check_upper_levels(*graph);
+  graph->refined_rows = graph->rows() - header.coarse_rows;
   return graph;
 }
 
@@ -132,6 +148,7 @@ SaveImage::SaveImage(const Snapshot& snapshot)
       graph(snapshot.graph),
       effort(snapshot.effort),
       rows(store->count()),
+      coarse_rows(graph == nullptr ? 0 : graph->rows() - graph->refined_rows),
       dead(store->dead_words(rows)),
       checksums(store->originals().checksums()) {}
 
@@ -158,12 +175,13 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
     header.entry_node = image.graph->entry_node;
     header.entry_row = image.graph->entry_row;
     header.top_level = image.graph->top_level;
+    header.coarse_rows = uint32_t(image.coarse_rows);
   }
   CheckedWriter file(path);
   file.write(&header, sizeof header);
   file.write_checksum();
   if (image.graph != nullptr) {
-    file.write(image.graph->links(0), image.graph->link_bytes());
+    write_links(file, *image.graph);
     write_all(file, image.graph->upper);
     write_all(file, image.graph->upper_links);
   }
@@ -190,7 +208,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   require(header.rows < kItemLimit && header.has_graph <= 1);
   if (header.has_graph != 0) {
     require(usable_effort(header.effort_at_10) && usable_effort(header.effort_at_100) && usable_effort(header.scored_per_unit));
-    require(header.effort_rows <= header.rows);
+    require(header.effort_rows <= header.rows && header.coarse_rows <= header.graph_rows);
     snapshot.graph = read_graph(file, header);
     snapshot.effort = {header.effort_at_10, header.effort_at_100, header.scored_per_unit, size_t(header.effort_rows)};
   }

@@ -19,6 +19,8 @@ struct SaveImage {
   std::shared_ptr<const Graph> graph;
   Effort effort;
   size_t rows;
+  // Rows at the end of the graph that wait for their refinement.
+  size_t coarse_rows;
   std::vector<uint64_t> dead;
   std::vector<uint32_t> checksums;
 

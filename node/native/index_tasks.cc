@@ -25,6 +25,10 @@ namespace quiver {
 namespace {
 
 constexpr size_t kThreadsMax = 256;
+// The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
+constexpr size_t kKeptShare = 64;
+// The effort is measured again when one row in this many was refined since.
+constexpr size_t kRemeasuredShare = 4;
 
 // A task of an index. It is counted, so that close can wait, and keeps the JavaScript object from being collected.
 class IndexTask : public Task {
@@ -182,22 +186,68 @@ class ExtendTask final : public ChangingTask {
   ExtendTask(napi_env env, const Arguments& arguments)
       : ChangingTask(env, arguments),
         snapshot_(index_->snapshot),
+        growth_(std::move(index_->growth)),
         rows_(arguments.whole(0, 0, kItemLimit)),
-        threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
+        care_(Care(arguments.whole(1, 0, 1))),
+        threads_(unsigned(arguments.whole(2, 1, kThreadsMax))) {
     const size_t base = snapshot_.graph == nullptr ? 0 : snapshot_.graph->rows();
     rows_ = std::min(base + rows_, snapshot_.rows->count());
   }
-  void run() override { graph_ = extend_graph(*snapshot_.rows, snapshot_.graph.get(), rows_, threads_, index_->stop); }
+  void run() override {
+    if (growth_ == nullptr || !growth_->continues(snapshot_.graph)) {
+      growth_.reset();
+      growth_ = std::make_unique<GraphGrowth>(snapshot_.graph);
+    }
+    graph_ = growth_->extend(*snapshot_.rows, rows_, care_, threads_, index_->stop);
+  }
   napi_value finish(napi_env env) override {
+    const size_t left = snapshot_.rows->count() - rows_;
+    if (left >= rows_ / kKeptShare) index_->growth = std::move(growth_);
     index_->replace({snapshot_.rows, graph_, index_->snapshot.effort});
     return undefined(env);
   }
 
  private:
   Snapshot snapshot_;
+  std::unique_ptr<GraphGrowth> growth_;
   size_t rows_;
+  Care care_;
   unsigned threads_;
   std::shared_ptr<const Graph> graph_;
+};
+
+class RefineTask final : public ChangingTask {
+ public:
+  RefineTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments),
+        store_(index_->snapshot.rows),
+        graph_(std::const_pointer_cast<Graph>(index_->snapshot.graph)),
+        rows_(arguments.whole(0, 0, kItemLimit)),
+        threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
+    if (graph_ == nullptr) throw std::invalid_argument("there is no graph to refine");
+    // Its tables would lack the new links.
+    index_->growth.reset();
+    first_ = graph_->refined_rows;
+    rows_ = std::min(rows_, graph_->rows() - first_);
+  }
+  void run() override { refine_graph(*store_, *graph_, first_, first_ + rows_, threads_, index_->stop); }
+  napi_value finish(napi_env env) override {
+    graph_->refined_rows = first_ + rows_;
+    index_->refined_since += rows_;
+    // The effort still reaches the target, but is more than is needed now.
+    if (graph_->refined_rows == graph_->rows() && index_->refined_since >= graph_->rows() / kRemeasuredShare) {
+      Effort effort = index_->snapshot.effort;
+      effort.rows = 0;
+      index_->set_effort(effort);
+    }
+    return undefined(env);
+  }
+
+ private:
+  std::shared_ptr<RowStore> store_;
+  std::shared_ptr<Graph> graph_;
+  size_t rows_, first_ = 0;
+  unsigned threads_;
 };
 
 class CalibrateTask final : public ChangingTask {
@@ -216,6 +266,7 @@ class CalibrateTask final : public ChangingTask {
   }
   napi_value finish(napi_env env) override {
     index_->set_effort(effort_);
+    index_->refined_since = 0;
     return undefined(env);
   }
 
@@ -241,6 +292,7 @@ class CompactTask final : public ChangingTask {
     compaction_->copy(graph_rows_min_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
+    index_->growth.reset();
     index_->replace(compaction_->finish());
     return undefined(env);
   }
@@ -281,6 +333,10 @@ class LoadTask final : public IndexTask {
   napi_value finish(napi_env env) override {
     if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");
     index_->replace(loaded_);
+    // Some of them may have been refined since the effort was measured.
+    if (loaded_.graph != nullptr && loaded_.graph->refined_rows < loaded_.graph->rows()) {
+      index_->refined_since = loaded_.graph->refined_rows;
+    }
     return undefined(env);
   }
 
@@ -331,6 +387,10 @@ std::unique_ptr<Task> score_task(napi_env env, const Arguments& arguments) {
 
 std::unique_ptr<Task> extend_task(napi_env env, const Arguments& arguments) {
   return std::make_unique<ExtendTask>(env, arguments);
+}
+
+std::unique_ptr<Task> refine_task(napi_env env, const Arguments& arguments) {
+  return std::make_unique<RefineTask>(env, arguments);
 }
 
 std::unique_ptr<Task> calibrate_task(napi_env env, const Arguments& arguments) {

@@ -24,6 +24,10 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   scan: ({ items }, request) => items.scan(request),
   count: ({ indexes }) => indexes.directory.liveCount,
   status: statusOf,
+  optimize: ({ indexes }) => {
+    indexes.vectors.optimize();
+    return indexes.vectors.status().progress;
+  },
 };
 
 /** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
@@ -40,5 +44,6 @@ async function statusOf({ records, indexes, counters }: ShardReader): Promise<Sh
     diskBytes: vectors.diskBytes + (await records.sizeBytes()),
     memoryBytes: vectors.memoryBytes + indexes.directory.memoryBytes + indexes.filters.memoryBytes + indexes.keywords.memoryBytes,
     segments: vectors.segments,
+    index: vectors.progress,
   };
 }

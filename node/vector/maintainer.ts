@@ -1,4 +1,6 @@
-import { nextStep, type MaintenanceStep } from './maintenance';
+import type { IndexProgress } from '../../shared/shard/shard-read';
+import { BuildingPace } from './building-pace';
+import { GRAPH_ROWS_MIN, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
 /** Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a person. */
@@ -12,7 +14,9 @@ type ActiveStep = Exclude<MaintenanceStep, { type: 'nothing' }>;
 
 /** Runs the background steps of one index, one after another, as {@link nextStep} decides. */
 export class Maintainer {
-  private running: Promise<void> | null = null;
+  private running: { step: ActiveStep; done: Promise<void> } | null = null;
+  private optimization: Optimization | null = null;
+  private readonly pace = new BuildingPace();
   private idleTimer: NodeJS.Timeout | null = null;
   private rowsSinceLook = 0;
   private retryAtMs = 0;
@@ -49,7 +53,7 @@ export class Maintainer {
       while (!this.closed) {
         this.look(true);
         if (this.running === null) return;
-        await this.running;
+        await this.running.done;
       }
     } finally {
       clearInterval(keepAlive);
@@ -60,24 +64,54 @@ export class Maintainer {
   async close(): Promise<void> {
     this.closed = true;
     if (this.idleTimer !== null) clearTimeout(this.idleTimer);
-    await this.running;
+    await this.running?.done;
+  }
+
+  /**
+   * From now on works until all present rows are in the graph and refined, none of them is dead, and the effort is measured
+   * anew. Does nothing if it does so already.
+   */
+  optimize(): void {
+    if (this.closed) return;
+    this.optimization ??= { rows: this.index.status().rows, compacted: false };
+    this.look(true);
+  }
+
+  progress(): IndexProgress {
+    const status = this.index.status();
+    return this.pace.progress(status, this.running?.step ?? this.next(status, true), this.optimization !== null);
+  }
+
+  private next(status: NativeStatus, idle: boolean): MaintenanceStep {
+    return nextStep(status, { idle, optimization: this.optimization, graphRowsMin: this.index.graphRowsMin ?? GRAPH_ROWS_MIN });
   }
 
   private look(idle: boolean): void {
     this.rowsSinceLook = 0;
     if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
-    const step = nextStep(this.index.status(), idle, this.index.graphRowsMin);
-    if (step.type === 'nothing') return;
-    this.running = this.index
-      .run(step)
-      .catch((error: unknown) => {
-        if (this.closed) return;
+    const step = this.next(this.index.status(), idle);
+    if (step.type === 'nothing') {
+      // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
+      this.optimization = null;
+      return;
+    }
+    // Not at once: a step that can't begin would end before it counts as running.
+    this.running = { step, done: Promise.resolve().then(() => this.run(step)) };
+  }
+
+  private async run(step: ActiveStep): Promise<void> {
+    const startedAtMs = performance.now();
+    try {
+      await this.index.run(step);
+      this.pace.note(step, performance.now() - startedAtMs);
+      if (step.type === 'compact' && this.optimization !== null) this.optimization = { rows: this.index.status().rows, compacted: true };
+    } catch (error) {
+      if (!this.closed) {
         this.retryAtMs = performance.now() + RETRY_MS;
         this.index.onError(error);
-      })
-      .finally(() => {
-        this.running = null;
-        if (!this.closed) this.changed(ROWS_PER_LOOK);
-      });
+      }
+    }
+    this.running = null;
+    if (!this.closed) this.changed(ROWS_PER_LOOK);
   }
 }

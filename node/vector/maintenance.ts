@@ -1,7 +1,27 @@
 import type { NativeStatus } from './native-binding';
 
+/** How rows are linked: quickly, to be refined later, or with care at once. */
+export type Care = 'quick' | 'thorough';
+
 /** What an index does next in the background. */
-export type MaintenanceStep = { type: 'extend'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'nothing' };
+export type MaintenanceStep = { type: 'extend'; rows: number; care: Care } | { type: 'refine'; rows: number } | { type: 'compact' } | { type: 'calibrate' } | { type: 'nothing' };
+
+/** What somebody asked for: the best index of the rows that were there. */
+export interface Optimization {
+  /** Rows to be in the graph, dead ones included; after the compaction, rows of the new numbering. */
+  rows: number;
+  /** Whether dead rows have been removed. */
+  compacted: boolean;
+}
+
+/** What the next step depends on besides the state of the index. */
+export interface MaintenanceCircumstances {
+  /** No put for a while, so the remaining rows are added, too. */
+  idle: boolean;
+  optimization: Optimization | null;
+  /** Below so many live rows there is no graph, and a step adds as many at least. */
+  graphRowsMin: number;
+}
 
 /**
  * Below this many rows, a scan of the codes is as fast as a walk, and exact: no graph. (200,000 × 384 text embeddings:
@@ -27,34 +47,62 @@ const BUSY_GROWING_MAX = 20_000;
  */
 const IDLE_GROWING_SHARE = 1 / 2_000;
 const IDLE_GROWING_MIN = 64;
-/** The graph grows by at most half in a step, so that a long load becomes searchable by graph step by step. */
-const STEP_SHARE_MAX = 1 / 2;
+/**
+ * The graph grows by at most this share in a step, so that a long load becomes searchable by graph step by step. Adding
+ * as many rows takes ten times as long as the copy that every step makes (a million rows: 0.2 s).
+ */
+const STEP_SHARE_MAX = 1 / 8;
+/** More rows are linked quickly, and refined when no others wait. So many take less than a second with care. */
+const THOROUGH_ROWS_MAX = 4_000;
+/** Rows refined in a step: some seconds at most, in which rows that are put are scanned. */
+const REFINED_ROWS = 16_384;
 /** The growth since the last calibration after which another is due. */
 const CALIBRATION_GROWTH = 1.5;
-/** The same while rows wait to be added: measuring takes time from building, and efforts grow slowly. */
+/**
+ * The same while rows wait to be added or refined: measuring takes time from building, efforts grow slowly, and a graph is
+ * measured again when it is refined.
+ */
 const CALIBRATION_GROWTH_BUSY = 3;
 
 /**
- * The next step for an index in the given state. `idle`: no put for a while, so the remaining rows are added, too. If
- * there was no calibration yet, it comes before more growth: until then, searches walk with a safe guess.
- * `graphRowsMin`: below so many live rows there is no graph, and a step adds as many at least.
+ * The next step for an index in the given state. While more rows wait than the graph has, it only grows: a search mostly
+ * scans then, and measuring the effort of its walk would take as long as building. Otherwise a graph without a calibration
+ * is calibrated before it grows on: until then, searches walk with a safe guess. Rows that wait come before the refinement
+ * of others, because they are scanned.
  */
-export function nextStep(status: NativeStatus, idle: boolean, graphRowsMin = GRAPH_ROWS_MIN): MaintenanceStep {
-  const { rows, live, graphRows, graphDead, effortRows } = status;
+export function nextStep(status: NativeStatus, circumstances: MaintenanceCircumstances): MaintenanceStep {
+  const { rows, live, graphRows, graphDead, refinedRows, effortRows } = status;
+  const { optimization, graphRowsMin } = circumstances;
   const growing = rows - graphRows;
   const dead = rows - live;
+  if (optimization !== null && !optimization.compacted && dead > 0) return { type: 'compact' };
   if (graphRows === 0) {
     if (dead > live + graphRowsMin) return { type: 'compact' };
     if (live < graphRowsMin) return { type: 'nothing' };
-    return dead > rows * DEAD_SHARE_MAX ? { type: 'compact' } : { type: 'extend', rows: growing };
+    return dead > rows * DEAD_SHARE_MAX ? { type: 'compact' } : { type: 'extend', rows: growing, care: careFor(growing) };
   }
   if (graphDead > graphRows * DEAD_SHARE_MAX || dead - graphDead > graphRows + graphRowsMin) {
     return { type: 'compact' };
   }
-  const calibrationGrowth = growing > graphRows / 10 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
-  if (effortRows === 0 || graphRows >= effortRows * calibrationGrowth) return { type: 'calibrate' };
-  const busyLimit = Math.min(Math.max(BUSY_GROWING_MIN, graphRows * BUSY_GROWING_SHARE), BUSY_GROWING_MAX);
-  const idleLimit = Math.max(IDLE_GROWING_MIN, graphRows * IDLE_GROWING_SHARE);
-  if (growing < (idle ? idleLimit : busyLimit)) return { type: 'nothing' };
-  return { type: 'extend', rows: Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX))) };
+  const coarse = graphRows - refinedRows;
+  const calibrationGrowth = growing > graphRows / 10 || coarse > 0 ? CALIBRATION_GROWTH_BUSY : CALIBRATION_GROWTH;
+  if (growing <= graphRows && (effortRows === 0 || graphRows >= effortRows * calibrationGrowth)) return { type: 'calibrate' };
+  if (growing >= growingLimit(graphRows, circumstances)) {
+    const added = Math.min(growing, Math.max(graphRowsMin, Math.ceil(graphRows * STEP_SHARE_MAX)));
+    return { type: 'extend', rows: added, care: coarse > 0 ? 'quick' : careFor(added) };
+  }
+  if (coarse > 0) return { type: 'refine', rows: Math.min(coarse, REFINED_ROWS) };
+  if (optimization !== null && effortRows !== graphRows) return { type: 'calibrate' };
+  return { type: 'nothing' };
+}
+
+function careFor(rows: number): Care {
+  return rows > THOROUGH_ROWS_MAX ? 'quick' : 'thorough';
+}
+
+/** From how many growing rows on they are added to the graph. */
+function growingLimit(graphRows: number, { idle, optimization }: MaintenanceCircumstances): number {
+  if (optimization !== null && graphRows < optimization.rows) return 1;
+  if (idle) return Math.max(IDLE_GROWING_MIN, graphRows * IDLE_GROWING_SHARE);
+  return Math.min(Math.max(BUSY_GROWING_MIN, graphRows * BUSY_GROWING_SHARE), BUSY_GROWING_MAX);
 }

@@ -9,7 +9,7 @@ import type { AddonFilterIndex } from './native-filters';
 /**
  * The vector index of the addon (node/native/addon.cc): the same names, argument order and meaning. Failures are Errors
  * with `code` CLOSED, STORAGE_FAILED, INVALID_ARGUMENT, OUT_OF_MEMORY or INTERNAL, thrown or as rejections. Only one of
- * `extend`, `calibrate` and `compact` may run at a time, and they do not keep the process alive; everything else may
+ * `extend`, `refine`, `calibrate` and `compact` may run at a time, and they do not keep the process alive; everything else may
  * overlap.
  */
 export interface AddonVectorIndex {
@@ -27,8 +27,10 @@ export interface AddonVectorIndex {
   vectors(slots: Uint32Array): Float32Array;
   liveCount(): number;
   status(): NativeStatus;
-  /** Adds up to `rows` more rows to a copy of the graph and puts it in use. */
-  extend(rows: number, threads: number): Promise<void>;
+  /** Adds up to `rows` more rows to a copy of the graph and puts it in use. `care`: 0 quick, 1 thorough. */
+  extend(rows: number, care: number, threads: number): Promise<void>;
+  /** Refines up to `rows` of the rows that were linked quickly, in the graph in use, which must exist. */
+  refine(rows: number, threads: number): Promise<void>;
   /** Measures the effort that the recall target needs on the present graph, which must exist. */
   calibrate(recallTarget: number, threads: number): Promise<void>;
   /**
@@ -52,6 +54,8 @@ export interface NativeStatus {
   /** Rows of the graph: always the first ones. */
   graphRows: number;
   graphDead: number;
+  /** Rows of the graph that were linked with care or refined: the first ones. */
+  refinedRows: number;
   /** Calibrated efforts; 0 without a graph, or when a walk can't reach the target. */
   effortAt10: number;
   effortAt100: number;
@@ -84,6 +88,9 @@ export interface NativeBinding {
   /** The instruction sets of inner loops that this processor supports, fastest first. */
   kernelNames(): string[];
 }
+
+/** How the addon numbers the care with which rows are linked. */
+export const CARE = { quick: 0, thorough: 1 } as const;
 
 /** How the addon numbers the kinds of effort. */
 export const EFFORT = { calibrated: 0, ef: 1, exact: 2 } as const;

@@ -8,7 +8,7 @@ import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
-import { type AddonVectorIndex, EFFORT, nativeBinding, nativeError } from './native-binding';
+import { type AddonVectorIndex, CARE, EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
 import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
@@ -35,7 +35,8 @@ export class NativeVectorIndex implements VectorIndex {
       graphRowsMin: options.graphRowsMin,
       status: () => addon.status(),
       run: (step) => {
-        if (step.type === 'extend') return addon.extend(step.rows, options.buildThreads);
+        if (step.type === 'extend') return addon.extend(step.rows, CARE[step.care], options.buildThreads);
+        if (step.type === 'refine') return addon.refine(step.rows, options.buildThreads);
         if (step.type === 'calibrate') return addon.calibrate(options.recallTarget, options.buildThreads);
         return this.compact();
       },
@@ -140,7 +141,12 @@ export class NativeVectorIndex implements VectorIndex {
     const { rows, live, graphRows, graphDead, effortAt10, memoryBytes } = this.addon.status();
     const segments: VectorIndexStatus['segments'] = [{ kind: 'growing', rows: rows - graphRows, deletedRows: rows - live - graphDead, ef: 0 }];
     if (graphRows > 0) segments.push({ kind: 'sealed', rows: graphRows, deletedRows: graphDead, ef: effortAt10 });
-    return { segments, memoryBytes, diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT };
+    return { segments, memoryBytes, diskBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT, progress: this.maintainer.progress() };
+  }
+
+  optimize(): void {
+    this.checkOpen();
+    this.maintainer.optimize();
   }
 
   async settled(): Promise<void> {

@@ -96,7 +96,12 @@ export class PlainVectorIndex implements VectorIndex {
       segments: [{ kind: 'growing', rows, deletedRows: 0, ef: 0 }],
       memoryBytes: rows * this.options.dim * Float32Array.BYTES_PER_ELEMENT,
       diskBytes: 0,
+      progress: { state: 'ready', rows, indexedRows: 0, refinedRows: 0, secondsLeft: 0, optimizing: false },
     };
+  }
+
+  optimize(): void {
+    this.checkOpen();
   }
 
   async settled(): Promise<void> {}

@@ -1,4 +1,4 @@
-import type { SearchEffort, SegmentStatus } from '../../shared/shard/shard-read';
+import type { IndexProgress, SearchEffort, SegmentStatus } from '../../shared/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 
@@ -43,7 +43,12 @@ export interface VectorIndex {
   /** Number of live slots. */
   readonly liveCount: number;
   status(): VectorIndexStatus;
-  /** Resolves when no background work (sealing, merging, calibration) is running or due. */
+  /**
+   * Begins, or goes on, to make the best of the present rows in the background: all in the graph and refined, dead ones
+   * removed, the effort measured anew. `status` shows the progress.
+   */
+  optimize(): void;
+  /** Resolves when no background work (building, refinement, compaction, calibration) is running or due. */
   settled(): Promise<void>;
   /**
    * Writes the present state into the index's folder under a new name and returns that name; the files are on stable
@@ -83,4 +88,5 @@ export interface VectorIndexStatus {
   /** Bytes of memory for codes, graph and tables, without mapped originals. */
   memoryBytes: number;
   diskBytes: number;
+  progress: IndexProgress;
 }

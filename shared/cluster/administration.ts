@@ -7,7 +7,8 @@ export const administrationDefinition = loadService<AdministrationDefinition>('q
 
 /**
  * A question to a node. By default it asks for a report; with `probe` for nothing; with `digestOf` for the digest of a
- * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew.
+ * replica, at an entry of its log unless `atSequence` is 0; with `replace` that it begins a replica anew; with `optimize`
+ * that it makes the best index of a replica.
  */
 export interface WireQuestion {
   id: number;
@@ -15,6 +16,7 @@ export interface WireQuestion {
   digestOf: ShardId | null;
   atSequence?: number;
   replace?: Replacement | null;
+  optimize?: ShardId | null;
 }
 
 /** A replica that differs from its primary's, and is to be replaced by a copy of that. */

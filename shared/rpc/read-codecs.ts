@@ -1,8 +1,8 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
-import type { AnswerOf, Hit, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
-import type { Answer, Answer__Output, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
+import type { AnswerOf, Hit, IndexProgress, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
+import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as ProtoIndexProgress, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
@@ -38,6 +38,8 @@ export interface AnswerMessage extends Answer {
 const VARINT_BYTES = 10;
 /** A segment's numbers with their tags. */
 const SEGMENT_BYTES = 48;
+/** The numbers and the state of an index's progress with their tags. */
+const PROGRESS_BYTES = 80;
 
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
@@ -116,15 +118,22 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestToProto: () => ({}),
     requestFromProto: () => null,
     requestBytes: () => 0,
-    answerToProto: ({ segments, ...totals }) => {
-      const status = { ...totals, segments: segments.map(({ kind, ...counts }) => ({ sealed: kind === 'sealed', ...counts })) };
-      return { message: { status }, bytes: segments.length * SEGMENT_BYTES };
+    answerToProto: ({ segments, index, ...totals }) => {
+      const status = { ...totals, index: index === null ? undefined : progressToProto(index), segments: segments.map(({ kind, ...counts }) => ({ sealed: kind === 'sealed', ...counts })) };
+      return { message: { status }, bytes: segments.length * SEGMENT_BYTES + PROGRESS_BYTES };
     },
     answerFromProto: ({ status }) => {
       if (!status) return undefined;
-      const { segments, ...totals } = status;
-      return { ...totals, segments: segments.map(({ sealed, ...counts }) => ({ kind: sealed ? 'sealed' : 'growing', ...counts })) };
+      const { segments, index, ...totals } = status;
+      return { ...totals, index: progressFromProto(index), segments: segments.map(({ sealed, ...counts }) => ({ kind: sealed ? 'sealed' : 'growing', ...counts })) };
     },
+  },
+  optimize: {
+    requestToProto: () => ({}),
+    requestFromProto: () => null,
+    requestBytes: () => 0,
+    answerToProto: (progress) => ({ message: { index: progressToProto(progress) }, bytes: PROGRESS_BYTES }),
+    answerFromProto: ({ index }) => (index ? (progressFromProto(index) ?? undefined) : undefined),
   },
 };
 
@@ -132,6 +141,19 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
 export const READ_KINDS = Object.keys(READ_CODECS) as readonly ReadKind[];
 
 const NOTHING = Buffer.alloc(0);
+
+const STATES: ReadonlySet<string> = new Set<IndexProgress['state']>(['ready', 'indexing', 'refining', 'compacting', 'measuring']);
+
+function progressToProto({ secondsLeft, ...progress }: IndexProgress): ProtoIndexProgress {
+  return { ...progress, secondsLeft: secondsLeft ?? undefined };
+}
+
+/** null: the node is of an earlier version, or of a later one that has other states. */
+function progressFromProto(proto: IndexProgress__Output | null): IndexProgress | null {
+  if (proto === null || !STATES.has(proto.state)) return null;
+  const { state, rows, indexedRows, refinedRows, secondsLeft, optimizing } = proto;
+  return { state: state as IndexProgress['state'], rows, indexedRows, refinedRows, secondsLeft: secondsLeft ?? null, optimizing };
+}
 
 /** `vectorCount`: vectors of the shard; 0 for reads that don't report it. */
 function hitsToProto(list: readonly Hit[], vectorCount: number): SizedAnswer {

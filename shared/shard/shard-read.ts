@@ -24,6 +24,11 @@ export interface ShardReads {
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };
+  /**
+   * Begins to make the best index of the present rows, in the background, unless that is under way. Nothing that a search
+   * promises depends on it.
+   */
+  optimize: { request: null; answer: IndexProgress };
 }
 
 export type ReadKind = keyof ShardReads;
@@ -119,6 +124,24 @@ export interface ShardStatus {
   /** Bytes in memory of the shard's structures, without the originals mapped from disk. */
   memoryBytes: number;
   segments: SegmentStatus[];
+  /** How far the vector index is built; null from a node of an earlier version. */
+  index: IndexProgress | null;
+}
+
+/** How far a vector index is built, whose rows are scanned until they are in a graph. */
+export interface IndexProgress {
+  /** What is done at present, or next: rows are added to the graph, refined, dead ones removed, the effort measured. */
+  state: 'ready' | 'indexing' | 'refining' | 'compacting' | 'measuring';
+  /** All rows, including dead ones that were not removed yet. */
+  rows: number;
+  /** Rows of the graph. Few rows are scanned, and need none. */
+  indexedRows: number;
+  /** Rows of the graph that are refined: a search scores the fewest rows when all are. */
+  refinedRows: number;
+  /** By the pace so far; 0 when ready, null when nothing was measured yet. */
+  secondsLeft: number | null;
+  /** Whether somebody asked for the best index of the rows that were there, and it is not done. */
+  optimizing: boolean;
 }
 
 export interface SegmentStatus {

@@ -48,23 +48,35 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
   return { startedAt, connections, seconds, rowsPerSecond: rows / seconds, p50Ms: latencies[Math.floor(latencies.length / 2)], slowestMs: latencies.at(-1) };
 }
 
-/** Waits until background indexing is over; answers rows per second from `startedAt` until the last work was done. */
+/** Fewer rows outside the graph than this share of all are not worth a step, and are scanned. */
+const OUTSIDE_SHARE = 1 / 2000;
+const OUTSIDE_MAX = 64;
+
+/**
+ * Waits until background work is over; answers rows per second from `startedAt` until all rows were indexed, and until the
+ * last work was done (`settledRowsPerSecond`), which refines what was indexed. A server that does not tell how many rows it
+ * has indexed counts as done when it rests.
+ */
 export async function measureSettling({ target, dataset, startedAt }) {
   const deadline = performance.now() + SETTLE_DEADLINE_MS;
   let busyAt = performance.now();
+  let indexedAt = null;
+  const outsideMax = Math.max(OUTSIDE_MAX, dataset.count * OUTSIDE_SHARE);
   let seen = { at: busyAt, processor: processorTime(target), growing: (await target.indexState()).growingRows };
   while (performance.now() - busyAt < IDLE_MS) {
     if (performance.now() > deadline) throw new Error(`${target.name} did not settle`);
     await new Promise((wake) => setTimeout(wake, 250));
-    // Scraping costs the server something too, so a remote one is judged by what it says, a local one by what it uses.
-    const growing = seen.processor === null ? (await target.indexState()).growingRows : undefined;
+    // Scraping costs the server something too, so once all is indexed a local one is judged by what it uses.
+    const growing = seen.processor === null || indexedAt === null ? (await target.indexState()).growingRows : undefined;
+    if (indexedAt === null && growing <= outsideMax) indexedAt = performance.now();
     const now = { at: performance.now(), processor: processorTime(target), growing };
     const isBusy = now.processor === null ? now.growing !== seen.growing : now.processor - seen.processor > (IDLE_SHARE * (now.at - seen.at)) / 1000;
     if (isBusy) busyAt = now.at;
     seen = now;
   }
-  const seconds = (busyAt - startedAt) / 1000;
-  return { seconds, rowsPerSecond: dataset.count / seconds, ...(await target.indexState()) };
+  const settledSeconds = (busyAt - startedAt) / 1000;
+  const seconds = indexedAt === null ? settledSeconds : (indexedAt - startedAt) / 1000;
+  return { seconds, rowsPerSecond: dataset.count / seconds, settledSeconds, settledRowsPerSecond: dataset.count / settledSeconds, ...(await target.indexState()) };
 }
 
 /** @param {{ target: any, dataset: any, filter?: object, count?: number }} options */

@@ -16,6 +16,7 @@ export function formatReport({ dataset, servers, libraries }) {
   const mebibytes = (value) => `${Math.round(value / MIB)} MiB`;
   row('rows/s until acknowledged', (server) => server.loading?.rowsPerSecond, count);
   row('rows/s until indexed', (server) => server.settling?.rowsPerSecond, count);
+  row('rows/s until refined', (server) => server.settling?.settledRowsPerSecond, count);
   row(
     'recall@10',
     (server) => server.search.recall,

@@ -40,7 +40,7 @@ describe('originals that are cut short under a loaded index', () => {
       const GRAPH = 4000;
       const made = open();
       made.put(slotsOf(GRAPH), rows.subarray(0, GRAPH * D));
-      await made.extend(GRAPH, 2);
+      await made.extend(GRAPH, 0, 2);
       await made.save(join(folder, 'before'));
       await made.close();
       const calls = {
@@ -169,7 +169,7 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
     const HEADER = 96;
     const made = open();
     made.put(slotsOf(SMALL), rows.subarray(0, SMALL * D));
-    await made.extend(SMALL, 1);
+    await made.extend(SMALL, 0, 1);
     await made.calibrate(0.9, 2);
     made.remove(Uint32Array.of(1, 2, 3));
     await made.save(join(folder, 'sound'));
@@ -231,7 +231,7 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
         }
         index.put(Uint32Array.of(5, SMALL + 1), vectorsOf(2));
         // Whatever the graph is like, it can be built on.
-        if (i % 20 === 0) { await index.extend(10, 1); await index.calibrate(0.9, 1); await search(index); }
+        if (i % 20 === 0) { await index.extend(10, 0, 1); await index.calibrate(0.9, 1); await search(index); }
       } else {
         assert.equal(end, 'STORAGE_FAILED');
         counts.refused++;

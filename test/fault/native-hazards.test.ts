@@ -31,16 +31,18 @@ test('close while searches run: each is answered or fails as closed', async () =
   `);
 });
 
-test('close while a graph is built, calibrated, compacted and saved: soon over, and failed as closed', async () => {
+test('close while a graph is built, refined, calibrated, compacted and saved: soon over, and failed as closed', async () => {
   await tell(`
     const stories = {
-      extend: (index) => index.extend(60000, 2),
+      extend: (index) => index.extend(60000, 1, 2),
       compact: (index) => index.compact(join(folder, 'compacted'), 1, 2),
       calibrate: (index) => index.calibrate(0.999, 2),
+      refine: (index) => index.refine(6000, 2),
     };
+    const ofGraphs = ['calibrate', 'refine'];
     for (const [name, start] of Object.entries(stories)) {
-      const index = make(name === 'calibrate' ? 6000 : 60000);
-      if (name === 'calibrate') { const alive = setInterval(() => {}, 1000); await index.extend(6000, 2); clearInterval(alive); }
+      const index = make(ofGraphs.includes(name) ? 6000 : 60000);
+      if (ofGraphs.includes(name)) { const alive = setInterval(() => {}, 1000); await index.extend(6000, 0, 2); clearInterval(alive); }
       const running = codeOf(start(index));
       const saving = codeOf(index.save(join(folder, name + '.save')));
       await isUnderWay();
@@ -48,7 +50,7 @@ test('close while a graph is built, calibrated, compacted and saved: soon over, 
       await index.close();
       // A build takes many seconds of a processor.
       assert(processorMs(since) < 1500, name + ' took ' + processorMs(since));
-      assert((name === 'calibrate' ? ['fine', 'CLOSED'] : ['CLOSED']).includes(await running), name);
+      assert((ofGraphs.includes(name) ? ['fine', 'CLOSED'] : ['CLOSED']).includes(await running), name);
       assert(['fine', 'CLOSED'].includes(await saving), name);
     }
   `);
@@ -62,7 +64,7 @@ test('use after close throws, whatever is called', async () => {
     const calls = [
       () => index.put(slotsOf(1), vectorsOf(1)), () => index.remove(slotsOf(1)), () => search(index),
       () => index.prefersScan(10, 0, 0, 5), () => index.score(vectorsOf(1), slotsOf(1)), () => index.vectors(slotsOf(1)),
-      () => index.liveCount(), () => index.status(), () => index.share(), () => index.extend(1, 1), () => index.calibrate(0.9, 1),
+      () => index.liveCount(), () => index.status(), () => index.share(), () => index.extend(1, 0, 1), () => index.refine(1, 1), () => index.calibrate(0.9, 1),
       () => index.compact('x', 1, 1), () => index.save('x'), () => index.load('x', 'y', 1),
     ];
     for (const call of calls) assert.throws(call, (error) => error.code === 'CLOSED', String(call));
@@ -77,7 +79,7 @@ test('indexes that are dropped are collected, with work in flight too', async ()
     for (let round = 0; round < 30; round++) {
       let index = make(1500);
       ends.push(codeOf(search(index)), codeOf(search(index, 10, 2)));
-      if (round % 3 === 0) ends.push(codeOf(index.extend(1500, 1)));
+      if (round % 3 === 0) ends.push(codeOf(index.extend(1500, 0, 1)));
       index = null;
       global.gc();
       await new Promise((wake) => setImmediate(wake));
@@ -93,7 +95,7 @@ test('indexes that are dropped are collected, with work in flight too', async ()
 test('the process ends by itself without close, with searches and builds under way', async () => {
   await tell(`
     const index = make(60000);
-    index.extend(60000, 2);
+    index.extend(60000, 0, 2);
     for (let i = 0; i < 20; i++) search(index);
   `);
 });
@@ -114,7 +116,7 @@ test('whoever waits for the close of an index sees its end, with a build under w
 test('process.exit while a build and searches run', async () => {
   await tell(`
     const index = make(60000);
-    index.extend(60000, 2);
+    index.extend(60000, 0, 2);
     for (let i = 0; i < 50; i++) search(index, 10, 2);
     await isUnderWay(50);
     process.exit(0);
@@ -180,8 +182,8 @@ test('only one change of the graph at a time', async () => {
   await tell(`
     const index = make(2000);
     const alive = setInterval(() => {}, 1000);
-    const first = index.extend(2000, 1);
-    assert.throws(() => index.extend(1, 1));
+    const first = index.extend(2000, 0, 1);
+    assert.throws(() => index.extend(1, 0, 1));
     assert.throws(() => index.compact(join(folder, 'c'), 1, 1));
     await first;
     await index.calibrate(0.9, 1);
@@ -198,7 +200,7 @@ test('many indexes in worker threads that are terminated at any moment', async (
         // Enough for a build to last longer than its thread.
         const index = make(6000);
         held.push(index);
-        index.extend(6000, 1).catch(() => {});
+        index.extend(6000, 0, 1).catch(() => {});
         for (let j = 0; j < 20; j++) search(index, 10, j % 3 === 0 ? 2 : 0).catch(() => {});
       }
       setInterval(() => held.forEach((index) => { try { search(index).catch(() => {}); } catch {} }), 1);
@@ -233,7 +235,7 @@ test('an inline search answers what a search answers, or null for what is closed
     for (let step = 0; step < 5; step++) {
       for (const k of [1, 10, 200]) for (const ef of [0, 10, 60]) await compare(k, ef === 0 ? 0 : 1, ef);
       if (step === 0) index.remove(slotsOf(500));
-      if (step === 1) await index.extend(2000, 1);
+      if (step === 1) await index.extend(2000, 0, 1);
       if (step === 2) await index.calibrate(0.9, 1);
       if (step === 3) await index.compact(join(folder, 'compacted'), 1000, 1);
     }
@@ -303,7 +305,7 @@ test('threads that search an index of another thread inline, and are terminated 
       const number = index.share();
       const workers = await Promise.all([0, 1].map(() => started(number, found)));
       await more(found);
-      const building = index.extend(1500, 1);
+      const building = index.extend(1500, 0, 1);
       index.put(Uint32Array.from({ length: 100 }, (_, i) => i), vectorsOf(100));
       await building;
       await more(found);

@@ -14,6 +14,7 @@ export const STATUS: ShardStatus = {
     { kind: 'growing', rows: 8, deletedRows: 1, ef: 0 },
     { kind: 'sealed', rows: 4, deletedRows: 2, ef: 96 },
   ],
+  index: { state: 'indexing', rows: 12, indexedRows: 4, refinedRows: 4, secondsLeft: 1, optimizing: false },
 };
 
 /** `null`: the shard did not answer. */

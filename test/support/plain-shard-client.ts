@@ -3,7 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import type { AnswerOf, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
+import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { systemClock, type Clock } from '../../shared/time/clock';
 import { scoreOf } from '../../shared/vector/metric';
@@ -72,8 +72,15 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     diskBytes: 0,
     memoryBytes: shard.items.size * shard.spec.dim * Float32Array.BYTES_PER_ELEMENT,
     segments: [{ kind: 'growing', rows: shard.items.size, deletedRows: 0, ef: 0 }],
+    index: progressOf(shard.items.size),
   }),
+  optimize: (shard) => progressOf(shard.items.size),
 };
+
+/** Nothing is built, so nothing is left to do. */
+function progressOf(rows: number): IndexProgress {
+  return { state: 'ready', rows, indexedRows: 0, refinedRows: 0, secondsLeft: 0, optimizing: false };
+}
 
 /** Runs before each call of the shard; what it throws or waits for is what the caller sees. */
 export type ShardInterception = (call: Exclude<keyof ShardClient, 'read'> | ReadKind, id: ShardId) => Promise<void> | void;

@@ -1,4 +1,4 @@
-import type { CollectionsService, CollectionView, VectorsService, VectorView } from '../../service';
+import type { CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
 import type { VectorFormat } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
@@ -21,6 +21,24 @@ function collectionData(view: CollectionView) {
     replicas: view.replicas,
     min_in_sync: view.minInSync,
     embedding_model: view.embeddingModel,
+  };
+}
+
+function statsData({ name, vectorCount, diskBytes, memoryBytes, index }: CollectionStats) {
+  return {
+    name,
+    vector_count: vectorCount,
+    disk_bytes: diskBytes,
+    memory_bytes: memoryBytes,
+    index: {
+      state: index.state,
+      rows: index.rows,
+      rows_indexed: index.indexedRows,
+      rows_refined: index.refinedRows,
+      fraction: index.fraction,
+      seconds_left: index.secondsLeft,
+      optimizing: index.optimizing,
+    },
   };
 }
 
@@ -73,6 +91,31 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [404],
       handle: async ({ path }) => dataAnswer(collectionData(await collections.get(path.name))),
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/collections/{name}/stats',
+      access: 'readonly',
+      tag,
+      summary: 'Show how far the index of a collection is built',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.collectionStats },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(statsData(await collections.stats(path.name))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/optimize',
+      access: 'readwrite',
+      isAdministrative: true,
+      tag,
+      summary: 'Make the best index of the vectors that are there',
+      description:
+        'Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer; the stats show how far it is. Does nothing while one is under way.',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.collectionStats },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(statsData(await collections.optimize(path.name))),
     }),
     defineEndpoint({
       method: 'PATCH',

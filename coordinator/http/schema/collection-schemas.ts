@@ -64,6 +64,27 @@ export const collectionAnswer = z
 
 export const collectionsAnswer = z.object({ collections: z.array(collectionAnswer) });
 
+export const collectionStats = z
+  .object({
+    name: z.string(),
+    vector_count: z.int(),
+    disk_bytes: z.int(),
+    memory_bytes: z.int(),
+    index: z.object({
+      state: z.enum(['indexing', 'compacting', 'refining', 'measuring', 'ready']).meta({
+        description:
+          'What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states.',
+      }),
+      rows: z.int().meta({ description: 'Rows of all shards, including those of deleted and replaced vectors that were not removed yet.' }),
+      rows_indexed: z.int().meta({ description: 'Rows in the graph. The others are scanned; a shard with few rows needs no graph.' }),
+      rows_refined: z.int(),
+      fraction: z.number().min(0).max(1).meta({ description: 'Share of the work that is done, by rows indexed and refined.' }),
+      seconds_left: z.number().nullable().meta({ description: 'Until the state is ready, by the pace so far; null when it is not known yet.' }),
+      optimizing: z.boolean().meta({ description: 'Whether an optimize is under way.' }),
+    }),
+  })
+  .meta({ id: 'CollectionStats' });
+
 export const collectionDeletedAnswer = z.object({ deleted: z.string(), name: z.string(), status: z.literal('deleted') });
 
 export const exportAnswer = z.object({

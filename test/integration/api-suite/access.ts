@@ -10,6 +10,7 @@ interface Route {
 const READING: Route[] = [
   { method: 'GET', path: '/v1/collections' },
   { method: 'GET', path: '/v1/collections/none' },
+  { method: 'GET', path: '/v1/collections/none/stats' },
   { method: 'GET', path: '/v1/collections/none/export' },
   { method: 'GET', path: '/v1/collections/none/vectors/a' },
   { method: 'POST', path: '/v1/collections/none/vectors/fetch', body: { ids: ['a'] } },
@@ -25,6 +26,7 @@ const READING: Route[] = [
 const WRITING: Route[] = [
   { method: 'PATCH', path: '/v1/collections/none', body: { description: null } },
   { method: 'DELETE', path: '/v1/collections/none' },
+  { method: 'POST', path: '/v1/collections/none/optimize' },
   { method: 'POST', path: '/v1/collections/none/upsert', body: { external_id: 'a', vector: [1, 2, 3] } },
   { method: 'POST', path: '/v1/collections/none/bulk_upsert', body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] } },
   { method: 'DELETE', path: '/v1/collections/none/delete/a' },

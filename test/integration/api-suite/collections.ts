@@ -1,4 +1,5 @@
 import { dataOf, errorOf } from '../../support/api-client';
+import { eventually } from '../../support/eventually';
 import type { SuiteContext } from '../api-suite';
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -39,6 +40,30 @@ export function collectionsSuite(context: SuiteContext): void {
       expect(dataOf(await context.api.get(`/v1/collections/${byDefault}`))).toMatchObject({ replicas: 3, min_in_sync: 2 });
       expect(errorOf(await context.api.post('/v1/collections', { name: 'bad', dim: 3, replicas: 2, min_in_sync: 3 }), 400)).toContain('min_in_sync');
       errorOf(await context.api.get('/v1/collections/bad'), 404);
+    });
+
+    test('show how far their index is built, and make the best of it when asked, as often as they are', async () => {
+      const { api } = context;
+      const name = await context.collection({ shards: 2 });
+      const stats = async () => dataOf(await api.get(`/v1/collections/${name}/stats`));
+      expect(await stats()).toMatchObject({ name, vector_count: 0, index: { state: 'ready', rows: 0, fraction: 1, seconds_left: 0, optimizing: false } });
+      const items = Array.from({ length: 40 }, (_, i) => ({ external_id: `v${i}`, vector: [i, 1, 2] }));
+      dataOf(await api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+      dataOf(await api.post(`/v1/collections/${name}/delete_batch`, { external_ids: ['v0', 'v1', 'v2'] }));
+      expect(await stats()).toMatchObject({ vector_count: 37, index: { rows: 40, rows_indexed: 0, rows_refined: 0 }, disk_bytes: expect.any(Number), memory_bytes: expect.any(Number) });
+
+      expect(dataOf(await api.post(`/v1/collections/${name}/optimize`))).toMatchObject({ name, vector_count: 37 });
+      expect(dataOf(await api.post(`/v1/collections/${name}/optimize`))).toMatchObject({ name, vector_count: 37 });
+      await eventually('the best index', async () => !(await stats()).index.optimizing);
+      expect((await stats()).index).toEqual({ state: 'ready', rows: 37, rows_indexed: 0, rows_refined: 0, fraction: 1, seconds_left: 0, optimizing: false });
+      const { results } = dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [39, 1, 2], k: 37 }));
+      expect(results).toHaveLength(37);
+    });
+
+    test('that are missing have no index to show, or to make the best of', async () => {
+      const { api } = context;
+      expect(errorOf(await api.get('/v1/collections/missing/stats'), 404)).toContain('missing');
+      expect(errorOf(await api.post('/v1/collections/missing/optimize'), 404)).toContain('missing');
     });
 
     test('exist once per name', async () => {

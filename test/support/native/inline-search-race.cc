@@ -97,11 +97,21 @@ int main(int, char** arguments) {
     change(*index, random);
     const Snapshot before = index->snapshot;
     std::shared_ptr<const Graph> graph;
-    std::thread builder([&] { graph = extend_graph(*before.rows, before.graph.get(), before.rows->count(), 2, index->stop); });
+    const Care care = round % 2 == 0 ? Care::kThorough : Care::kQuick;
+    std::thread builder([&] {
+      GraphGrowth growth(before.graph);
+      // In two steps, as one growth makes many.
+      growth.extend(*before.rows, before.rows->count() - 100, care, 2, index->stop);
+      graph = growth.extend(*before.rows, before.rows->count(), care, 2, index->stop);
+    });
     change(*index, random);
     builder.join();
     index->replace({before.rows, graph, index->snapshot.effort});
     await_more();
+    std::thread refiner([&] { refine_graph(*before.rows, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });
+    change(*index, random);
+    await_more();
+    refiner.join();
     index->set_effort(calibrate(index->snapshot, 0.9, 1, index->stop));
     await_more();
     if (round % 2 != 0) continue;

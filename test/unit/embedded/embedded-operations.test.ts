@@ -2,7 +2,7 @@ import { EmbeddedOperations } from '../../../embedded/embedded-operations';
 import type { ShardStatus } from '../../../shared/shard/shard-read';
 import { ManualClock } from '../../../shared/time/clock';
 
-const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [] });
+const status = (vectorCount: number): ShardStatus => ({ vectorCount, lastOperation: 9, lastStamp: 1, diskBytes: 100, memoryBytes: 50, segments: [], index: null });
 
 function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } {
   const clock = new ManualClock(Date.UTC(2024, 4, 6, 7, 8, 9));

@@ -1,4 +1,4 @@
-import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, nextStep } from '../../../../node/vector/maintenance';
+import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, nextStep, type Optimization } from '../../../../node/vector/maintenance';
 import type { NativeStatus } from '../../../../node/vector/native-binding';
 
 const status = (given: Partial<NativeStatus>): NativeStatus => ({
@@ -6,6 +6,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   live: given.rows ?? 0,
   graphRows: 0,
   graphDead: 0,
+  refinedRows: given.graphRows ?? 0,
   effortAt10: 64,
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
@@ -15,48 +16,83 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   ...given,
 });
 
+const next = (given: NativeStatus, idle: boolean, optimization: Optimization | null = null): MaintenanceStep => nextStep(given, { idle, optimization, graphRowsMin: GRAPH_ROWS_MIN });
+
 test('few rows need no graph, however long they wait', () => {
-  expect(nextStep(status({ rows: GRAPH_ROWS_MIN - 1 }), true)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: GRAPH_ROWS_MIN - 1 }), true)).toEqual({ type: 'nothing' });
 });
 
 test('the first graph takes all rows there are', () => {
-  expect(nextStep(status({ rows: GRAPH_ROWS_MIN }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN });
+  expect(next(status({ rows: GRAPH_ROWS_MIN }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN, care: 'quick' });
 });
 
-test('a graph without a calibration is calibrated before it grows on', () => {
-  expect(nextStep(status({ rows: 90_000, graphRows: 20_000, effortRows: 0 }), false)).toEqual({ type: 'calibrate' });
+test('a graph without a calibration is calibrated before it grows on, once no more rows wait than it has', () => {
+  expect(next(status({ rows: 90_000, graphRows: 45_000, effortRows: 0 }), false)).toEqual({ type: 'calibrate' });
+  expect(next(status({ rows: 90_000, graphRows: 44_999, effortRows: 0 }), false).type).toBe('extend');
 });
 
 test('a graph that grew by half is calibrated again; later, while a backlog waits', () => {
-  expect(nextStep(status({ rows: 30_100, graphRows: 30_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
-  expect(nextStep(status({ rows: 30_000, graphRows: 29_000, effortRows: 20_000 }), false).type).toBe('extend');
-  expect(nextStep(status({ rows: 90_000, graphRows: 30_000, effortRows: 20_000 }), false).type).toBe('extend');
-  expect(nextStep(status({ rows: 90_000, graphRows: 60_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
+  expect(next(status({ rows: 30_100, graphRows: 30_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
+  expect(next(status({ rows: 30_000, graphRows: 29_000, effortRows: 20_000 }), false).type).toBe('extend');
+  expect(next(status({ rows: 90_000, graphRows: 30_000, effortRows: 20_000 }), false).type).toBe('extend');
+  expect(next(status({ rows: 90_000, graphRows: 60_000, effortRows: 20_000 }), false)).toEqual({ type: 'calibrate' });
+});
+
+test('a graph that waits for its refinement is not calibrated for half its rows', () => {
+  expect(next(status({ rows: 30_100, graphRows: 30_000, effortRows: 20_000, refinedRows: 0 }), false).type).toBe('refine');
+  expect(next(status({ rows: 30_100, graphRows: 30_000, effortRows: 10_000, refinedRows: 0 }), false)).toEqual({ type: 'calibrate' });
 });
 
 test('growing rows gather while puts go on, and are taken in when they pause', () => {
   const state = status({ rows: 100_500, graphRows: 100_000 });
-  expect(nextStep(state, false)).toEqual({ type: 'nothing' });
-  expect(nextStep(state, true)).toEqual({ type: 'extend', rows: 500 });
-  expect(nextStep(status({ rows: 100_020, graphRows: 100_000 }), true)).toEqual({ type: 'nothing' });
+  expect(next(state, false)).toEqual({ type: 'nothing' });
+  expect(next(state, true)).toEqual({ type: 'extend', rows: 500, care: 'thorough' });
+  expect(next(status({ rows: 100_020, graphRows: 100_000 }), true)).toEqual({ type: 'nothing' });
 });
 
-test('a long backlog is taken in steps of half the graph', () => {
-  expect(nextStep(status({ rows: 900_000, graphRows: 100_000 }), false)).toEqual({ type: 'extend', rows: 50_000 });
-  expect(nextStep(status({ rows: 900_000, graphRows: 12_000 }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN });
+test('a long backlog is taken in steps of an eighth of the graph', () => {
+  expect(next(status({ rows: 900_000, graphRows: 100_000 }), false)).toEqual({ type: 'extend', rows: 12_500, care: 'quick' });
+  expect(next(status({ rows: 900_000, graphRows: 12_000 }), false)).toEqual({ type: 'extend', rows: GRAPH_ROWS_MIN, care: 'quick' });
+});
+
+test('rows that were linked quickly are refined once no others wait, in steps, even while puts continue', () => {
+  expect(next(status({ rows: 120_000, graphRows: 100_000, refinedRows: 0 }), false)).toEqual({ type: 'extend', rows: 12_500, care: 'quick' });
+  expect(next(status({ rows: 100_500, graphRows: 100_000, refinedRows: 0 }), false)).toEqual({ type: 'refine', rows: 16_384 });
+  expect(next(status({ rows: 100_500, graphRows: 100_000, refinedRows: 99_000 }), false)).toEqual({ type: 'refine', rows: 1_000 });
+});
+
+test('few rows are linked with care at once, unless earlier ones wait for their refinement', () => {
+  expect(next(status({ rows: 104_000, graphRows: 100_000 }), true)).toEqual({ type: 'extend', rows: 4_000, care: 'thorough' });
+  expect(next(status({ rows: 104_000, graphRows: 100_000, refinedRows: 90_000 }), true)).toEqual({ type: 'extend', rows: 4_000, care: 'quick' });
+  expect(next(status({ rows: 104_001, graphRows: 100_000 }), true)).toEqual({ type: 'extend', rows: 4_001, care: 'quick' });
+});
+
+test('who asks for the best index gets dead rows removed, all rows into the graph, refined, and a new measure', () => {
+  const asked = { rows: 100_010, compacted: false };
+  const compacted = { rows: 100_000, compacted: true };
+  expect(next(status({ rows: 100_010, live: 100_000, graphRows: 99_990 }), true, asked)).toEqual({ type: 'compact' });
+  expect(next(status({ rows: 100_000, graphRows: 99_990 }), true, compacted)).toEqual({ type: 'extend', rows: 10, care: 'thorough' });
+  expect(next(status({ rows: 100_000, graphRows: 100_000, refinedRows: 99_990 }), true, compacted)).toEqual({ type: 'refine', rows: 10 });
+  expect(next(status({ rows: 100_000, graphRows: 100_000, effortRows: 90_000 }), true, compacted)).toEqual({ type: 'calibrate' });
+  expect(next(status({ rows: 100_000, graphRows: 100_000 }), true, compacted)).toEqual({ type: 'nothing' });
+});
+
+test('rows put after that was asked for do not keep it from ending', () => {
+  const asked = { rows: 100_000, compacted: true };
+  expect(next(status({ rows: 100_040, live: 100_000, graphRows: 100_000 }), true, asked)).toEqual({ type: 'nothing' });
 });
 
 test('many dead rows are compacted away, in the graph or beside it', () => {
   const graphRows = 40_000;
   const dead = graphRows * DEAD_SHARE_MAX + 1;
-  expect(nextStep(status({ rows: graphRows, live: graphRows - dead, graphRows, graphDead: dead }), false)).toEqual({ type: 'compact' });
-  expect(nextStep(status({ rows: graphRows, live: graphRows - dead + 2, graphRows, graphDead: dead - 2 }), false)).toEqual({ type: 'nothing' });
-  expect(nextStep(status({ rows: 30_000, live: 9_000 }), false)).toEqual({ type: 'compact' });
+  expect(next(status({ rows: graphRows, live: graphRows - dead, graphRows, graphDead: dead }), false)).toEqual({ type: 'compact' });
+  expect(next(status({ rows: graphRows, live: graphRows - dead + 2, graphRows, graphDead: dead - 2 }), false)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: 30_000, live: 9_000 }), false)).toEqual({ type: 'compact' });
 });
 
 test('what a compaction leaves is at rest', () => {
-  for (const live of [0, 100, GRAPH_ROWS_MIN - 1]) expect(nextStep(status({ rows: live }), true)).toEqual({ type: 'nothing' });
-  expect(nextStep(status({ rows: 20_000, graphRows: 20_000 }), true)).toEqual({ type: 'nothing' });
+  for (const live of [0, 100, GRAPH_ROWS_MIN - 1]) expect(next(status({ rows: live }), true)).toEqual({ type: 'nothing' });
+  expect(next(status({ rows: 20_000, graphRows: 20_000 }), true)).toEqual({ type: 'nothing' });
 });
 
 test('small collections that are rewritten over and over are compacted now and then', () => {
@@ -64,7 +100,7 @@ test('small collections that are rewritten over and over are compacted now and t
   let compactions = 0;
   for (let put = 0; put < 200_000; put += 100) {
     rows += 100;
-    if (nextStep(status({ rows, live: Math.min(rows, 1000) }), false).type === 'compact') {
+    if (next(status({ rows, live: Math.min(rows, 1000) }), false).type === 'compact') {
       rows = 1000;
       compactions++;
     }

@@ -94,9 +94,12 @@ const WRITTEN = [
         { kind: 'growing', rows: 1, deletedRows: 0, ef: 0 },
         { kind: 'sealed', rows: 5, deletedRows: 1, ef: 40 },
       ],
+      index: null,
     },
     'CioIB3ImCAMQCBkAAAAAAACAQiCAIChNMggIABABGAAgADIICAEQBRgBICg=',
   ),
+  written('optimize', null, 'ChEIBxIFCgF1EAMYBSCEB5IBAA==', { state: 'refining', rows: 9, indexedRows: 8, refinedRows: 3, secondsLeft: 1.5, optimizing: true }, 'CiAIB4IBGwoIcmVmaW5pbmcQCRgIIAMpAAAAAAAA+D8wAQ=='),
+  written('optimize', null, 'ChEIBxIFCgF1EAMYBSCEB5IBAA==', { state: 'indexing', rows: 9, indexedRows: 0, refinedRows: 0, secondsLeft: null, optimizing: false }, 'ChcIB4IBEgoIaW5kZXhpbmcQCRgAIAAwAA=='),
 ];
 
 const requestsIn = (frame: Buffer) => (requestDeserialize(frame) as ReadFrame__Output).requests;

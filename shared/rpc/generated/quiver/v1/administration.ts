@@ -116,6 +116,7 @@ export interface ReportRequest {
   'digestOf'?: (ShardRef | null);
   'atSequence'?: (number | string | Long);
   'replace'?: (Replacement | null);
+  'optimize'?: (ShardRef | null);
 }
 
 export interface ReportRequest__Output {
@@ -124,4 +125,5 @@ export interface ReportRequest__Output {
   'digestOf': (ShardRef__Output | null);
   'atSequence': (number);
   'replace': (Replacement__Output | null);
+  'optimize': (ShardRef__Output | null);
 }

@@ -15,7 +15,8 @@ export interface Answer {
   'count'?: (number | string | Long);
   'status'?: (ShardStatus | null);
   'failure'?: (Failure | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure";
+  'index'?: (IndexProgress | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index";
 }
 
 export interface Answer__Output {
@@ -28,7 +29,8 @@ export interface Answer__Output {
   'count'?: (number);
   'status'?: (ShardStatus__Output | null);
   'failure'?: (Failure__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure";
+  'index'?: (IndexProgress__Output | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index";
 }
 
 export interface AnswerFrame {
@@ -53,6 +55,26 @@ export interface Fetch {
 export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
+}
+
+export interface IndexProgress {
+  'state'?: (string);
+  'rows'?: (number | string | Long);
+  'indexedRows'?: (number | string | Long);
+  'refinedRows'?: (number | string | Long);
+  'secondsLeft'?: (number | string);
+  'optimizing'?: (boolean);
+  '_secondsLeft'?: "secondsLeft";
+}
+
+export interface IndexProgress__Output {
+  'state': (string);
+  'rows': (number);
+  'indexedRows': (number);
+  'refinedRows': (number);
+  'secondsLeft'?: (number);
+  'optimizing': (boolean);
+  '_secondsLeft'?: "secondsLeft";
 }
 
 export interface KeywordSearch {
@@ -89,6 +111,12 @@ export interface KeywordStatisticsCall__Output {
   'terms': (Buffer);
 }
 
+export interface Optimize {
+}
+
+export interface Optimize__Output {
+}
+
 export interface ReadFrame {
   'requests'?: (ReadRequest)[];
   'cancelledIds'?: (number)[];
@@ -112,7 +140,8 @@ export interface ReadRequest {
   'scan'?: (Scan | null);
   'count'?: (Count | null);
   'status'?: (Status | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status";
+  'optimize'?: (Optimize | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
 }
 
 export interface ReadRequest__Output {
@@ -128,7 +157,8 @@ export interface ReadRequest__Output {
   'scan'?: (Scan__Output | null);
   'count'?: (Count__Output | null);
   'status'?: (Status__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status";
+  'optimize'?: (Optimize__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -215,6 +245,7 @@ export interface ShardStatus {
   'diskBytes'?: (number | string | Long);
   'memoryBytes'?: (number | string | Long);
   'segments'?: (SegmentStatus)[];
+  'index'?: (IndexProgress | null);
 }
 
 export interface ShardStatus__Output {
@@ -224,6 +255,7 @@ export interface ShardStatus__Output {
   'diskBytes': (number);
   'memoryBytes': (number);
   'segments': (SegmentStatus__Output)[];
+  'index': (IndexProgress__Output | null);
 }
 
 export interface Status {
