@@ -29,6 +29,27 @@ bool nearer(const PoolEntry& a, const PoolEntry& b) { return a.key > b.key; }
 
 }  // namespace
 
+void choose_links(const RowStore& rows, std::vector<PoolEntry>& candidates, size_t links_max) {
+  if (candidates.size() < links_max) return;
+  size_t chosen = 0;
+  for (size_t i = 0; i < candidates.size() && chosen < links_max; i++) {
+    const uint32_t row = candidates[i].row();
+    const RowMeta& meta = rows.meta(row);
+    const int32_t offset = 128 * rows.code_sum(row);
+    bool good = true;
+    for (size_t j = 0; j < chosen && good; j++) {
+      const uint32_t other = candidates[j].row();
+      const RowMeta& other_meta = rows.meta(other);
+      const int32_t product = rows.kernels.dot_code_pair(rows.code(other), rows.code(row), rows.padded);
+      const float dot = other_meta.scale * meta.scale * float(product - offset);
+      const float key = rows.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
+      good = key <= candidates[i].key;
+    }
+    if (good) candidates[chosen++] = candidates[i];
+  }
+  candidates.resize(chosen);
+}
+
 void RowQuery::set(uint32_t row) {
   const uint8_t* code = rows_.code(row);
   for (size_t j = 0; j < code_.size(); j++) code_[j] = int8_t(int(code[j]) - 128);
@@ -93,37 +114,14 @@ PoolEntry RowLinker::descend(PoolEntry from, int level) {
 void RowLinker::link_at(uint32_t row, PoolEntry start, int level) {
   const GrowingLists lists(graph_.hnsw, level);
   WalkScratch& scratch = WalkScratch::of_this_thread();
-  const WalkResult result = walk_level(lists, graph_.hnsw.levels.size(), start, scorer_, [](uint32_t) { return true; },
-                                       {effort_, effort_, row}, scratch);
+  const WalkResult result = walk_level<FixedPool>(lists, graph_.hnsw.levels.size(), start, scorer_,
+                                                  [](uint32_t) { return true; }, {effort_, effort_}, row, scratch);
   found_.assign(scratch.pool.begin(), scratch.pool.begin() + ptrdiff_t(result.entries));
-  choose(found_, lists.degree());
+  choose_links(rows_, found_, lists.degree());
   // Farthest first, as FAISS does.
   std::reverse(found_.begin(), found_.end());
   for (const PoolEntry& entry : found_) add_link(int32_t(row), int32_t(entry.row()), level);
   for (const PoolEntry& entry : found_) add_link(int32_t(entry.row()), int32_t(row), level);
-}
-
-// HNSW's heuristic: of the candidates, nearest first, those that are nearer to the row than to any that was chosen.
-// As in FAISS, it only chooses if there are as many as the list holds.
-void RowLinker::choose(Links& candidates, size_t links_max) {
-  if (candidates.size() < links_max) return;
-  size_t chosen = 0;
-  for (size_t i = 0; i < candidates.size() && chosen < links_max; i++) {
-    const uint32_t row = candidates[i].row();
-    const RowMeta& meta = rows_.meta(row);
-    const int32_t offset = 128 * rows_.code_sum(row);
-    bool good = true;
-    for (size_t j = 0; j < chosen && good; j++) {
-      const uint32_t other = candidates[j].row();
-      const RowMeta& other_meta = rows_.meta(other);
-      const int32_t product = rows_.kernels.dot_code_pair(rows_.code(other), rows_.code(row), rows_.padded);
-      const float dot = other_meta.scale * meta.scale * float(product - offset);
-      const float key = rows_.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
-      good = key <= candidates[i].key;
-    }
-    if (good) candidates[chosen++] = candidates[i];
-  }
-  candidates.resize(chosen);
 }
 
 void RowLinker::add_link(int32_t from, int32_t to, int level) {
@@ -150,7 +148,7 @@ void RowLinker::add_link(int32_t from, int32_t to, int level) {
   other_scorer_.near_rows[0] = uint32_t(to);
   score(1);
   std::sort(others_.begin(), others_.end(), nearer);
-  choose(others_, lists.degree());
+  choose_links(rows_, others_, lists.degree());
   size_t end = 0;
   for (size_t j = others_.size(); j-- > 0;) store_link(list[end++], int32_t(others_[j].row()));
   for (; end < lists.degree(); end++) store_link(list[end], -1);

@@ -32,6 +32,12 @@ class RowQuery {
   RowMeta meta_{};
 };
 
+/**
+ * HNSW's heuristic: keeps those of a row's candidates, nearest first and with keys to the row, that are nearer to the row
+ * than to any that was chosen. As in FAISS, it only chooses if there are as many as the list holds.
+ */
+void choose_links(const RowStore& rows, std::vector<PoolEntry>& candidates, size_t links_max);
+
 // Locks for the lists of all rows: many more than threads, so that these hardly ever wait for each other.
 constexpr size_t kListLocks = 1024;
 
@@ -66,7 +72,6 @@ class RowLinker {
 
   PoolEntry descend(PoolEntry from, int level);
   void link_at(uint32_t row, PoolEntry start, int level);
-  void choose(Links& candidates, size_t links_max);
   void add_link(int32_t from, int32_t to, int level);
 
   const RowStore& rows_;
