@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kQueries = 1500;
 // One query in so many is asked of the graph without its row, but with the lists of its neighbours as they are. On text
 // embeddings, word vectors, clusters and noise, a held-out query misses between what the two kinds of own rows miss, and
-// nearer to those whose neighbours got new lists (docs/performance.md).
+// nearer to those whose neighbours got new lists (docs/decisions/0003-calibrated-recall.md).
 constexpr size_t kUnmended = 6;
 // A measurement begins with one query in so many: most values are far from what is needed.
 constexpr size_t kFirstShare = 3;

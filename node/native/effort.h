@@ -51,24 +51,41 @@ struct Effort {
    * calibration.
    */
   Reach at(double depth, size_t graph_rows) const { return between(at_10, at_100, depth, graph_rows); }
-  // The same with a filter. `depth` is an expectation for the cost, and the rank that the walk has found for its gamma.
+  // The same with a filter; `depth` is an expectation.
   Reach passing(double depth, size_t graph_rows) const { return between(at_10, passing_100, depth, graph_rows); }
+  // Its gamma, once a walk knows the rank.
+  float passing_gamma(double depth, size_t graph_rows) const {
+    return float(place(at_10, passing_100, depth).gamma() * growth(graph_rows));
+  }
 
  private:
-  Reach between(const Reach& first, const Reach& second, double depth, size_t graph_rows) const {
-    const double growth = rows > 0 && graph_rows > rows ? std::pow(double(graph_rows) / double(rows), 0.25) : 1;
-    const bool deep = depth > kDepths[1] && passing_400.expanded > 0;
-    const Reach& near = deep ? second : first;
-    const Reach& far = deep ? passing_400 : second;
-    const double from = deep ? kDepths[1] : kDepths[0], to = deep ? kDepths[2] : kDepths[1];
-    const double part = std::clamp(std::log(depth / from) / std::log(to / from), 0.0, 1.0);
-    // Costs go on with the depth where nothing was measured.
-    const double beyond = std::max(1.0, depth / to);
-    const auto mix = [&](float a, float b) { return a * std::pow(double(b) / a, part) * growth * beyond; };
+  // A depth between two that were measured.
+  struct Place {
+    const Reach& near;
+    const Reach& far;
+    double part;
+    double beyond;
+
     // What is needed may rise at once where walks have to leave the cluster of the query.
-    const double gamma = std::max<double>(far.gamma, near.gamma + (far.gamma - near.gamma) * part);
-    return {float(gamma * growth), float(mix(near.pool, far.pool)),
-            float(mix(near.expanded, far.expanded)), float(mix(near.scored, far.scored))};
+    double gamma() const { return std::max<double>(far.gamma, near.gamma + (far.gamma - near.gamma) * part); }
+    double mix(float a, float b) const { return a * std::pow(double(b) / a, part) * beyond; }
+  };
+
+  double growth(size_t graph_rows) const {
+    return rows > 0 && graph_rows > rows ? std::pow(double(graph_rows) / double(rows), 0.25) : 1;
+  }
+  Place place(const Reach& first, const Reach& second, double depth) const {
+    const bool deep = depth > kDepths[1] && passing_400.expanded > 0;
+    const double from = deep ? kDepths[1] : kDepths[0], to = deep ? kDepths[2] : kDepths[1];
+    // Costs go on with the depth where nothing was measured.
+    return {deep ? second : first, deep ? passing_400 : second,
+            std::clamp(std::log(depth / from) / std::log(to / from), 0.0, 1.0), std::max(1.0, depth / to)};
+  }
+  Reach between(const Reach& first, const Reach& second, double depth, size_t graph_rows) const {
+    const Place at = place(first, second, depth);
+    const double grown = growth(graph_rows);
+    return {float(at.gamma() * grown), float(at.mix(at.near.pool, at.far.pool) * grown),
+            float(at.mix(at.near.expanded, at.far.expanded) * grown), float(at.mix(at.near.scored, at.far.scored) * grown)};
   }
 };
 

@@ -64,7 +64,7 @@ Plan plan_calibrated(const Snapshot& snapshot, size_t k, size_t allowed_count) {
   const Shares shares = shares_of(snapshot, allowed_count);
   const double wanted = double(std::max(k, size_t(Effort::kDepths[0])));
   const size_t graph_rows = snapshot.graph->rows();
-  if (shares.allowed == 1) {
+  if (shares.allowed == 1 || !snapshot.effort.reaches_target_filtered()) {
     const Reach reach = snapshot.effort.at(wanted, graph_rows);
     const double pool = std::max(double(reach.pool), 2 * wanted) / shares.live;
     return {wanted, std::min(pool, double(graph_rows)), reach.scored / shares.live, reach.gamma};
@@ -162,6 +162,8 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   const size_t wanted = size_t(std::ceil(plan.wanted));
   const bool filtered = request.allowed.kind == Allowed::Kind::kBitmap;
+  // Not so where a filter allows all.
+  const bool some = filtered && request.allowed.count < rows.live() && snapshot.effort.reaches_target_filtered();
   WalkScratch& scratch = WalkScratch::of_this_thread();
   const auto walk_among = [&](const auto& eligible) {
     const BottomLists lists{graph};
@@ -169,7 +171,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
       // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
       return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow, scratch);
     }
-    const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, filtered, size_t(plan.pool) + 1};
+    const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, some, size_t(plan.pool) + 1};
     return walk<ReachPool>(rows, graph, lists, query, eligible, reach, kNoRow, scratch);
   };
   const bool all_live = rows.live() == rows.count();
@@ -178,7 +180,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
       : all_live ? walk_among([](uint32_t) { return true; })
                  : walk_among([&](uint32_t row) { return !rows.dead(row); });
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
-  if (filtered && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
+  if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
   Candidates candidates(query, request.k);
   add_pool(rows, scratch, found, candidates);
   Allowed rest;

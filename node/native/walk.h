@@ -65,7 +65,7 @@ struct WalkReach {
   // Rows of the graph.
   size_t graph_rows;
   size_t anchor;
-  // γ if every row is eligible; else it depends on how many rows lie before the anchor (Effort::passing), so that it
+  // γ if every row is eligible; else it depends on how many rows lie before the anchor (Effort::passing_gamma), so that it
   // fits whether eligible rows are common or rare near the query.
   float gamma;
   bool filtered;
@@ -209,7 +209,7 @@ class ReachPool {
   void move_anchor(size_t place) {
     while (entries_[place].passage()) place--;
     anchor_ = place;
-    const float gamma = reach_.filtered ? reach_.effort.passing(double(place + 1), reach_.graph_rows).gamma : reach_.gamma;
+    const float gamma = reach_.filtered ? reach_.effort.passing_gamma(double(place + 1), reach_.graph_rows) : reach_.gamma;
     const float key = entries_[place].key, distance = zero_key_ - key;
     // ip: rows that are longer than all that were measured. Then only the pool bounds the walk.
     if (distance < 0 && reach_.rows.metric == Metric::kIp) return;
