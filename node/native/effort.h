@@ -66,8 +66,7 @@ struct Effort {
     double part;
     double beyond;
 
-    // What is needed may rise at once where walks have to leave the cluster of the query.
-    double gamma() const { return std::max<double>(far.gamma, near.gamma + (far.gamma - near.gamma) * part); }
+    double gamma() const { return near.gamma + (far.gamma - near.gamma) * part; }
     double mix(float a, float b) const { return a * std::pow(double(b) / a, part) * beyond; }
   };
 
@@ -77,9 +76,13 @@ struct Effort {
   Place place(const Reach& first, const Reach& second, double depth) const {
     const bool deep = depth > kDepths[1] && passing_400.expanded > 0;
     const double from = deep ? kDepths[1] : kDepths[0], to = deep ? kDepths[2] : kDepths[1];
+    const Reach& near = deep ? second : first;
+    const Reach& far = deep ? passing_400 : second;
+    // Where more is needed farther down, that may begin at once: walks have to leave the cluster of the query.
+    const bool rises = depth > from && far.gamma > near.gamma;
+    const double part = rises ? 1 : std::clamp(std::log(depth / from) / std::log(to / from), 0.0, 1.0);
     // Costs go on with the depth where nothing was measured.
-    return {deep ? second : first, deep ? passing_400 : second,
-            std::clamp(std::log(depth / from) / std::log(to / from), 0.0, 1.0), std::max(1.0, depth / to)};
+    return {near, far, part, std::max(1.0, depth / to)};
   }
   Reach between(const Reach& first, const Reach& second, double depth, size_t graph_rows) const {
     const Place at = place(first, second, depth);
