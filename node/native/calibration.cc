@@ -3,36 +3,75 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <random>
 
 #include "errors.h"
+#include "graph_without_row.h"
 #include "threads.h"
+#include "walk.h"
 
 namespace quiver {
 
 namespace {
 
-// Number of queries: the standard error of a recall of 0.99 is then about 0.0015.
-constexpr size_t kQueries = 600;
+// Number of queries: the standard error of a recall of 0.99 is then about 0.001.
+constexpr size_t kQueries = 1500;
+// While rows of the graph wait for their refinement. Measuring takes time from building then, and is repeated once they
+// are refined; the larger error makes walks a little longer until then.
+constexpr size_t kQueriesCoarse = 500;
+// One query in so many is asked of the graph without its row, but with the lists of its neighbours as they are. On text
+// embeddings, word vectors, clusters and noise, a held-out query misses between what the two kinds of own rows miss, and
+// nearer to those whose neighbours got new lists (docs/decisions/0003-calibrated-recall.md).
+constexpr size_t kUnmended = 6;
+// A measurement begins with one query in so many: most values are far from what is needed.
+constexpr size_t kFirstShare = 3;
+// By how many standard errors a first part of the queries must miss or exceed the target to decide.
+constexpr double kClear = 2.5;
 // Rows per tile and queries per pass of the exact scan, so that a tile of codes is read from the cache, once per pass.
 constexpr size_t kTileRows = 256;
 constexpr size_t kPassQueries = 20;
-// Efforts up to this are tried; if more were needed, searches scan.
-constexpr double kEffortMax = 8192;
-// The search for the effort ends when neighbouring efforts differ by this factor.
-constexpr double kResolution = 1.1;
+// Values of gamma up to this are tried; if more were needed, searches scan. Least: less makes no difference.
+constexpr float kGammaMax = 4, kGammaMin = 0.002f;
+constexpr float kGammaFirst = 0.04f;
+// The search for gamma ends when neighbouring values differ by this factor.
+constexpr float kResolution = 1.06f;
+// Most rows that a walk keeps.
+constexpr float kPoolMax = 8192;
+// Rows that a walk may keep, as a multiple of those that one keeps on average: without such a bound, one query in a
+// hundred takes ten times as long as the others, and finds little more.
+constexpr float kPoolSpread = 3;
 // By how many standard errors the measured recall must exceed the target, so that a lucky sample does not break the
 // promise.
-constexpr double kMargin = 1;
-constexpr size_t kDepths[2] = {10, 100};
+constexpr double kMargin = 1.5;
+
+// What is measured, in the order of Effort: k, and one row in how many is allowed.
+struct Case {
+  size_t k;
+  uint32_t scarcity;
+};
+constexpr size_t kCases = 4;
+constexpr Case kCaseOf[kCases] = {{10, 1}, {100, 1}, {10, 10}, {40, 10}};
+// Deep walks take long, so one query in so many measures each case.
+constexpr size_t kCaseShares[kCases] = {1, 2, 2, 8};
+
+// Allows one row in `scarcity`, as a filter would that has nothing to do with the vectors (MurmurHash3's last step).
+bool allows(uint32_t scarcity, uint32_t row) {
+  if (scarcity == 1) return true;
+  uint32_t mixed = (row ^ row >> 16) * 0x85ebca6b;
+  mixed = (mixed ^ mixed >> 13) * 0xc2b2ae35;
+  return (mixed ^ mixed >> 16) % scarcity == 0;
+}
 
 struct Sample {
   uint32_t row;
   std::unique_ptr<Query> query;
-  // For each depth, the least score that an answer must have to count as found.
-  double scores[2];
-  size_t counts[2];
+  // Null: the row is left out, and no more.
+  std::unique_ptr<GraphWithoutRow> graph;
+  // For each case, the least score that an answer must have to count as found.
+  double scores[kCases];
+  size_t counts[kCases];
 };
 
 std::vector<Sample> pick_rows(const Snapshot& snapshot) {
@@ -42,11 +81,12 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   for (size_t row = 0; row < snapshot.graph->rows(); row++) {
     if (!rows.dead(row)) live.push_back(uint32_t(row));
   }
-  const size_t count = std::min(kQueries, live.size());
+  const bool coarse = snapshot.graph->refined_rows < snapshot.graph->rows();
+  const size_t count = std::min(coarse ? kQueriesCoarse : kQueries, live.size());
   for (size_t i = 0; i < count; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   std::vector<Sample> samples;
   for (size_t i = 0; i < count; i++) {
-    samples.push_back({live[i], std::make_unique<Query>(rows, rows.original(live[i])), {}, {}});
+    samples.push_back({live[i], std::make_unique<Query>(rows, rows.original(live[i])), nullptr, {}, {}});
   }
   return samples;
 }
@@ -56,35 +96,48 @@ void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, si
                       const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;
   std::vector<Candidates> candidates;
-  for (size_t i = first; i < last; i++) candidates.emplace_back(*samples[i].query, kDepths[1]);
+  for (size_t i = first; i < last; i++) {
+    for (size_t c = 1; c < kCases; c++) candidates.emplace_back(*samples[i].query, kCaseOf[c].k);
+  }
   std::vector<const uint8_t*> codes;
   std::vector<uint32_t> tile;
+  // For each case, the places in the tile of the rows that it allows.
+  std::vector<size_t> allowed[kCases];
   int32_t products[kTileRows];
   for (size_t start = 0; start < snapshot.graph->rows(); start += kTileRows) {
     if (stop.load(std::memory_order_relaxed)) throw ClosedError();
     tile.clear();
     codes.clear();
+    for (std::vector<size_t>& places : allowed) places.clear();
     for (size_t row = start; row < std::min(start + kTileRows, snapshot.graph->rows()); row++) {
       if (rows.dead(row)) continue;
+      for (size_t c = 1; c < kCases; c++) {
+        if (allows(kCaseOf[c].scarcity, uint32_t(row))) allowed[c].push_back(tile.size());
+      }
       tile.push_back(uint32_t(row));
       codes.push_back(rows.code(row));
     }
     for (size_t i = first; i < last; i++) {
       const Query& query = *samples[i].query;
       rows.kernels.dot_codes(codes.data(), codes.size(), query.code(), rows.padded, products);
-      for (size_t j = 0; j < tile.size(); j++) {
-        if (tile[j] == samples[i].row) continue;
-        const RowMeta& meta = rows.meta(tile[j]);
-        candidates[i - first].add(tile[j], query.key(products[j], meta), meta);
+      for (size_t c = 1; c < kCases; c++) {
+        Candidates& found = candidates[(i - first) * (kCases - 1) + c - 1];
+        for (size_t j : allowed[c]) {
+          if (tile[j] == samples[i].row) continue;
+          const RowMeta& meta = rows.meta(tile[j]);
+          found.add(tile[j], query.key(products[j], meta), meta);
+        }
       }
     }
   }
   for (size_t i = first; i < last; i++) {
-    std::vector<Hit> hits = candidates[i - first].rescore(rows);
-    cut_hits(rows, hits, kDepths[1]);
-    for (size_t depth = 0; depth < 2; depth++) {
-      samples[i].counts[depth] = std::min(kDepths[depth], hits.size());
-      samples[i].scores[depth] = hits.empty() ? 0 : hits[samples[i].counts[depth] - 1].score;
+    std::vector<Hit> hits;
+    for (size_t c = kCases; c-- > 0;) {
+      // The ten best are among the hundred best.
+      if (c > 0) hits = candidates[(i - first) * (kCases - 1) + c - 1].rescore(rows);
+      cut_hits(rows, hits, kCaseOf[c].k);
+      samples[i].counts[c] = std::min(kCaseOf[c].k, hits.size());
+      samples[i].scores[c] = hits.empty() ? 0 : hits[samples[i].counts[c] - 1].score;
     }
   }
 }
@@ -92,67 +145,131 @@ void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, si
 struct Measured {
   double recall;
   double standard_error;
-  double scored_per_unit;
+  double expanded;
+  double scored;
 };
 
-Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, size_t depth, double effort,
+// Asks the first `count` samples.
+Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, size_t count, size_t tried,
                  unsigned threads, const StopFlag& stop) {
-  std::vector<double> recalls(samples.size());
-  std::atomic<size_t> next{0}, scored{0};
+  const RowStore& rows = *snapshot.rows;
+  const Graph& graph = *snapshot.graph;
+  const Effort& effort = snapshot.effort;
+  const Case searched = kCaseOf[tried];
+  const Reach& reach = tried == 0 ? effort.at_10 : tried == 1 ? effort.at_100 : tried == 2 ? effort.passing_100 : effort.passing_400;
+  const auto eligible = [&](uint32_t row) { return !rows.dead(row) && allows(searched.scarcity, row); };
+  std::vector<double> recalls(count);
+  std::atomic<size_t> next{0}, scored{0}, expanded{0};
   run_in_background_threads(threads, [&](unsigned) {
-    size_t scored_here = 0;
-    for (size_t i = next++; i < samples.size(); i = next++) {
+    WalkScratch& scratch = WalkScratch::of_this_thread();
+    size_t scored_here = 0, expanded_here = 0;
+    for (size_t i = next++; i < count; i = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       const Sample& sample = samples[i];
-      std::vector<Hit> hits =
-          walk_around(snapshot, *sample.query, kDepths[depth], effort, sample.row, scored_here);
-      const size_t found = size_t(std::count_if(hits.begin(), hits.end(), [&](const Hit& hit) {
-        return hit.score >= sample.scores[depth];
+      const WalkReach limits{rows, *sample.query, effort, graph.rows(), searched.k, reach.gamma, searched.scarcity > 1, size_t(reach.pool)};
+      const WalkResult found =
+          sample.graph == nullptr
+              ? walk<ReachPool>(rows, graph, BottomLists{graph}, *sample.query, eligible, limits, sample.row, scratch)
+              : walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
+      scored_here += found.scored;
+      expanded_here += found.entries;
+      Candidates candidates(*sample.query, searched.k);
+      add_pool(rows, scratch, found, candidates);
+      const std::vector<Hit> hits = candidates.rescore(rows);
+      const size_t right = size_t(std::count_if(hits.begin(), hits.end(), [&](const Hit& hit) {
+        return hit.score >= sample.scores[tried];
       }));
-      recalls[i] = sample.counts[depth] == 0 ? 1
-                   : double(std::min(found, sample.counts[depth])) / double(sample.counts[depth]);
+      recalls[i] = sample.counts[tried] == 0 ? 1
+                   : double(std::min(right, sample.counts[tried])) / double(sample.counts[tried]);
     }
     scored += scored_here;
+    expanded += expanded_here;
   });
   double sum = 0, squares = 0;
   for (double recall : recalls) {
     sum += recall;
     squares += recall * recall;
   }
-  const double count = double(samples.size()), mean = sum / count;
-  return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count), double(scored) / count / effort};
+  const double mean = sum / double(count);
+  return {mean, std::sqrt(std::max(0.0, squares / double(count) - mean * mean) / double(count)),
+          double(expanded) / double(count), double(scored) / double(count)};
+}
+
+/**
+ * Finds the least gamma that reaches the target in one case, then bounds the pool, and increases gamma by what the hardest
+ * queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
+ */
+void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on, size_t count, double recall_target,
+                size_t k) {
+  const auto reaches = [&](float gamma) {
+    reach.gamma = gamma;
+    for (size_t asked : {(count + kFirstShare - 1) / kFirstShare, count}) {
+      const Measured measured = measure_on(asked);
+      reach.expanded = float(measured.expanded);
+      reach.scored = float(measured.scored);
+      const double surplus = measured.recall - recall_target, error = measured.standard_error;
+      if (asked == count) return surplus >= kMargin * error;
+      if (surplus < -kClear * error) return false;
+      if (surplus > (kMargin + kClear) * error && error > 0) return true;
+    }
+    return false;
+  };
+  reach.pool = kPoolMax;
+  float good = kGammaFirst, bad = 0;
+  while (!reaches(good)) {
+    bad = good;
+    good *= 2;
+    if (good > kGammaMax) {
+      reach = {};
+      return;
+    }
+  }
+  Reach found = reach;
+  while (good > kGammaMin && (bad == 0 || good / bad > kResolution)) {
+    const float middle = bad == 0 ? good / 2 : std::sqrt(good * bad);
+    if (reaches(middle)) {
+      good = middle;
+      found = reach;
+    } else {
+      bad = middle;
+    }
+  }
+  reach = found;
+  for (float spread = kPoolSpread; reach.pool == kPoolMax || !reaches(reach.gamma); spread *= 2) {
+    reach.pool = std::min(kPoolMax, std::max(spread * found.expanded, float(4 * k)));
+    reach.gamma = found.gamma;
+    for (int i = 0; i < 3 && !reaches(reach.gamma); i++) reach.gamma *= kResolution;
+    if (reach.pool == kPoolMax) break;
+  }
 }
 
 }  // namespace
 
 Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned threads, const StopFlag& stop) {
+  const RowStore& rows = *snapshot.rows;
   std::vector<Sample> samples = pick_rows(snapshot);
-  Effort effort{0, 0, Effort::guess().scored_per_unit, snapshot.graph->rows()};
-  if (samples.empty() || snapshot.rows->has_extreme_rows()) return effort;
+  Snapshot tried{snapshot.rows, snapshot.graph, Effort::out_of_reach(snapshot.graph->rows())};
+  Effort& effort = tried.effort;
+  if (samples.empty() || rows.has_extreme_rows()) return effort;
+  for (size_t row = 0; row < snapshot.graph->rows(); row++) {
+    if (rows.metric == Metric::kIp && !rows.dead(row)) effort.largest_norm = std::max(effort.largest_norm, rows.meta(row).norm);
+  }
   std::atomic<size_t> next{0};
   run_in_background_threads(threads, [&](unsigned) {
     for (size_t i = next.fetch_add(kPassQueries); i < samples.size(); i = next.fetch_add(kPassQueries)) {
-      scan_for_answers(snapshot, samples, i, std::min(i + kPassQueries, samples.size()), stop);
+      const size_t last = std::min(i + kPassQueries, samples.size());
+      scan_for_answers(snapshot, samples, i, last, stop);
+      for (size_t j = i; j < last; j++) {
+        if (j % kUnmended != 0) samples[j].graph = std::make_unique<GraphWithoutRow>(rows, *snapshot.graph, samples[j].row);
+      }
     }
   });
-  const auto reaches = [&](size_t depth, double value) {
-    const Measured measured = measure(snapshot, samples, depth, value, threads, stop);
-    effort.scored_per_unit = float(measured.scored_per_unit);
-    return measured.recall - kMargin * measured.standard_error >= recall_target;
-  };
-  for (size_t depth : {1, 0}) {
-    double good = depth == 1 ? double(kDepths[1]) : 16;
-    double bad = 0;
-    while (good <= kEffortMax && !reaches(depth, good)) {
-      bad = good;
-      good *= 2;
-    }
-    if (good > kEffortMax) return effort;
-    while (bad > 0 && good / bad > kResolution) {
-      const double middle = std::sqrt(good * bad);
-      (reaches(depth, middle) ? good : bad) = middle;
-    }
-    (depth == 0 ? effort.at_10 : effort.at_100) = float(std::ceil(good));
+  Reach* const reaches[kCases] = {&effort.at_10, &effort.at_100, &effort.passing_100, &effort.passing_400};
+  for (size_t i = 0; i < kCases; i++) {
+    const size_t count = (samples.size() + kCaseShares[i] - 1) / kCaseShares[i];
+    const auto measure_on = [&](size_t asked) { return measure(tried, samples, asked, i, threads, stop); };
+    find_reach(*reaches[i], measure_on, count, recall_target, kCaseOf[i].k);
+    if (reaches[i]->expanded == 0) break;
   }
   return effort;
 }

@@ -7,10 +7,10 @@
 namespace quiver {
 
 /**
- * The smallest effort whose walks reach `recall_target` on the graph's own rows. Some hundred live rows are used as
- * queries, each left out of the graph and of its own answer, and the results of walks are compared with exact scans.
- * Rows that tie in score with the last exact answer count as found. Uses `threads` threads of low priority. Throws
- * ClosedError when `stop` is raised.
+ * The least effort whose walks reach `recall_target` on the graph's own rows. 1,500 live rows at most are used as queries,
+ * each left out of the graph and of its own answer, and the results of walks are compared with exact scans. Rows that tie
+ * in score with the last exact answer count as found. Filters are measured with some of the rows allowed, by chance. Uses
+ * `threads` threads of low priority. Throws ClosedError when `stop` is raised.
  */
 Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned threads, const StopFlag& stop);
 

@@ -13,13 +13,15 @@ namespace quiver {
 
 namespace {
 
-// "QVRVEC" and the format's version, in little-endian order.
-constexpr uint64_t kMagic = 0x0001434556525651;
+// "QVRVEC" and the format's version, in little-endian order. Version 1 ends its header with an
+// effort of another kind, so it is measured again.
+constexpr uint64_t kMagic1 = 0x0001434556525651;
+constexpr uint64_t kMagic = 0x0002434556525651;
 
 // Levels above the bottom: by the builder's probabilities, one row in 24^16 has as many.
 constexpr uint32_t kLevelsMax = 16;
-// Calibration goes up to 8192, and its search one step beyond; so does the number of rows scored for each.
-constexpr float kEffortMax = 1 << 20;
+// More than any calibration finds: of rows that a walk keeps, and of anything else.
+constexpr float kPoolMax = 1 << 20, kEffortMax = 1 << 30;
 // Rows whose links are copied and written at a time: some hundred kilobytes.
 constexpr size_t kCopiedRows = 4096;
 
@@ -37,13 +39,21 @@ struct Header {
   int32_t entry_row;
   int32_t top_level;
   uint32_t has_graph;
-  float effort_at_10;
-  float effort_at_100;
-  float scored_per_unit;
-  // Rows at the end of the graph that wait for their refinement; 0 in files of earlier versions, which linked all rows
-  // with care.
+};
+
+// Follows the header in version 2.
+struct SavedEffort {
+  Reach at_10, at_100, passing_100, passing_400;
+  float largest_norm;
+  // Rows at the end of the graph that wait for their refinement.
   uint32_t coarse_rows;
-  uint64_t effort_rows;
+  uint64_t rows;
+};
+
+// Follows the header in version 1, whose graphs had all rows linked with care.
+struct SavedEffort1 {
+  uint32_t values[4];
+  uint64_t rows;
 };
 
 template <class T>
@@ -103,10 +113,31 @@ void check_upper_levels(const Graph& graph) {
   }
 }
 
-// Efforts are sizes of pools: one that is not a number, or is far too large, would ask for all memory.
-bool usable_effort(float effort) { return effort >= 0 && effort <= kEffortMax; }
+// Pools of a size that is not a number, or is far too large, would ask for all memory.
+bool usable(const Reach& reach) {
+  const auto within = [](float value, float low, float high) { return value >= low && value <= high; };
+  const bool out_of_reach = reach.pool == 0 && reach.expanded == 0 && reach.scored == 0;
+  return within(reach.gamma, 0, kEffortMax) && (out_of_reach || (within(reach.pool, 1, kPoolMax) &&
+         within(reach.expanded, 1, kEffortMax) && within(reach.scored, 1, kEffortMax)));
+}
 
-std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header) {
+// The effort, and in `coarse_rows` how many rows at the end of the graph wait for their refinement.
+Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_rows) {
+  coarse_rows = 0;
+  if (header.magic == kMagic1) {
+    SavedEffort1 ignored;
+    file.read(&ignored, sizeof ignored);
+    return Effort::guess();
+  }
+  SavedEffort saved;
+  file.read(&saved, sizeof saved);
+  require(usable(saved.at_10) && usable(saved.at_100) && usable(saved.passing_100) && usable(saved.passing_400));
+  require(saved.largest_norm >= 0 && saved.rows <= header.rows && saved.coarse_rows <= header.graph_rows);
+  coarse_rows = saved.coarse_rows;
+  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, size_t(saved.rows)};
+}
+
+std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header, size_t coarse_rows) {
   require(header.graph_rows > 0 && header.graph_rows <= header.rows);
   require(header.degree > 0 && header.degree <= kDegreeMax && header.upper_degree <= kDegreeMax);
   // Rows are below 2^30 and degrees at most 64, so no product of them overflows.
@@ -123,7 +154,7 @@ std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& heade
     for (size_t j = 0; j < graph->degree(); j++) require(in_range(graph->links(row)[j], graph->rows()));
   }
   check_upper_levels(*graph);
-  graph->refined_rows = graph->rows() - header.coarse_rows;
+  graph->refined_rows = graph->rows() - coarse_rows;
   return graph;
 }
 
@@ -161,10 +192,6 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   header.metric = uint32_t(image.store->metric);
   header.dim = uint32_t(image.store->dim);
   header.rows = image.rows;
-  header.effort_at_10 = image.effort.at_10;
-  header.effort_at_100 = image.effort.at_100;
-  header.scored_per_unit = image.effort.scored_per_unit;
-  header.effort_rows = image.effort.rows;
   if (image.graph != nullptr) {
     header.has_graph = 1;
     header.graph_rows = image.graph->rows();
@@ -175,10 +202,13 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
     header.entry_node = image.graph->entry_node;
     header.entry_row = image.graph->entry_row;
     header.top_level = image.graph->top_level;
-    header.coarse_rows = uint32_t(image.coarse_rows);
   }
   CheckedWriter file(path);
   file.write(&header, sizeof header);
+  const Effort& effort = image.effort;
+  const SavedEffort saved{effort.at_10, effort.at_100, effort.passing_100, effort.passing_400,
+                          effort.largest_norm, uint32_t(image.coarse_rows), effort.rows};
+  file.write(&saved, sizeof saved);
   file.write_checksum();
   if (image.graph != nullptr) {
     write_links(file, *image.graph);
@@ -200,17 +230,17 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   CheckedReader file(path);
   Header header;
   file.read(&header, sizeof header);
+  if (header.magic != kMagic && header.magic != kMagic1) throw StorageError(path + " is no saved vector index");
+  size_t coarse_rows;
+  const Effort effort = read_effort(file, header, coarse_rows);
   file.expect_checksum();
-  if (header.magic != kMagic) throw StorageError(path + " is no saved vector index");
   if (header.metric != uint32_t(metric) || header.dim != dim) throw StorageError(path + " is of another collection");
   Snapshot snapshot{nullptr, nullptr, Effort::guess()};
   // Before anything is multiplied by it or read into memory.
   require(header.rows < kItemLimit && header.has_graph <= 1);
   if (header.has_graph != 0) {
-    require(usable_effort(header.effort_at_10) && usable_effort(header.effort_at_100) && usable_effort(header.scored_per_unit));
-    require(header.effort_rows <= header.rows && header.coarse_rows <= header.graph_rows);
-    snapshot.graph = read_graph(file, header);
-    snapshot.effort = {header.effort_at_10, header.effort_at_100, header.scored_per_unit, size_t(header.effort_rows)};
+    snapshot.graph = read_graph(file, header, coarse_rows);
+    snapshot.effort = effort;
   }
   const auto slots = read_all<uint32_t>(file, header.rows);
   const auto dead = read_all<uint64_t>(file, (header.rows + 63) / 64);

@@ -14,20 +14,20 @@ void write_list(int32_t* list, size_t degree, const Links& links) {
 
 }  // namespace
 
-void LinkWriter::choose(Links& candidates, size_t links_max) const {
+void choose_links(const RowStore& rows, Links& candidates, size_t links_max) {
   if (candidates.size() < links_max) return;
   size_t chosen = 0;
   for (size_t i = 0; i < candidates.size() && chosen < links_max; i++) {
     const uint32_t row = candidates[i].row();
-    const RowMeta& meta = rows_.meta(row);
-    const int32_t offset = 128 * rows_.code_sum(row);
+    const RowMeta& meta = rows.meta(row);
+    const int32_t offset = 128 * rows.code_sum(row);
     bool good = true;
     for (size_t j = 0; j < chosen && good; j++) {
       const uint32_t other = candidates[j].row();
-      const RowMeta& other_meta = rows_.meta(other);
-      const int32_t product = rows_.kernels.dot_code_pair(rows_.code(other), rows_.code(row), rows_.padded);
+      const RowMeta& other_meta = rows.meta(other);
+      const int32_t product = rows.kernels.dot_code_pair(rows.code(other), rows.code(row), rows.padded);
       const float dot = other_meta.scale * meta.scale * float(product - offset);
-      const float key = rows_.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
+      const float key = rows.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
       good = key <= candidates[i].key;
     }
     if (good) candidates[chosen++] = candidates[i];

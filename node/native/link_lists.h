@@ -33,14 +33,19 @@ inline void store_link(int32_t& link, int32_t row) { __atomic_store_n(&link, row
 
 inline bool nearer(const PoolEntry& a, const PoolEntry& b) { return a.key > b.key; }
 
-/// Writes lists of links, with HNSW's heuristic for which links are kept. One per thread.
+/**
+ * HNSW's heuristic: of a row's candidates, nearest first and with keys to the row, keeps those that are nearer to the row
+ * than to any that was kept before, at most `links_max`. As in FAISS, it only chooses if there are as many as the list
+ * holds.
+ */
+void choose_links(const RowStore& rows, Links& candidates, size_t links_max);
+
+/// Writes lists of links, with choose_links for which are kept. One per thread.
 class LinkWriter {
  public:
   LinkWriter(const RowStore& rows, ListLocks& locks) : rows_(rows), locks_(locks), query_(rows), scorer_(rows, query_) {}
 
-  // Of the candidates, nearest first, keeps those that are nearer to the row than to any that was kept before, at most
-  // `links_max`. As in FAISS, it only chooses if there are as many as the list holds.
-  void choose(Links& candidates, size_t links_max) const;
+  void choose(Links& candidates, size_t links_max) const { choose_links(rows_, candidates, links_max); }
   // Chooses the list of `row` anew, among the candidates (nearest first) and the links that it has. Leaves in
   // `candidates` what was chosen.
   void renew(int32_t* list, size_t degree, uint32_t row, Links& candidates);

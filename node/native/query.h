@@ -32,6 +32,15 @@ class Query {
     const float row_norm = is_cosine_ ? 1 : is_l2_ ? std::sqrt(2 * meta.norm) : meta.norm;
     return kInverseSqrt12 * (meta.scale * norm_ + scale_ * row_norm);
   }
+  /**
+   * The key of a row at no distance, so that keys become distances: d² = 2 (zero_distance_key − key). Of vectors under
+   * cosine that is the distance of the normalised row, in units of the query's norm. ip has none, and takes that of
+   * vectors that get another dimension, so that all have the same norm, `largest_norm` (Neyshabur & Srebro,
+   * arXiv:1410.5518): keys go with it in the same way.
+   */
+  float zero_distance_key(float largest_norm) const {
+    return is_l2_ ? half_square_ : is_cosine_ ? norm_ : norm_ * largest_norm;
+  }
   struct Exact {
     // Normally float32 arithmetic; double if that would overflow or vanish.
     double score;

@@ -73,8 +73,8 @@ PoolEntry RowLinker::descend(PoolEntry from, int level) {
 void RowLinker::link_at(uint32_t row, PoolEntry start, int level) {
   const GrowingLists lists(graph_.hnsw, level);
   WalkScratch& scratch = WalkScratch::of_this_thread();
-  const WalkResult result = walk_level(lists, graph_.hnsw.levels.size(), start, scorer_, [](uint32_t) { return true; },
-                                       {effort_, effort_, row}, scratch);
+  const WalkResult result = walk_level<FixedPool>(lists, graph_.hnsw.levels.size(), start, scorer_,
+                                                  [](uint32_t) { return true; }, {effort_, effort_}, row, scratch);
   found_.assign(scratch.pool.begin(), scratch.pool.begin() + ptrdiff_t(result.entries));
   writer_.choose(found_, lists.degree());
   // Farthest first, as FAISS does. The row may have links already, from rows that found it on a level above.

@@ -11,8 +11,8 @@ void RowRefiner::refine(uint32_t row) {
   scorer_.score(1);
   WalkScratch& scratch = WalkScratch::of_this_thread();
   // From the row itself, through its links: it is left out of what is found.
-  const WalkResult result = walk_level(BottomLists{graph_}, graph_.rows(), {scorer_.keys[0], row}, scorer_,
-                                       [](uint32_t) { return true; }, {effort_, effort_ + 1, row}, scratch);
+  const WalkResult result = walk_level<FixedPool>(BottomLists{graph_}, graph_.rows(), {scorer_.keys[0], row}, scorer_,
+                                                  [](uint32_t) { return true; }, {effort_, effort_ + 1}, row, scratch);
   found_.clear();
   for (size_t i = 0; i < result.entries; i++) {
     const PoolEntry& entry = scratch.pool[i];

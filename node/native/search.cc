@@ -10,11 +10,11 @@ namespace quiver {
 
 namespace {
 
-// Rows that a scan scores in the time in which a walk scores one: the walk waits for memory at every step.
+// Rows that a scan scores in the time in which a walk of a given effort scores one: the walk waits for memory at every
+// step.
 constexpr double kScanAdvantage = 4;
-// The power of (1 / allowed share) with which a filtered walk's effort grows. Without it, 400,000 and a million
-// clustered vectors of 128 dimensions, with one row in 10 and one in 14 allowed, fall below a recall of 0.99.
-constexpr double kScarcity = 0.4;
+// Most rows that a filtered walk keeps, as a multiple of those that it was measured with.
+constexpr double kBeyondMeasured = 2;
 // Rows scanned between two checks of the stop flag and of the row count.
 constexpr size_t kBatch = 64;
 
@@ -27,28 +27,61 @@ constexpr double kInlineNs = 1e6;
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
 constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
 
+double scan_ns(const RowStore& rows, double count) { return count * (kScanRowNs + kScanByteNs * double(rows.padded)); }
+
+double walk_ns(const RowStore& rows, double scored) { return scored * (kWalkRowNs + kWalkByteNs * double(rows.padded)); }
+
 struct Plan {
-  // Eligible rows to find and expand.
+  // Eligible rows to find: all of these are expanded with a given effort, and the last is the anchor of a calibrated one.
   double wanted;
-  // Expected number of rows in the pool by then, eligible or not.
+  // Expected number of rows in the pool by then (given effort), or the most that it may hold (calibrated).
   double pool;
+  // Expected number of rows scored.
+  double scored;
+  float gamma;
 };
 
-Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
+// The share of live rows, and that of allowed ones among these.
+struct Shares {
+  double live, allowed;
+};
+
+Shares shares_of(const Snapshot& snapshot, size_t allowed_count) {
   const size_t live = snapshot.rows->live();
   const double in_graph = double(snapshot.graph->rows());
-  const double live_share = std::max(1 - double(snapshot.rows->watched_dead()) / in_graph, 1 / in_graph);
-  const double allowed_share = live == 0 ? 1 : std::max(std::min(1.0, double(allowed_count) / double(live)), 1 / in_graph);
+  return {std::max(1 - double(snapshot.rows->watched_dead()) / in_graph, 1 / in_graph),
+          live == 0 ? 1 : std::clamp(double(allowed_count) / double(live), 1 / in_graph, 1.0)};
+}
+
+Plan plan_given(const Snapshot& snapshot, size_t k, size_t ef, size_t allowed_count) {
+  const Shares shares = shares_of(snapshot, allowed_count);
+  const double wanted = std::max(double(ef) * shares.allowed, double(k));
+  const double pool = wanted / (shares.allowed * shares.live);
+  return {wanted, pool, pool * snapshot.effort.scored_per_expanded(), 0};
+}
+
+Plan plan_calibrated(const Snapshot& snapshot, size_t k, size_t allowed_count) {
+  const Shares shares = shares_of(snapshot, allowed_count);
+  const double wanted = double(std::max(k, size_t(Effort::kDepths[0])));
+  const size_t graph_rows = snapshot.graph->rows();
+  if (shares.allowed == 1 || !snapshot.effort.reaches_target_filtered()) {
+    const Reach reach = snapshot.effort.at(wanted, graph_rows);
+    const double pool = std::max(double(reach.pool), 2 * wanted) / shares.live;
+    return {wanted, std::min(pool, double(graph_rows)), reach.scored / shares.live, reach.gamma};
+  }
   // If one row in s is allowed, the best k allowed rows are about the best k · s of all rows. So the walk has to go as
-  // far as for those, and finds one allowed row in s on its way. The number of allowed rows among the best varies by
-  // about √k, and the walk must go far enough even if they are few.
-  const double depth = (double(k) + (1 - allowed_share) * std::sqrt(double(k))) / allowed_share;
-  // The deeper a walk has to go, the more it misses on its way; efforts were measured for the best 10 and 100.
-  const double effort = kind == EffortKind::kGiven
-                            ? double(ef)
-                            : snapshot.effort.at(depth, snapshot.graph->rows()) * std::pow(allowed_share, -kScarcity);
-  const double wanted = std::max(effort * allowed_share, double(k));
-  return {wanted, wanted / (allowed_share * live_share)};
+  // far as for those. It goes on until a scan of the allowed rows would have been as quick, for they may be far from the
+  // query, and not farther than anything that was measured.
+  const Reach reach = snapshot.effort.passing(wanted / shares.allowed, graph_rows);
+  const double scored_per_row = reach.scored / reach.expanded;
+  const double as_scan = scan_ns(*snapshot.rows, double(allowed_count)) / walk_ns(*snapshot.rows, scored_per_row);
+  const double deepest = kBeyondMeasured * snapshot.effort.passing_400.pool * wanted / Effort::kDepths[0];
+  const double pool = std::min(as_scan, deepest) / shares.live;
+  return {wanted, std::min(pool, double(graph_rows)), reach.scored / shares.live, reach.gamma};
+}
+
+Plan plan_walk(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
+  return kind == EffortKind::kGiven ? plan_given(snapshot, k, ef, allowed_count) : plan_calibrated(snapshot, k, allowed_count);
 }
 
 void stop_if_closed(const StopFlag& stop) {
@@ -121,13 +154,6 @@ std::vector<Hit> scan_codes(const RowStore& rows, const Query& query, const Sear
   return candidates.rescore(rows);
 }
 
-void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result, Candidates& candidates) {
-  for (size_t i = 0; i < result.entries; i++) {
-    const PoolEntry& entry = scratch.pool[i];
-    if (!entry.passage()) candidates.add(entry.row(), entry.key, rows.meta(entry.row()));
-  }
-}
-
 // Walks the graph and scans the rows that are not in it. Answers false if the walk found fewer rows than it should.
 bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
                    std::vector<Hit>& hits) {
@@ -135,20 +161,26 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   const Graph& graph = *snapshot.graph;
   const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   const size_t wanted = size_t(std::ceil(plan.wanted));
-  // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
-  const WalkLimits limits{wanted, size_t(3 * plan.pool) + 64, kNoRow};
+  const bool filtered = request.allowed.kind == Allowed::Kind::kBitmap;
+  // Not so where a filter allows all.
+  const bool some = filtered && request.allowed.count < rows.live() && snapshot.effort.reaches_target_filtered();
   WalkScratch& scratch = WalkScratch::of_this_thread();
+  const auto walk_among = [&](const auto& eligible) {
+    const BottomLists lists{graph};
+    if (request.effort_kind == EffortKind::kGiven) {
+      // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
+      return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow, scratch);
+    }
+    const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, some, size_t(plan.pool) + 1};
+    return walk<ReachPool>(rows, graph, lists, query, eligible, reach, kNoRow, scratch);
+  };
   const bool all_live = rows.live() == rows.count();
-  WalkResult found;
-  if (request.allowed.kind == Allowed::Kind::kBitmap) {
-    const auto eligible = [&](uint32_t row) { return !rows.dead(row) && request.allowed.has(rows.slot(row)); };
-    found = walk(rows, graph, query, eligible, limits, scratch);
-  } else if (!all_live) {
-    found = walk(rows, graph, query, [&](uint32_t row) { return !rows.dead(row); }, limits, scratch);
-  } else {
-    found = walk(rows, graph, query, [](uint32_t) { return true; }, limits, scratch);
-  }
+  const WalkResult found =
+      filtered ? walk_among([&](uint32_t row) { return !rows.dead(row) && request.allowed.has(rows.slot(row)); })
+      : all_live ? walk_among([](uint32_t) { return true; })
+                 : walk_among([&](uint32_t row) { return !rows.dead(row); });
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
+  if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
   Candidates candidates(query, request.k);
   add_pool(rows, scratch, found, candidates);
   Allowed rest;
@@ -160,18 +192,12 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   return true;
 }
 
-// Rows that a walk is expected to score.
-double walk_rows(const Snapshot& snapshot, size_t k, EffortKind kind, size_t ef, size_t allowed_count) {
-  const Plan plan = plan_walk(snapshot, k, kind, ef, allowed_count);
-  return std::min(plan.pool * snapshot.effort.scored_per_unit, double(snapshot.graph->rows()));
-}
-
-double scan_ns(const RowStore& rows, size_t count) { return double(count) * (kScanRowNs + kScanByteNs * double(rows.padded)); }
-
-double walk_ns(const Snapshot& snapshot, const SearchRequest& request) {
+// Of a search that walks.
+double search_ns(const Snapshot& snapshot, const SearchRequest& request) {
   const RowStore& rows = *snapshot.rows;
-  const double walked = walk_rows(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
-  return walked * (kWalkRowNs + kWalkByteNs * double(rows.padded)) + scan_ns(rows, rows.count() - snapshot.graph->rows());
+  const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
+  const double in_graph = double(snapshot.graph->rows());
+  return walk_ns(rows, std::min(plan.scored, in_graph)) + scan_ns(rows, double(rows.count()) - in_graph);
 }
 
 // Makes an answer of the hits of a search that began at `changes`.
@@ -185,7 +211,11 @@ void finish_hits(const RowStore& rows, uint64_t changes, size_t k, std::vector<H
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count) {
   if (snapshot.graph == nullptr || effort_kind == EffortKind::kExact) return true;
   if (effort_kind == EffortKind::kCalibrated && !snapshot.effort.reaches_target()) return true;
-  return double(allowed_count) <= kScanAdvantage * walk_rows(snapshot, k, effort_kind, ef, allowed_count);
+  const Plan plan = plan_walk(snapshot, k, effort_kind, ef, allowed_count);
+  const double scored = std::min(plan.scored, double(snapshot.graph->rows()));
+  if (effort_kind == EffortKind::kGiven) return double(allowed_count) <= kScanAdvantage * scored;
+  if (allowed_count < snapshot.rows->live() && !snapshot.effort.reaches_target_filtered()) return true;
+  return scan_ns(*snapshot.rows, double(allowed_count)) <= walk_ns(*snapshot.rows, scored);
 }
 
 std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop) {
@@ -212,7 +242,7 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   const bool scan = request.allowed.kind == Allowed::Kind::kSlots ||
                     prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
   const size_t scanned = request.allowed.kind == Allowed::Kind::kSlots ? request.allowed.count : rows.count();
-  if ((scan ? scan_ns(rows, scanned) : walk_ns(snapshot, request)) > kInlineNs) return std::nullopt;
+  if ((scan ? scan_ns(rows, double(scanned)) : search_ns(snapshot, request)) > kInlineNs) return std::nullopt;
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
@@ -223,20 +253,6 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   }
   finish_hits(rows, changes, request.k, hits);
   return hits;
-}
-
-std::vector<Hit> walk_around(const Snapshot& snapshot, const Query& query, size_t k, double ef, uint32_t excluded,
-                             size_t& scored) {
-  const RowStore& rows = *snapshot.rows;
-  const size_t wanted = size_t(std::ceil(ef));
-  WalkScratch& scratch = WalkScratch::of_this_thread();
-  const WalkResult found =
-      walk(rows, *snapshot.graph, query, [&](uint32_t row) { return !rows.dead(row); },
-           {wanted, 4 * wanted + 64, excluded}, scratch);
-  scored += found.scored;
-  Candidates candidates(query, k);
-  add_pool(rows, scratch, found, candidates);
-  return candidates.rescore(rows);
 }
 
 }  // namespace quiver

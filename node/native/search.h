@@ -64,8 +64,4 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
 std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const SearchRequest& request,
                                               const StopFlag& stop);
 
-// The best k of a walk that leaves out `excluded`, rescored; for calibration. Adds to `scored`.
-std::vector<Hit> walk_around(const Snapshot& snapshot, const Query& query, size_t k, double ef, uint32_t excluded,
-                             size_t& scored);
-
 }  // namespace quiver

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
+#include "candidates.h"
+#include "effort.h"
 #include "graph.h"
 #include "query.h"
 #include "row_store.h"
@@ -40,6 +44,7 @@ struct WalkScratch {
   uint16_t begin(size_t rows, size_t entries);
 };
 
+/// A walk with a given effort.
 struct WalkLimits {
   // The walk ends when the best `wanted` eligible rows that it has seen are expanded (HNSW's ef, counted in eligible
   // rows).
@@ -47,8 +52,25 @@ struct WalkLimits {
   // Most rows that the pool may hold, including rows that only lead to others: bounds the walk when eligible rows are
   // rare.
   size_t pool;
-  // A row that the walk treats as if it were not in the graph; kNoRow for none.
-  uint32_t excluded;
+};
+
+/**
+ * A walk that ends by distance ("adaptive beam search", arXiv:2505.15636): when no row is left to expand that is nearer
+ * than (1 + γ) times the distance of the anchor-th best eligible row.
+ */
+struct WalkReach {
+  const RowStore& rows;
+  const Query& query;
+  const Effort& effort;
+  // Rows of the graph.
+  size_t graph_rows;
+  size_t anchor;
+  // γ if every row is eligible; else it depends on how many rows lie before the anchor (Effort::passing_gamma), so that it
+  // fits whether eligible rows are common or rare near the query.
+  float gamma;
+  bool filtered;
+  // Most rows that the pool may hold: bounds the walk where many rows are about as near as the anchor.
+  size_t pool;
 };
 
 struct WalkResult {
@@ -57,6 +79,8 @@ struct WalkResult {
   size_t eligible;
   /// Rows scored.
   size_t scored;
+  // Whether the pool was ever as large as it may be.
+  bool full;
 };
 
 // Most links per list that the walk has room for.
@@ -93,34 +117,151 @@ class Scorer {
   int32_t products_[kDegreeMax];
 };
 
+// Where an entry with this key belongs in a sorted pool: behind those that are as near.
+inline size_t place_in(const PoolEntry* pool, size_t size, float key) {
+  size_t low = 0, high = size;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (pool[middle].key >= key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// The entries of a walk with a given effort, best first.
+class FixedPool {
+ public:
+  using Limits = WalkLimits;
+
+  FixedPool(const WalkLimits& limits, PoolEntry* entries) : limits_(limits), entries_(entries) {}
+
+  size_t size() const { return size_; }
+  size_t eligible() const { return size_ - passages_; }
+  bool full() const { return size_ >= limits_.pool; }
+  // Whether a row with this key can find a place.
+  bool takes(float key) const {
+    const bool full = size_ - passages_ >= limits_.wanted || size_ >= limits_.pool;
+    return !full || key > entries_[size_ - 1].key;
+  }
+  // Adds an entry that the pool takes. Answers its place.
+  size_t add(PoolEntry entry) {
+    const size_t place = place_in(entries_, size_, entry.key);
+    std::memmove(&entries_[place + 1], &entries_[place], (size_ - place) * sizeof(PoolEntry));
+    entries_[place] = entry;
+    size_++;
+    passages_ += entry.passage();
+    while (size_ > limits_.pool || size_ - passages_ > limits_.wanted ||
+           (size_ - passages_ == limits_.wanted && entries_[size_ - 1].passage())) {
+      size_--;
+      passages_ -= entries_[size_].passage();
+    }
+    return place;
+  }
+
+ private:
+  const WalkLimits limits_;
+  PoolEntry* entries_;
+  size_t size_ = 0, passages_ = 0;
+};
+
+// The entries of a walk that ends by distance, best first: those that are near enough to be expanded.
+class ReachPool {
+ public:
+  using Limits = WalkReach;
+
+  ReachPool(const WalkReach& reach, PoolEntry* entries)
+      : reach_(reach), entries_(entries), zero_key_(reach.query.zero_distance_key(reach.effort.largest_norm)) {}
+
+  size_t size() const { return size_; }
+  size_t eligible() const { return size_ - passages_; }
+  bool full() const { return full_; }
+  bool takes(float key) const { return key >= threshold_ && (size_ < reach_.pool || key > entries_[size_ - 1].key); }
+  size_t add(PoolEntry entry) {
+    const size_t place = place_in(entries_, size_, entry.key);
+    std::memmove(&entries_[place + 1], &entries_[place], (size_ - place) * sizeof(PoolEntry));
+    entries_[place] = entry;
+    size_++;
+    passages_ += entry.passage();
+    if (anchor_ != kNone) {
+      if (place <= anchor_) {
+        anchor_++;
+        if (!entry.passage()) move_anchor(anchor_ - 1);
+      }
+    } else if (!entry.passage() && eligible() >= reach_.anchor) {
+      size_t surplus = eligible() - reach_.anchor;
+      size_t last = size_ - 1;
+      while (entries_[last].passage() || surplus > 0) surplus -= !entries_[last--].passage();
+      move_anchor(last);
+    }
+    full_ = full_ || size_ >= reach_.pool;
+    if (size_ > reach_.pool) drop_last();
+    while (entries_[size_ - 1].key < threshold_) drop_last();
+    return place;
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  // To the last eligible entry up to `place`.
+  void move_anchor(size_t place) {
+    while (entries_[place].passage()) place--;
+    anchor_ = place;
+    const float gamma = reach_.filtered ? reach_.effort.passing_gamma(double(place + 1), reach_.graph_rows) : reach_.gamma;
+    const float key = entries_[place].key, distance = zero_key_ - key;
+    // ip: rows that are longer than all that were measured. Then only the pool bounds the walk.
+    if (distance < 0 && reach_.rows.metric == Metric::kIp) return;
+    const float slack = reach_.query.deviation(reach_.rows.meta(entries_[place].row()));
+    threshold_ = key - ((1 + gamma) * (1 + gamma) - 1) * std::max(0.0f, distance) - slack;
+  }
+  void drop_last() {
+    size_--;
+    passages_ -= entries_[size_].passage();
+    if (anchor_ == size_) anchor_ = kNone;
+  }
+
+  const WalkReach reach_;
+  PoolEntry* entries_;
+  const float zero_key_;
+  size_t size_ = 0, passages_ = 0;
+  // Place of the entry that is the anchor; kNone until there are enough.
+  size_t anchor_ = kNone;
+  bool full_ = false;
+  // The least key that is near enough. It leaves room for the error of keys, which may exceed distances.
+  float threshold_ = -std::numeric_limits<float>::infinity();
+};
+
 /**
  * Best-first search from one row over the links of one level, by approximate keys. It uses one sorted pool instead of
- * HNSW's two heaps, and prefetches links and codes. `lists.of(row)` are the row's links, at most `lists.degree()`; the
- * first −1 ends them. They may be written meanwhile, a link at a time. `eligible(row)` says whether a row may be an
- * answer; the walk passes through the others. The entries are left in `scratch.pool`.
+ * HNSW's two heaps, and prefetches links and codes. `Pool` says which rows are kept and expanded: FixedPool or ReachPool.
+ * `lists.of(row)` are the row's links, at most `lists.degree()`; the first −1 ends them. They may be written meanwhile, a
+ * link at a time. `eligible(row)` says whether a row may be an answer; the walk passes through the others. `excluded` is
+ * a row that is treated as if it were not in the graph; kNoRow for none. The entries are left in `scratch.pool`.
  */
-template <class Lists, class Query, class Eligible>
+template <class Pool, class Lists, class Query, class Eligible>
 WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Query>& scorer, const Eligible& eligible,
-                      const WalkLimits& limits, WalkScratch& scratch) {
+                      const typename Pool::Limits& limits, uint32_t excluded, WalkScratch& scratch) {
   const size_t degree = lists.degree();
   const uint16_t number = scratch.begin(rows, limits.pool + 1);
   uint16_t* visited = scratch.visited.data();
-  PoolEntry* pool = scratch.pool.data();
-  if (limits.excluded != kNoRow) visited[limits.excluded] = number;
-  size_t size = 0, passages = 0, first = 0;
+  PoolEntry* entries = scratch.pool.data();
+  Pool pool(limits, entries);
+  if (excluded != kNoRow) visited[excluded] = number;
   const uint32_t start_row = start.row();
   visited[start_row] = number;
-  const bool starts_at_passage = start_row == limits.excluded || !eligible(start_row);
-  pool[size++] = {start.key, start_row | (starts_at_passage ? PoolEntry::kPassage : 0)};
-  passages += starts_at_passage;
+  const bool starts_at_passage = start_row == excluded || !eligible(start_row);
+  pool.add({start.key, start_row | (starts_at_passage ? PoolEntry::kPassage : 0)});
+  size_t first = 0;
 
-  while (first < size) {
-    if (pool[first].expanded()) {
+  while (first < pool.size()) {
+    if (entries[first].expanded()) {
       first++;
       continue;
     }
-    const int32_t* list = lists.of(pool[first].row());
-    pool[first].marked_row |= PoolEntry::kExpanded;
+    const int32_t* list = lists.of(entries[first].row());
+    entries[first].marked_row |= PoolEntry::kExpanded;
     size_t count = 0;
     for (size_t j = 0; j < degree; j++) {
       const int32_t link = __atomic_load_n(&list[j], __ATOMIC_RELAXED);
@@ -131,41 +272,22 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
       visited[link] = number;
     }
     scorer.score(count);
-    size_t lowest = size;
+    size_t lowest = pool.size();
     for (size_t j = 0; j < count; j++) {
       const float key = scorer.keys[j];
-      const bool full = size - passages >= limits.wanted || size >= limits.pool;
-      if (full && !(key > pool[size - 1].key)) continue;
-      const bool is_passage = !eligible(scorer.near_rows[j]);
-      size_t low = 0, high = size;
-      while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (pool[middle].key >= key) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      std::memmove(&pool[low + 1], &pool[low], (size - low) * sizeof(PoolEntry));
-      pool[low] = {key, scorer.near_rows[j] | (is_passage ? PoolEntry::kPassage : 0)};
-      size++;
-      passages += is_passage;
-      if (low < lowest) lowest = low;
-      while (size > limits.pool || size - passages > limits.wanted ||
-             (size - passages == limits.wanted && pool[size - 1].passage())) {
-        size--;
-        passages -= pool[size].passage();
-      }
+      if (!pool.takes(key)) continue;
+      const uint32_t row = scorer.near_rows[j];
+      lowest = std::min(lowest, pool.add({key, row | (eligible(row) ? 0 : PoolEntry::kPassage)}));
     }
     if (lowest <= first) first = lowest;
     size_t next = first;
-    while (next < size && pool[next].expanded()) next++;
-    if (next < size) {
-      const char* links = reinterpret_cast<const char*>(lists.of(pool[next].row()));
+    while (next < pool.size() && entries[next].expanded()) next++;
+    if (next < pool.size()) {
+      const char* links = reinterpret_cast<const char*>(lists.of(entries[next].row()));
       for (size_t byte = 0; byte < degree * sizeof(int32_t); byte += 64) __builtin_prefetch(links + byte);
     }
   }
-  return {size, size - passages, scorer.scored};
+  return {pool.size(), pool.eligible(), scorer.scored, pool.full()};
 }
 
 // The bottom lists of a graph.
@@ -175,11 +297,12 @@ struct BottomLists {
   const int32_t* of(uint32_t row) const { return graph.links(row); }
 };
 
-/// Greedy descent through the graph's upper levels, then `walk_level` at the bottom.
-template <class Eligible>
-WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, const Eligible& eligible,
-                const WalkLimits& limits, WalkScratch& scratch) {
-  if (graph.entry_row < 0) return {0, 0, 0};
+// Greedy descent through the graph's upper levels, then `walk_level` over the lists `bottom`.
+template <class Pool, class Lists, class Eligible>
+WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, const Query& query,
+                const Eligible& eligible, const typename Pool::Limits& limits, uint32_t excluded,
+                WalkScratch& scratch) {
+  if (graph.entry_row < 0) return {0, 0, 0, false};
   Scorer<Query> scorer(rows, query);
   scorer.near_rows[0] = uint32_t(graph.entry_row);
   scorer.score(1);
@@ -205,7 +328,15 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Query& query, co
       node = better;
     }
   }
-  return walk_level(BottomLists{graph}, graph.rows(), current, scorer, eligible, limits, scratch);
+  return walk_level<Pool>(bottom, graph.rows(), current, scorer, eligible, limits, excluded, scratch);
+}
+
+// The eligible rows that a walk has left in `scratch` become candidates.
+inline void add_pool(const RowStore& rows, const WalkScratch& scratch, const WalkResult& result, Candidates& candidates) {
+  for (size_t i = 0; i < result.entries; i++) {
+    const PoolEntry& entry = scratch.pool[i];
+    if (!entry.passage()) candidates.add(entry.row(), entry.key, rows.meta(entry.row()));
+  }
 }
 
 }  // namespace quiver

@@ -56,7 +56,7 @@ export interface NativeStatus {
   graphDead: number;
   /** Rows of the graph that were linked with care or refined: the first ones. */
   refinedRows: number;
-  /** Calibrated efforts; 0 without a graph, or when a walk can't reach the target. */
+  /** Rows that a calibrated walk expands on average (ef, if it were fixed); 0 without a graph, or when a walk can't reach the target. */
   effortAt10: number;
   effortAt100: number;
   /** Rows of the graph at its last calibration; 0 if there was none. */

@@ -33,6 +33,11 @@ const SOUND = `
   const exact = (index, slot) => index.search(vectorOf(slot), 1, 2, 0, 0, null, 0);
 `;
 
+const CRC32C = `
+  const table = Uint32Array.from({ length: 256 }, (_, i) => { let c = i; for (let k = 0; k < 8; k++) c = c & 1 ? (c >>> 1) ^ 0x82f63b78 : c >>> 1; return c >>> 0; });
+  const crc32c = (bytes) => { let c = ~0; for (const byte of bytes) c = (c >>> 8) ^ table[(c ^ byte) & 255]; return ~c >>> 0; };
+`;
+
 describe('originals that are cut short under a loaded index', () => {
   test('wherever: every call is right or fails as storage_failed, and so does what would keep or use the rest', async () => {
     await tellNativeStory(
@@ -158,15 +163,49 @@ describe('originals that are cut short under a loaded index', () => {
   });
 });
 
+test('a save of version 1, which measured another kind of effort, keeps its rows and its graph, and is measured again', async () => {
+  await tellNativeStory(
+    `${SOUND}
+    ${CRC32C}
+    const made = open();
+    made.put(slotsOf(2000), rows.subarray(0, 2000 * D));
+    await made.extend(2000, 1, 2);
+    await made.calibrate(0.9, 2);
+    await made.save(join(folder, 'now'));
+    await made.close();
+    const now = fs.readFileSync(join(folder, 'now'));
+    assert.equal(now[6], 2);
+    const header = Buffer.concat([now.subarray(0, 72), Buffer.alloc(24)]);
+    header[6] = 1;
+    header.writeFloatLE(99, 72);
+    header.writeFloatLE(219, 76);
+    header.writeFloatLE(23, 80);
+    header.writeBigUInt64LE(2000n, 88);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32LE(crc32c(header));
+    fs.writeFileSync(join(folder, 'before'), Buffer.concat([header, sum, now.subarray(156)]));
+    const index = new VectorIndex({ metric: 'l2', dim: D, originals: join(folder, 'scratch') });
+    await index.load(join(folder, 'before'), path, 1);
+    const { live, graphRows, effortRows } = index.status();
+    assert.deepEqual({ live, graphRows, effortRows }, { live: 2000, graphRows: 2000, effortRows: 0 });
+    for (let slot = 0; slot < 2000; slot += 100) assert.equal((await index.search(vectorOf(slot), 1, 0, 0, 0, null, 0)).slots[0], slot);
+    await index.calibrate(0.9, 2);
+    assert.equal(index.status().effortRows, 2000);
+    await index.close();
+    clearInterval(alive);
+    `,
+    { folder, deadlineMs: 60_000 },
+  );
+});
+
 test('a save whose fields are anything, with checksums that fit, is refused or works: no crash in 500 of them', async () => {
   await tellNativeStory(
     `${SOUND}
     let state = 1;
     const random = (below) => Math.floor(((state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32) * below);
     const SMALL = 2000;
-    const table = Uint32Array.from({ length: 256 }, (_, i) => { let c = i; for (let k = 0; k < 8; k++) c = c & 1 ? (c >>> 1) ^ 0x82f63b78 : c >>> 1; return c >>> 0; });
-    const crc32c = (bytes) => { let c = ~0; for (const byte of bytes) c = (c >>> 8) ^ table[(c ^ byte) & 255]; return ~c >>> 0; };
-    const HEADER = 96;
+    ${CRC32C}
+    const HEADER = 152;
     const made = open();
     made.put(slotsOf(SMALL), rows.subarray(0, SMALL * D));
     await made.extend(SMALL, 0, 1);
@@ -191,7 +230,7 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
       [16, 0x40000000, 'rows beyond all'], [24, 0, 'a graph of no rows'], [32, 0, 'lists of no links'], [32, 65, 'lists longer than the walk has room for'],
       [36, 0, 'upper nodes without lists'], [44, 0x10000000, 'more upper nodes than memory'], [56, 0xffffffff, 'no entry, yet a top level'], [60, 7, 'an entry at another row'],
       [64, 0x7fffffff, 'a top level beyond all'], [64, 12, 'a top level above the entry'], [64, 0xffffffff, 'a top level below the bottom'], [68, 2, 'neither a graph nor none'],
-      [72, 0x7fc00000, 'an effort that is no number'], [76, 0x7f800000, 'an infinite effort'], [80, 0xbf800000, 'a negative cost'], [92, 1, 'efforts of more rows than there are'],
+      [72, 0x7fc00000, 'an effort that is no number'], [76, 0x7f800000, 'an infinite pool'], [84, 0xbf800000, 'a negative cost'], [100, 0, 'a walk that costs nothing'], [148, 1, 'efforts of more rows than there are'],
       [upperStart + 8, 5000, 'a node on 5,000 levels'], [upperStart + 12, sound.readUInt32LE(upperStart), 'two upper nodes at one row'], [upperStart + 4, 0xfffffff0, 'lists beyond the links'],
       [upperStart + 12 * upperNodes, 0xfffffffe, 'a link to nowhere'], [HEADER + 4, SMALL, 'a link beyond the rows'],
       [slotsStart + 400, sound.readUInt32LE(slotsStart + 800), 'two rows for a slot'], [slotsStart + 400, 0x40000000, 'a slot beyond all'], [sound.length - 12, 0x80000000, 'dead rows that are yet to come'],
@@ -214,7 +253,7 @@ test('a save whose fields are anything, with checksums that fit, is refused or w
       let file = Buffer.from(sound);
       for (let changes = 1 + random(3); changes > 0; changes--) {
         // Header fields, what stands about upper levels, and anything.
-        const at = [() => 8 + 4 * random(22), () => upperStart + 4 * random(upperNodes * 3 + 100), () => HEADER + 4 + 4 * random((file.length - HEADER - 8) / 4)][random(3)]();
+        const at = [() => 8 + 4 * random(36), () => upperStart + 4 * random(upperNodes * 3 + 100), () => HEADER + 4 + 4 * random((file.length - HEADER - 8) / 4)][random(3)]();
         if (random(2) === 0) file.writeUInt32LE(interesting[random(interesting.length)], at);
         else file[at + random(4)] = random(256);
       }

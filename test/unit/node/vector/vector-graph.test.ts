@@ -131,9 +131,14 @@ describe.each(KERNELS_OF)('%s by the %s kernels, graphs from %i rows', (metric, 
       const allowed = ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter(() => random() < share));
       await expectPromisedRecall(queries, 10, allowed, 100);
     }
-    // A filter that keeps one corner of the space: most walks start far from it.
+    // A filter that keeps one corner of the space: most walks start far from it. Then half of it, and what is near or far from queries.
     const corner = [...range(0, ROWS)].filter((row) => vectors[row * DIM] > 0.25);
     await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner), 100);
+    await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted(corner.filter((row) => row % 2 === 0)), 100);
+    for (const sign of [1, -1]) {
+      const side = (row: number): number => queries.subarray(0, DIM).reduce((sum, x, i) => sum + sign * x * vectors[row * DIM + i], 0);
+      await expectPromisedRecall(queries, 10, ChunkedSlotSet.fromSorted([...range(0, ROWS)].filter((row) => side(row) > 0)), 20);
+    }
 
     const removed = range(0, ROWS).filter(REMOVED);
     index.remove(removed);
@@ -175,6 +180,15 @@ test('many hundreds of equal vectors and zero vectors do not trap the search', a
   expect(answer.slots.length).toBe(20);
   const all = await index.search(copies, { k: GRAPH_ROWS, effort: CALIBRATED, allowed: null });
   expect(all.slots.length).toBe(GRAPH_ROWS);
+});
+
+test.each(METRICS)('%s: vectors of two dimensions, which their codes hardly tell apart, are found', async (metric) => {
+  const random = seededRandom(runSeed('vector-graph plane'));
+  index = await open(metric);
+  const flat = Float32Array.from({ length: GRAPH_ROWS * DIM }, (_, i) => (i % DIM < 2 ? random() * 2 - 1 : 0));
+  index.put(range(0, GRAPH_ROWS), flat);
+  await index.settled();
+  await expectPromisedRecall(flat, 10, null, 100);
 });
 
 test('puts and removals during a build and during a compaction are kept', async () => {

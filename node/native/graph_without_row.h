@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "graph.h"
+#include "row_store.h"
+
+namespace quiver {
+
+/**
+ * The bottom lists of a graph (see BottomLists) about as they would be had one row never been added. A row that has a
+ * link to it gets its list chosen anew, from its other links and those of the row: they are what the row stood before.
+ * To leave the row out alone would make its neighbours hard to find, because many are linked through it.
+ */
+class GraphWithoutRow {
+ public:
+  GraphWithoutRow(const RowStore& rows, const Graph& graph, uint32_t row);
+
+  size_t degree() const { return graph_.degree(); }
+  const int32_t* of(uint32_t row) const {
+    if ((filter_ >> (row & 63) & 1) != 0) {
+      for (size_t i = 0; i < changed_.size(); i++) {
+        if (changed_[i] == row) return lists_.data() + i * degree();
+      }
+    }
+    return graph_.links(row);
+  }
+
+ private:
+  const Graph& graph_;
+  std::vector<uint32_t> changed_;
+  // One list of `degree` links for each of them.
+  std::vector<int32_t> lists_;
+  // Bit (row & 63) of each of them.
+  uint64_t filter_ = 0;
+};
+
+}  // namespace quiver
