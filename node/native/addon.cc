@@ -132,7 +132,7 @@ napi_value status(napi_env env, const Arguments& arguments) {
       {"graphDead", double(s.rows->watched_dead())},
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10.expanded},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100.expanded},
-      {"effortRows", s.graph == nullptr ? 0 : double(s.effort.rows)},
+      {"effortRows", s.graph == nullptr || index->effort_is_outdated() ? 0 : double(s.effort.rows)},
       {"damaged", s.rows->originals().damaged() ? 1.0 : 0.0},
       {"memoryBytes", double(memory)},
   };

@@ -32,9 +32,16 @@ constexpr double kClear = 2.5;
 // Rows per tile and queries per pass of the exact scan, so that a tile of codes is read from the cache, once per pass.
 constexpr size_t kTileRows = 256;
 constexpr size_t kPassQueries = 20;
-// Values of gamma up to this are tried; if more were needed, searches scan. Least: less makes no difference.
-constexpr float kGammaMax = 4, kGammaMin = 0.002f;
-constexpr float kGammaFirst = 0.04f;
+// Values of gamma up to this are tried; if more were needed, searches scan.
+constexpr float kGammaMax = 4;
+// Less than `least` makes no difference.
+struct Gammas {
+  float first, least;
+};
+constexpr Gammas kGammas{0.04f, 0.002f};
+// ip: distances are as long as the longest row is. If that is an exception, they all are about the same, and only small
+// values tell them apart. Walks with these are short, so it costs little to begin there.
+constexpr Gammas kIpGammas{1e-5f, 1e-7f};
 // The search for gamma ends when neighbouring values differ by this factor.
 constexpr float kResolution = 1.06f;
 // Most rows that a walk keeps.
@@ -200,7 +207,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
  * queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
  */
 void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on, size_t count, double recall_target,
-                size_t k) {
+                size_t k, const Gammas& gammas) {
   const auto reaches = [&](float gamma) {
     reach.gamma = gamma;
     for (size_t asked : {(count + kFirstShare - 1) / kFirstShare, count}) {
@@ -215,7 +222,9 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
     return false;
   };
   reach.pool = kPoolMax;
-  float good = kGammaFirst, bad = 0;
+  // Counts as measured from now on: what depends on the case has to be tried with its own gamma.
+  reach.expanded = 1;
+  float good = gammas.first, bad = 0;
   while (!reaches(good)) {
     bad = good;
     good *= 2;
@@ -225,7 +234,7 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
     }
   }
   Reach found = reach;
-  while (good > kGammaMin && (bad == 0 || good / bad > kResolution)) {
+  while (good > gammas.least && (bad == 0 || good / bad > kResolution)) {
     const float middle = bad == 0 ? good / 2 : std::sqrt(good * bad);
     if (reaches(middle)) {
       good = middle;
@@ -235,11 +244,13 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
     }
   }
   reach = found;
-  for (float spread = kPoolSpread; reach.pool == kPoolMax || !reaches(reach.gamma); spread *= 2) {
+  bool good_enough = false;
+  for (float spread = kPoolSpread; !good_enough; spread *= 2) {
     reach.pool = std::min(kPoolMax, std::max(spread * found.expanded, float(4 * k)));
     reach.gamma = found.gamma;
-    for (int i = 0; i < 3 && !reaches(reach.gamma); i++) reach.gamma *= kResolution;
-    if (reach.pool == kPoolMax) break;
+    // With the largest pool, the last gamma was found to be enough already.
+    good_enough = reaches(reach.gamma) || reach.pool == kPoolMax;
+    for (int i = 0; i < 3 && !good_enough; i++) good_enough = reaches(reach.gamma *= kResolution);
   }
 }
 
@@ -268,7 +279,8 @@ Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned thread
   for (size_t i = 0; i < kCases; i++) {
     const size_t count = (samples.size() + kCaseShares[i] - 1) / kCaseShares[i];
     const auto measure_on = [&](size_t asked) { return measure(tried, samples, asked, i, threads, stop); };
-    find_reach(*reaches[i], measure_on, count, recall_target, kCaseOf[i].k);
+    find_reach(*reaches[i], measure_on, count, recall_target, kCaseOf[i].k,
+               rows.metric == Metric::kIp ? kIpGammas : kGammas);
     if (reaches[i]->expanded == 0) break;
   }
   return effort;

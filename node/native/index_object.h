@@ -21,6 +21,9 @@ namespace quiver {
  * it).
  */
 struct Index {
+  // The effort is measured again when one row in this many was refined since.
+  static constexpr size_t kRemeasuredShare = 4;
+
   // Changed by the owning thread alone, through the functions below; that thread reads it without the lock.
   Snapshot snapshot;
   StopFlag stop{false};
@@ -30,6 +33,12 @@ struct Index {
   std::unique_ptr<GraphGrowth> growth;
   // Rows refined since the effort was measured.
   size_t refined_since = 0;
+  // Whether all rows are refined, and so many of them since the effort was measured that it is more than is needed now.
+  bool effort_is_outdated() const {
+    const Graph* graph = snapshot.graph.get();
+    return graph != nullptr && graph->refined_rows == graph->rows() && refined_since > 0 &&
+           refined_since >= graph->rows() / kRemeasuredShare;
+  }
   // Number of tasks under way, and the promise that waits for the last of them.
   size_t running = 0;
   napi_deferred closing = nullptr;

@@ -27,8 +27,6 @@ namespace {
 constexpr size_t kThreadsMax = 256;
 // The tables of a growth are kept if the rows left are at least one in this many: another step is due then.
 constexpr size_t kKeptShare = 64;
-// The effort is measured again when one row in this many was refined since.
-constexpr size_t kRemeasuredShare = 4;
 
 // A task of an index. It is counted, so that close can wait, and keeps the JavaScript object from being collected.
 class IndexTask : public Task {
@@ -234,12 +232,6 @@ class RefineTask final : public ChangingTask {
   napi_value finish(napi_env env) override {
     graph_->refined_rows = first_ + rows_;
     index_->refined_since += rows_;
-    // The effort still reaches the target, but is more than is needed now.
-    if (graph_->refined_rows == graph_->rows() && index_->refined_since >= graph_->rows() / kRemeasuredShare) {
-      Effort effort = index_->snapshot.effort;
-      effort.rows = 0;
-      index_->set_effort(effort);
-    }
     return undefined(env);
   }
 
@@ -308,7 +300,10 @@ class CompactTask final : public ChangingTask {
 class SaveTask final : public IndexTask {
  public:
   SaveTask(napi_env env, const Arguments& arguments)
-      : IndexTask(env, arguments), image_(index_->snapshot), path_(arguments.text(0)) {}
+      : IndexTask(env, arguments), image_(index_->snapshot), path_(arguments.text(0)) {
+    // Who loads it measures it again.
+    if (index_->effort_is_outdated()) image_.effort.rows = 0;
+  }
   void run() override { write_save(image_, path_, index_->stop); }
   napi_value finish(napi_env env) override { return undefined(env); }
 

@@ -22,6 +22,9 @@ constexpr size_t kBatch = 64;
 // (100,000 × 128), so beyond it there is little to gain. Whoever waits behind a search on the serving thread waits this
 // long at most.
 constexpr double kInlineNs = 1e6;
+// A filtered walk on the serving thread gives up when it has taken so many times as long.
+constexpr double kInlineSlack = 3;
+constexpr double kPoolAny = 1e18;
 // What scoring a row costs: a part per row, and a part per byte of its code. A walk waits for memory at every row. A rough
 // fit to figures of an AVX-512 machine (scans and walks of 100,000 × 128 and of text embeddings of 384 dimensions).
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
@@ -155,8 +158,9 @@ std::vector<Hit> scan_codes(const RowStore& rows, const Query& query, const Sear
 }
 
 // Walks the graph and scans the rows that are not in it. Answers false if the walk found fewer rows than it should.
+// A filtered walk that keeps more than `pool_max` rows gives up.
 bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
-                   std::vector<Hit>& hits) {
+                   double pool_max, std::vector<Hit>& hits) {
   const RowStore& rows = *snapshot.rows;
   const Graph& graph = *snapshot.graph;
   const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
@@ -171,7 +175,8 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
       // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
       return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow, scratch);
     }
-    const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, some, size_t(plan.pool) + 1};
+    const WalkReach reach{rows, query, snapshot.effort, graph.rows(), wanted, plan.gamma, some,
+                          size_t(some ? std::min(plan.pool, pool_max) : plan.pool) + 1};
     return walk<ReachPool>(rows, graph, lists, query, eligible, reach, kNoRow, scratch);
   };
   const bool all_live = rows.live() == rows.count();
@@ -227,7 +232,7 @@ std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, 
     hits = scan_exactly(rows, query, request, stop);
   } else if (request.allowed.kind == Allowed::Kind::kSlots ||
              prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count) ||
-             !walk_and_scan(snapshot, query, request, stop, hits)) {
+             !walk_and_scan(snapshot, query, request, stop, kPoolAny, hits)) {
     hits = scan_codes(rows, query, request, stop);
   }
   finish_hits(rows, changes, request.k, hits);
@@ -248,8 +253,11 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   std::vector<Hit> hits;
   if (scan) {
     hits = scan_codes(rows, query, request, stop);
-  } else if (!walk_and_scan(snapshot, query, request, stop, hits)) {
-    return std::nullopt;
+  } else {
+    // It may have to go much farther than expected, where allowed rows are far from the query.
+    const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);
+    const double pool_max = scored_max / std::max(1.0f, snapshot.effort.scored_per_expanded());
+    if (!walk_and_scan(snapshot, query, request, stop, pool_max, hits)) return std::nullopt;
   }
   finish_hits(rows, changes, request.k, hits);
   return hits;

@@ -212,9 +212,12 @@ class ReachPool {
     const float gamma = reach_.filtered ? reach_.effort.passing_gamma(double(place + 1), reach_.graph_rows) : reach_.gamma;
     const float key = entries_[place].key, distance = zero_key_ - key;
     // ip: rows that are longer than all that were measured. Then only the pool bounds the walk.
-    if (distance < 0 && reach_.rows.metric == Metric::kIp) return;
+    if (distance < 0 && reach_.rows.metric == Metric::kIp) {
+      threshold_ = -std::numeric_limits<float>::infinity();
+      return;
+    }
     const float slack = reach_.query.deviation(reach_.rows.meta(entries_[place].row()));
-    threshold_ = key - ((1 + gamma) * (1 + gamma) - 1) * std::max(0.0f, distance) - slack;
+    threshold_ = key - gamma * (2 + gamma) * std::max(0.0f, distance) - slack;
   }
   void drop_last() {
     size_--;

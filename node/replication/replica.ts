@@ -41,6 +41,8 @@ const CATCH_UP_LOG_MAX = { entries: 4_000_000, bytes: 8 * 1024 * 1024 * 1024 };
  * takes a few milliseconds. It is long enough for a write that waits for a disk, and well below what clients notice.
  */
 const FOLLOWER_WAIT_MS = 50;
+/** Reads that wait for the same entries ask the primary once in this time: each question is a step of the core. */
+const ASKED_AGAIN_MS = 5;
 
 /** How much of the log is kept: for followers that were away for a moment, for those that are away, for those that catch up. */
 export interface LogLimits {
@@ -95,6 +97,10 @@ export class Replica {
   private readonly outgoing = new Map<string, Promise<void>>();
   /** Calls that wait for the next step. */
   private readonly waiters: Waiters;
+  /** Reads at this follower that wait until more is applied: there may be many, and most steps apply nothing. */
+  private readonly applications: Waiters;
+  /** The last question to the primary for a commit. */
+  private asked = { position: 0, atMs: -Infinity };
   private timer: NodeJS.Timeout | null = null;
   private timerAtMs = Infinity;
   /** Nodes that a copy is on its way to. */
@@ -122,6 +128,7 @@ export class Replica {
     this.limits = options.logLimits ?? LOG_LIMITS;
     this.clock = options.clock;
     this.waiters = new Waiters(options.clock);
+    this.applications = new Waiters(options.clock);
     this.log = options.log;
     this.storage = options.storage;
     this.surroundings = options.surroundings;
@@ -196,13 +203,15 @@ export class Replica {
   }
 
   /**
-   * Reads what this replica holds, if it leads the shard or has a share in the lease of the one that does: everything
-   * acknowledged before the call began is seen. Errors: misrouted, unavailable.
+   * Reads what this replica holds, if it leads the shard, or, for a call to any replica, has a share in the lease of the one
+   * that does: everything acknowledged before the call began is seen. Errors: misrouted, unavailable.
    */
   async read<Result>(call: NodeCall, look: () => Promise<Result>): Promise<Result> {
-    if (this.core.role === 'follower' && (call.epoch === ANY_REPLICA || this.mayAnswer())) return this.readAsFollower(look);
+    if (this.core.role === 'follower' && call.epoch === ANY_REPLICA) return this.readAsFollower(look);
     for (;;) {
       await this.until(call, () => this.core.mayServe(this.clock.monotonicMs()));
+      // A follower that got a share meanwhile: it has not noted up to where it must have applied.
+      if (this.core.role === 'follower') throw this.elsewhere();
       const { epoch } = this.core;
       const result = await this.looked(look);
       // The lease is compared with the clock after reading: a pause before it must not make an old answer look new.
@@ -233,9 +242,15 @@ export class Replica {
 
   private async appliedUpTo(position: number): Promise<'answered' | 'lagging'> {
     if (this.core.applied >= position) return 'answered';
-    const deadlineMs = this.clock.monotonicMs() + FOLLOWER_WAIT_MS;
-    this.handle({ type: 'readWaits' });
-    while (this.core.applied < position) if (!(await this.waiters.next(deadlineMs))) return 'lagging';
+    const nowMs = this.clock.monotonicMs();
+    const deadlineMs = nowMs + FOLLOWER_WAIT_MS;
+    if (position > this.asked.position || nowMs - this.asked.atMs >= ASKED_AGAIN_MS) {
+      this.asked = { position, atMs: nowMs };
+      this.handle({ type: 'readWaits' });
+    }
+    while (this.core.applied < position) {
+      if (this.clock.monotonicMs() >= deadlineMs || !(await this.applications.next(deadlineMs))) return 'lagging';
+    }
     return 'answered';
   }
 
@@ -277,6 +292,7 @@ export class Replica {
     if (this.timer !== null) clearTimeout(this.timer);
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
     this.waiters.wake();
+    this.applications.wake();
   }
 
   private handle(event: ReplicaEvent): void {
@@ -285,9 +301,11 @@ export class Replica {
       if (event.type === 'assignment') this.postponed = event;
       return;
     }
+    const { applied } = this.core;
     for (const effect of this.core.step(event, this.clock.monotonicMs())) this.carryOut(effect);
     this.arm();
     this.waiters.wake();
+    if (this.core.applied !== applied) this.applications.wake();
   }
 
   private carryOut(effect: ReplicaEffect): void {

@@ -1,6 +1,6 @@
 import type { IndexProgress } from '../../shared/shard/shard-read';
 import { BuildingPace } from './building-pace';
-import { GRAPH_ROWS_MIN, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
+import { GRAPH_ROWS_MIN, isOptimized, nextStep, type MaintenanceStep, type Optimization } from './maintenance';
 import type { NativeStatus } from './native-binding';
 
 /** Puts have paused if none came for this long: long compared with the gap between batches of a load, short for a person. */
@@ -89,7 +89,9 @@ export class Maintainer {
   private look(idle: boolean): void {
     this.rowsSinceLook = 0;
     if (this.closed || this.running !== null || performance.now() < this.retryAtMs) return;
-    const step = this.next(this.index.status(), idle);
+    const status = this.index.status();
+    if (this.optimization !== null && isOptimized(status, this.optimization)) this.optimization = null;
+    const step = this.next(status, idle);
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;

@@ -92,8 +92,15 @@ export function nextStep(status: NativeStatus, circumstances: MaintenanceCircums
     return { type: 'extend', rows: added, care: coarse > 0 ? 'quick' : careFor(added) };
   }
   if (coarse > 0) return { type: 'refine', rows: Math.min(coarse, REFINED_ROWS) };
-  if (optimization !== null && effortRows !== graphRows) return { type: 'calibrate' };
+  // Not for rows that came later: with puts that go on, there would always be some.
+  if (optimization !== null && effortRows < Math.min(optimization.rows, graphRows)) return { type: 'calibrate' };
   return { type: 'nothing' };
+}
+
+/** Whether what was asked for is done, however much came since. */
+export function isOptimized({ rows, live, graphRows, refinedRows, effortRows }: NativeStatus, optimization: Optimization): boolean {
+  const isCompact = optimization.compacted || rows === live;
+  return isCompact && Math.min(graphRows, refinedRows, effortRows) >= optimization.rows;
 }
 
 function careFor(rows: number): Care {

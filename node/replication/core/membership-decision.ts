@@ -24,6 +24,8 @@ export interface MembershipView {
   awakeMs: number;
   /** When the last share that was given to a follower is over; see GivenShares. */
   sharesUntil: number;
+  /** Who may hold one. */
+  shareHolders: ReplicaId[];
   nowMs: number;
 }
 
@@ -147,7 +149,10 @@ function moveEnded({ assignment, serving }: MembershipView): ShardAssignment | n
 /** Ends a move: removes the leaving replicas under a new epoch. A primary that leaves hands over first (see decideHandover). */
 export function decideMove(view: MembershipView): Proposal | null {
   const assignment = moveEnded(view);
-  if (assignment === null || view.assignment.removing.includes(view.self.node)) return null;
+  const { removing } = view.assignment;
+  if (assignment === null || removing.includes(view.self.node)) return null;
+  // Nothing could be committed without one that answers reads, and nothing is sent to it once it has left.
+  if (view.shareHolders.some(({ node }) => removing.includes(node))) return null;
   return { kind: 'move', assignment, requires: [] };
 }
 

@@ -4,7 +4,7 @@ import type { LogEntry } from './replica-state';
 import type { CommitProgress } from './commit-progress';
 import type { GivenShares } from './given-shares';
 import type { ReplicaEffect } from './effects';
-import { decideAbdication, decideMembership, wantsHandover, type MembershipView } from './membership-decision';
+import { decideAbdication, decideExpand, decideMembership, wantsHandover, type MembershipView } from './membership-decision';
 import type { Membership } from './membership';
 import type { AppendAck, RecordedMatch } from './messages';
 import type { Peer } from './peer';
@@ -149,13 +149,19 @@ export class Primary {
     if (this.phase !== 'serving' || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null) return 0;
     const assignment = this.membership.confirmed!;
     const isMember = ({ inSync }: { inSync: ReplicaId[] }): boolean => inSync.some((member) => peer.is(member));
-    if (!isMember(assignment) || !this.membership.hasEnough()) return 0;
+    if (!isMember(assignment) || !this.membership.hasEnough() || this.keepsLearnerOut(nowMs)) return 0;
     // One that is about to leave gets none, so that nobody has to wait for it then.
     const stays = isMember(this.membership.pending?.assignment ?? assignment) && !assignment.removing.includes(peer.node);
     const until = peer.heard.atMs + SHARE_GIVEN_MS;
     if (!stays || !peer.isStoring(nowMs, this.log.lastSequence) || until <= nowMs || !this.outlasts(until)) return 0;
     this.shares.give({ node: peer.node, store: peer.store! }, until);
     return peer.heard.sentAt;
+  }
+
+  /** Whether a learner would be in sync but for the shares, whose end its promise has to reach. */
+  private keepsLearnerOut(nowMs: number): boolean {
+    const view = this.view(nowMs);
+    return view.sharesUntil > nowMs && decideExpand(view) === null && decideExpand({ ...view, sharesUntil: -Infinity }) !== null;
   }
 
   /** Whether no other replica can be an active primary before `until`. */
@@ -289,6 +295,7 @@ export class Primary {
       ownStallMs: this.own.underway === null ? 0 : nowMs - Math.max(this.own.atMs, this.awakeSince),
       awakeMs: nowMs - this.awakeSince,
       sharesUntil: this.shares.until,
+      shareHolders: this.shares.holders(nowMs),
       nowMs,
     };
   }

@@ -11,7 +11,7 @@ const ENOUGH_READS = 200;
 const PAUSE_MS = 3_000;
 
 test('both replicas of a busy shard answer reads, and none that was frozen or took over shows what is outdated', async () => {
-  await underLoad('read-from-followers', { nodes: 2, replicas: 2, shards: 1 }, async ({ cluster, writes, lasts }) => {
+  await underLoad('read-from-followers', { nodes: 2, replicas: 2, shards: 1, environment: { READ_REPLICAS: 'in-sync', HTTP_THREADS: '1' } }, async ({ cluster, writes, lasts }) => {
     const searches = new Searches(cluster);
     try {
       await bothAnswer(cluster);
