@@ -98,8 +98,20 @@ const WRITTEN = [
     },
     'CioIB3ImCAMQCBkAAAAAAACAQiCAIChNMggIABABGAAgADIICAEQBRgBICg=',
   ),
-  written('optimize', null, 'ChEIBxIFCgF1EAMYBSCEB5IBAA==', { state: 'refining', rows: 9, indexedRows: 8, refinedRows: 3, secondsLeft: 1.5, optimizing: true }, 'CiAIB4IBGwoIcmVmaW5pbmcQCRgIIAMpAAAAAAAA+D8wAQ=='),
-  written('optimize', null, 'ChEIBxIFCgF1EAMYBSCEB5IBAA==', { state: 'indexing', rows: 9, indexedRows: 0, refinedRows: 0, secondsLeft: null, optimizing: false }, 'ChcIB4IBEgoIaW5kZXhpbmcQCRgAIAAwAA=='),
+  written(
+    'optimize',
+    null,
+    'ChEIBxIFCgF1EAMYBSCEB5IBAA==',
+    { state: 'refining', rows: 9, indexedRows: 8, refinedRows: 3, secondsLeft: 1.5, optimizing: true },
+    'CiAIB4IBGwoIcmVmaW5pbmcQCRgIIAMpAAAAAAAA+D8wAQ==',
+  ),
+  written(
+    'optimize',
+    null,
+    'ChEIBxIFCgF1EAMYBSCEB5IBAA==',
+    { state: 'indexing', rows: 9, indexedRows: 0, refinedRows: 0, secondsLeft: null, optimizing: false },
+    'ChcIB4IBEgoIaW5kZXhpbmcQCRgAIAAwAA==',
+  ),
 ];
 
 const requestsIn = (frame: Buffer) => (requestDeserialize(frame) as ReadFrame__Output).requests;
