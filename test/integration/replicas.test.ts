@@ -192,6 +192,21 @@ test('a follower answers reads while its primary shares the lease with it, and w
   await expect(group.read('b')).rejects.toMatchObject({ kind: 'misrouted' });
 });
 
+test('a call that waits here for a later epoch is not answered when a share in the lease comes meanwhile', async () => {
+  group = new Group(['a', 'b']);
+  await group.write('one');
+  const replica = group.replicas.get('b') as Replica;
+  const received = replica.received.bind(replica);
+  const held: AppendMessage[] = [];
+  replica.received = (message) => void held.push(message);
+  await eventually('it has no share', async () => (await group.read('b', 8000, ANY_REPLICA).catch((error: { kind: string }) => error.kind)) === 'misrouted');
+  // Its coordinator has heard of a change before this replica. What it holds may be behind.
+  const read = expect(group.read('b', 8000, group.current.epoch + 1)).rejects.toMatchObject({ kind: 'misrouted' });
+  replica.received = received;
+  for (const message of held) received(message);
+  await read;
+});
+
 test('a follower that hears nothing declines reads', async () => {
   group = new Group(['a', 'b']);
   await group.write('one');

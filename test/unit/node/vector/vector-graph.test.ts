@@ -182,6 +182,18 @@ test('many hundreds of equal vectors and zero vectors do not trap the search', a
   expect(all.slots.length).toBe(GRAPH_ROWS);
 });
 
+test('ip: one row that is far longer than the others does not make all searches long', async () => {
+  const random = seededRandom(runSeed('vector-graph long row'));
+  const rows = Float32Array.from({ length: GRAPH_ROWS * DIM }, () => random() * 2 - 1);
+  for (let i = 0; i < DIM; i++) rows[i] *= 300;
+  index = await open('ip');
+  index.put(range(0, GRAPH_ROWS), rows);
+  await index.settled();
+  await expectPromisedRecall(rows.subarray(DIM), 10, null, 100);
+  // It was all rows.
+  expect(sealed().ef).toBeLessThan(GRAPH_ROWS / 4);
+});
+
 test.each(METRICS)('%s: vectors of two dimensions, which their codes hardly tell apart, are found', async (metric) => {
   const random = seededRandom(runSeed('vector-graph plane'));
   index = await open(metric);

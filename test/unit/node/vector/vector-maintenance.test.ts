@@ -1,4 +1,4 @@
-import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, nextStep, type Optimization } from '../../../../node/vector/maintenance';
+import { DEAD_SHARE_MAX, GRAPH_ROWS_MIN, type MaintenanceStep, isOptimized, nextStep, type Optimization } from '../../../../node/vector/maintenance';
 import type { NativeStatus } from '../../../../node/vector/native-binding';
 
 const status = (given: Partial<NativeStatus>): NativeStatus => ({
@@ -107,4 +107,14 @@ test('small collections that are rewritten over and over are compacted now and t
   }
   expect(compactions).toBeGreaterThan(5);
   expect(compactions).toBeLessThan(40);
+});
+
+test('what was asked for is done while puts go on: rows that came later are not measured for it', () => {
+  const asked: Optimization = { rows: 40_000, compacted: true };
+  const grown = status({ rows: 44_020, graphRows: 44_000, effortRows: 40_000 });
+  expect(next(grown, true, asked).type).not.toBe('calibrate');
+  expect(isOptimized(grown, asked)).toBe(true);
+  expect(next(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), true, asked)).toEqual({ type: 'calibrate' });
+  expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, effortRows: 39_000 }), asked)).toBe(false);
+  expect(isOptimized(status({ rows: 44_020, graphRows: 44_000, refinedRows: 39_999, effortRows: 44_000 }), asked)).toBe(false);
 });
