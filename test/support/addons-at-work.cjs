@@ -33,7 +33,7 @@ async function main() {
     Uint32Array.from({ length: ROWS }, (_, slot) => slot),
     vectors,
   );
-  await index.extend(ROWS, 1);
+  await index.extend(ROWS, 1, 1);
   const query = vectors.subarray(17 * DIM, 18 * DIM);
   const [byGraph, byScan] = [await index.search(query, 5, 1, 200, 0, null, 0), await index.search(query, 5, 2, 0, 0, null, 0)];
   console.log(JSON.stringify({ kernels: kernelNames(), byGraph: [...byGraph.slots], byScan: [...byScan.slots], scores: [...byScan.scores] }));
