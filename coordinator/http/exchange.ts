@@ -220,7 +220,8 @@ export class Exchange {
    */
   private progress(event: 'drain' | 'finish'): Promise<void> {
     const { response } = this;
-    let sent = response.socket?.bytesWritten;
+    const connection = response instanceof StreamResponse ? response.socket : null;
+    let sent = connection?.bytesWritten;
     return new Promise<void>((resolve) => {
       const go = (): void => {
         clearTimeout(stall);
@@ -231,9 +232,9 @@ export class Exchange {
       const stall = setTimeout(() => {
         // Without a socket, this answer waits for an earlier one on the same connection, which is watched itself.
         if (response.socket === null) stall.refresh();
-        else if (response instanceof StreamResponse && response.socket.bytesWritten !== sent) {
+        else if (connection?.bytesWritten !== sent) {
           // The client takes other answers of the same connection.
-          sent = response.socket.bytesWritten;
+          sent = connection?.bytesWritten;
           stall.refresh();
         } else response.destroy();
       }, this.stallTimeoutMs);

@@ -40,8 +40,7 @@ interface Waiting {
 
 interface Connection {
   socket: Socket;
-  /** Requests that are not answered yet, begun or not. */
-  open: number;
+  /** Requests that have not begun, and those that have and are not answered yet. */
   waiting: Waiting[];
   underWay: number;
   /** Requests begun in that round of the event loop. */
@@ -102,14 +101,14 @@ export class Http2Connections {
 
   /** Closes the connections that have no request under way. */
   closeIdle(): void {
-    for (const [session, { open }] of this.connections) {
-      if (open === 0) session.close();
+    for (const [session, connection] of this.connections) {
+      if (!this.busy.has(connection)) session.close();
     }
   }
 
   private opened(session: ServerHttp2Session): void {
     const socket = this.arriving as Socket;
-    this.connections.set(session, { socket, open: 0, waiting: [], underWay: 0, begun: 0, round: this.round });
+    this.connections.set(session, { socket, waiting: [], underWay: 0, begun: 0, round: this.round });
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.setTimeout(this.options.idleTimeoutMs, () => session.close());
     session.once('close', () => this.connections.delete(session));
@@ -122,10 +121,10 @@ export class Http2Connections {
       response.destroy();
       return;
     }
-    connection.open += 1;
     this.busy.add(connection);
-    request.stream.once('close', () => this.ended(connection));
-    connection.waiting.push({ request, response, awaitsContinue });
+    const waiting = { request, response, awaitsContinue };
+    connection.waiting.push(waiting);
+    request.stream.once('close', () => this.ended(connection, waiting));
     this.begin(connection);
   }
 
@@ -136,11 +135,8 @@ export class Http2Connections {
       const next = connection.waiting.shift();
       if (next === undefined) return;
       const { request, response, awaitsContinue } = next;
-      // Cancelled while it waited.
-      if (request.stream.destroyed) continue;
       connection.begun += 1;
       connection.underWay += 1;
-      request.stream.once('close', () => (connection.underWay -= 1));
       this.askForRound();
       this.options.serve(request as unknown as IncomingMessage, response as unknown as ServerResponse, { socket: connection.socket, awaitsContinue });
     }
@@ -150,10 +146,13 @@ export class Http2Connections {
     return Math.max(1, Math.floor(count / this.busy.size));
   }
 
-  private ended(connection: Connection): void {
-    connection.open -= 1;
-    if (connection.open === 0) this.busy.delete(connection);
+  /** The request was answered, or cancelled, perhaps while it waited. */
+  private ended(connection: Connection, request: Waiting): void {
+    const at = connection.waiting.indexOf(request);
+    if (at >= 0) connection.waiting.splice(at, 1);
+    else connection.underWay -= 1;
     if (connection.waiting.length > 0) this.askForRound();
+    else if (connection.underWay === 0) this.busy.delete(connection);
   }
 
   private askForRound(): void {

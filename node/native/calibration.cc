@@ -53,15 +53,19 @@ constexpr float kPoolSpread = 3;
 // promise.
 constexpr double kMargin = 1.5;
 
-// What is measured, in the order of Effort: k, and one row in how many is allowed.
+// What is measured: k, one row in how many is allowed, and what is found by it.
 struct Case {
   size_t k;
   uint32_t scarcity;
+  Reach Effort::*reach;
+  // Deep walks take long, so one query in so many measures the case.
+  size_t share;
 };
 constexpr size_t kCases = 4;
-constexpr Case kCaseOf[kCases] = {{10, 1}, {100, 1}, {10, 10}, {40, 10}};
-// Deep walks take long, so one query in so many measures each case.
-constexpr size_t kCaseShares[kCases] = {1, 2, 2, 8};
+constexpr Case kCaseOf[kCases] = {{10, 1, &Effort::at_10, 1},
+                                  {100, 1, &Effort::at_100, 2},
+                                  {10, 10, &Effort::passing_100, 2},
+                                  {40, 10, &Effort::passing_400, 8}};
 
 // Allows one row in `scarcity`, as a filter would that has nothing to do with the vectors (MurmurHash3's last step).
 bool allows(uint32_t scarcity, uint32_t row) {
@@ -163,7 +167,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
   const Graph& graph = *snapshot.graph;
   const Effort& effort = snapshot.effort;
   const Case searched = kCaseOf[tried];
-  const Reach& reach = tried == 0 ? effort.at_10 : tried == 1 ? effort.at_100 : tried == 2 ? effort.passing_100 : effort.passing_400;
+  const Reach& reach = effort.*searched.reach;
   const auto eligible = [&](uint32_t row) { return !rows.dead(row) && allows(searched.scarcity, row); };
   std::vector<double> recalls(count);
   std::atomic<size_t> next{0}, scored{0}, expanded{0};
@@ -275,13 +279,13 @@ Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned thread
       }
     }
   });
-  Reach* const reaches[kCases] = {&effort.at_10, &effort.at_100, &effort.passing_100, &effort.passing_400};
   for (size_t i = 0; i < kCases; i++) {
-    const size_t count = (samples.size() + kCaseShares[i] - 1) / kCaseShares[i];
+    const Case& measured = kCaseOf[i];
+    Reach& reach = effort.*measured.reach;
+    const size_t count = (samples.size() + measured.share - 1) / measured.share;
     const auto measure_on = [&](size_t asked) { return measure(tried, samples, asked, i, threads, stop); };
-    find_reach(*reaches[i], measure_on, count, recall_target, kCaseOf[i].k,
-               rows.metric == Metric::kIp ? kIpGammas : kGammas);
-    if (reaches[i]->expanded == 0) break;
+    find_reach(reach, measure_on, count, recall_target, measured.k, rows.metric == Metric::kIp ? kIpGammas : kGammas);
+    if (reach.expanded == 0) break;
   }
   return effort;
 }

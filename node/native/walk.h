@@ -117,29 +117,48 @@ class Scorer {
   int32_t products_[kDegreeMax];
 };
 
-// Where an entry with this key belongs in a sorted pool: behind those that are as near.
-inline size_t place_in(const PoolEntry* pool, size_t size, float key) {
-  size_t low = 0, high = size;
-  while (low < high) {
-    const size_t middle = (low + high) / 2;
-    if (pool[middle].key >= key) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
+// The entries of a walk, best first. Which ones are kept is the matter of those that derive from it.
+class SortedPool {
+ public:
+  size_t size() const { return size_; }
+  size_t eligible() const { return size_ - passages_; }
 
-// The entries of a walk with a given effort, best first.
-class FixedPool {
+ protected:
+  explicit SortedPool(PoolEntry* entries) : entries_(entries) {}
+
+  // Adds an entry, behind those that are as near. Answers its place.
+  size_t insert(PoolEntry entry) {
+    size_t low = 0, high = size_;
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (entries_[middle].key >= entry.key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    std::memmove(&entries_[low + 1], &entries_[low], (size_ - low) * sizeof(PoolEntry));
+    entries_[low] = entry;
+    size_++;
+    passages_ += entry.passage();
+    return low;
+  }
+  void drop_last() {
+    size_--;
+    passages_ -= entries_[size_].passage();
+  }
+
+  PoolEntry* entries_;
+  size_t size_ = 0, passages_ = 0;
+};
+
+// Those of a walk with a given effort.
+class FixedPool : public SortedPool {
  public:
   using Limits = WalkLimits;
 
-  FixedPool(const WalkLimits& limits, PoolEntry* entries) : limits_(limits), entries_(entries) {}
+  FixedPool(const WalkLimits& limits, PoolEntry* entries) : SortedPool(entries), limits_(limits) {}
 
-  size_t size() const { return size_; }
-  size_t eligible() const { return size_ - passages_; }
   bool full() const { return size_ >= limits_.pool; }
   // Whether a row with this key can find a place.
   bool takes(float key) const {
@@ -148,43 +167,30 @@ class FixedPool {
   }
   // Adds an entry that the pool takes. Answers its place.
   size_t add(PoolEntry entry) {
-    const size_t place = place_in(entries_, size_, entry.key);
-    std::memmove(&entries_[place + 1], &entries_[place], (size_ - place) * sizeof(PoolEntry));
-    entries_[place] = entry;
-    size_++;
-    passages_ += entry.passage();
+    const size_t place = insert(entry);
     while (size_ > limits_.pool || size_ - passages_ > limits_.wanted ||
            (size_ - passages_ == limits_.wanted && entries_[size_ - 1].passage())) {
-      size_--;
-      passages_ -= entries_[size_].passage();
+      drop_last();
     }
     return place;
   }
 
  private:
   const WalkLimits limits_;
-  PoolEntry* entries_;
-  size_t size_ = 0, passages_ = 0;
 };
 
-// The entries of a walk that ends by distance, best first: those that are near enough to be expanded.
-class ReachPool {
+// Those of a walk that ends by distance: what is near enough to be expanded.
+class ReachPool : public SortedPool {
  public:
   using Limits = WalkReach;
 
   ReachPool(const WalkReach& reach, PoolEntry* entries)
-      : reach_(reach), entries_(entries), zero_key_(reach.query.zero_distance_key(reach.effort.largest_norm)) {}
+      : SortedPool(entries), reach_(reach), zero_key_(reach.query.zero_distance_key(reach.effort.largest_norm)) {}
 
-  size_t size() const { return size_; }
-  size_t eligible() const { return size_ - passages_; }
   bool full() const { return full_; }
   bool takes(float key) const { return key >= threshold_ && (size_ < reach_.pool || key > entries_[size_ - 1].key); }
   size_t add(PoolEntry entry) {
-    const size_t place = place_in(entries_, size_, entry.key);
-    std::memmove(&entries_[place + 1], &entries_[place], (size_ - place) * sizeof(PoolEntry));
-    entries_[place] = entry;
-    size_++;
-    passages_ += entry.passage();
+    const size_t place = insert(entry);
     if (anchor_ != kNone) {
       if (place <= anchor_) {
         anchor_++;
@@ -197,8 +203,8 @@ class ReachPool {
       move_anchor(last);
     }
     full_ = full_ || size_ >= reach_.pool;
-    if (size_ > reach_.pool) drop_last();
-    while (entries_[size_ - 1].key < threshold_) drop_last();
+    if (size_ > reach_.pool) forget_last();
+    while (entries_[size_ - 1].key < threshold_) forget_last();
     return place;
   }
 
@@ -219,16 +225,13 @@ class ReachPool {
     const float slack = reach_.query.deviation(reach_.rows.meta(entries_[place].row()));
     threshold_ = key - gamma * (2 + gamma) * std::max(0.0f, distance) - slack;
   }
-  void drop_last() {
-    size_--;
-    passages_ -= entries_[size_].passage();
+  void forget_last() {
+    drop_last();
     if (anchor_ == size_) anchor_ = kNone;
   }
 
   const WalkReach reach_;
-  PoolEntry* entries_;
   const float zero_key_;
-  size_t size_ = 0, passages_ = 0;
   // Place of the entry that is the anchor; kNone until there are enough.
   size_t anchor_ = kNone;
   bool full_ = false;

@@ -1,11 +1,11 @@
-import { writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { prepareBulkBodies } from './bulk-bodies.mjs';
 import { openChroma } from './chroma-target.mjs';
 import { openCluster } from './cluster-target.mjs';
 import { loadDataset } from './datasets.mjs';
+import { writeFigures } from './figures-file.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
 import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearches, measureSettling, measureSpace } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
@@ -115,8 +115,7 @@ export async function bench(words) {
   process.stdout.write(`\n${formatReport({ dataset, servers, libraries })}`);
   if (values.json !== undefined) {
     const { rows: _rows, queries: _queries, truth: _truth, ...facts } = dataset;
-    const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
-    writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, dataset: facts, servers, libraries }, null, 2)}\n`);
+    writeFigures(values.json, { dataset: facts, servers, libraries });
   }
 }
 

@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { writeFigures } from './figures-file.mjs';
 import { KeywordCorpus } from './keyword-corpus.mjs';
 import { measureKeywordIndex } from './keyword-in-process.mjs';
 import { measureKeywordService } from './keyword-service.mjs';
@@ -47,8 +46,7 @@ export async function keywordBench(words) {
   const service = values['no-http'] ? null : await measureKeywordService({ corpus: new KeywordCorpus(), count, queries, language, seconds: Number(values.seconds) });
   process.stdout.write(`\n${formatKeywordReport({ count, language, queries, index, service })}`);
   if (values.json !== undefined) {
-    const machine = { processor: cpus()[0]?.model, cores: availableParallelism(), node: process.version, platform: `${process.platform}-${process.arch}` };
-    writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, count, language, index, service }, null, 2)}\n`);
+    writeFigures(values.json, { count, language, index, service });
   }
 }
 

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BULK_ITEMS, prepareBulkBodies } from './bulk-bodies.mjs';
 import { loadDataset } from './datasets.mjs';
+import { writeFigures } from './figures-file.mjs';
 import { HttpConnection, requestHead } from './http-connection.mjs';
 import { generateLoad } from './load-generator.mjs';
 import { measureLoading, measureSettling, median } from './measure.mjs';
@@ -59,8 +59,7 @@ export async function servingBench(words) {
   const collections = number(values.collections) === 0 ? null : await measureMany({ ...plan, collections: number(values.collections), rowsEach: number(values['rows-each']) });
   process.stdout.write(`\n${formatServingReport({ ...plan, one, many: collections })}`);
   if (values.json !== undefined) {
-    const machine = { processor: cpus()[0]?.model, cores: threads, node: process.version, platform: `${process.platform}-${process.arch}` };
-    writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, one, many: collections }, null, 2)}\n`);
+    writeFigures(values.json, { one, many: collections });
   }
 }
 

@@ -1,5 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { PEER_NAMES, candidatesFrom } from './store/candidates.mjs';
@@ -7,6 +7,7 @@ import { measureSetup } from './store/setup-cost.mjs';
 import { formatNodes, formatSetup, formatSpeeds, formatStates } from './store/store-report.mjs';
 import { tryNodes, tryStates } from './store/trials.mjs';
 import { measureSpeeds } from './store/turns.mjs';
+import { writeFigures } from './figures-file.mjs';
 
 export const STORE_USAGE = `npm run bench -- store [options]
 
@@ -76,7 +77,6 @@ export async function storeBench(words) {
     rmSync(folder, { recursive: true, force: true });
   }
   if (values.json !== undefined) {
-    const machine = { processor: cpus()[0]?.model, cores: availableParallelism(), node: process.version, platform: `${process.platform}-${process.arch}` };
-    writeFileSync(values.json, `${JSON.stringify({ at: new Date().toISOString(), machine, ...measured }, null, 2)}\n`);
+    writeFigures(values.json, measured);
   }
 }

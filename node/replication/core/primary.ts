@@ -160,8 +160,11 @@ export class Primary {
 
   /** Whether a learner would be in sync but for the shares, whose end its promise has to reach. */
   private keepsLearnerOut(nowMs: number): boolean {
+    const { replicas, inSync } = this.membership.confirmed!;
+    // Most often there is no learner, and each heartbeat to each peer asks.
+    if (this.shares.until <= nowMs || replicas.every((node) => inSync.some((member) => member.node === node))) return false;
     const view = this.view(nowMs);
-    return view.sharesUntil > nowMs && decideExpand(view) === null && decideExpand({ ...view, sharesUntil: -Infinity }) !== null;
+    return decideExpand(view) === null && decideExpand({ ...view, sharesUntil: -Infinity }) !== null;
   }
 
   /** Whether no other replica can be an active primary before `until`. */
