@@ -2,6 +2,7 @@ import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
+import type { Quantization } from '../shared/vector/quantization';
 
 /**
  * What the service can do, independent of HTTP: the use cases behind every endpoint. Callers check the shape of inputs
@@ -37,6 +38,8 @@ export interface NewCollection {
   description: string | null;
   /** The language of its keyword text; null: none. */
   language: Language | null;
+  /** How its vectors are held in memory; default: DEFAULT_QUANTIZATION. */
+  quantization?: Quantization | undefined;
   shards: number | undefined;
   replicas: number | undefined;
   /** Default: depends on the number of replicas. */
@@ -46,6 +49,7 @@ export interface NewCollection {
 /** What a collection takes, and how far its index is built, over all its shards. */
 export interface CollectionStats {
   name: string;
+  quantization: Quantization;
   vectorCount: number;
   diskBytes: number;
   memoryBytes: number;
@@ -73,6 +77,7 @@ export interface CollectionView {
   metric: Metric;
   description: string | null;
   language: Language | null;
+  quantization: Quantization;
   vectorCount: number;
   /** ISO 8601, UTC, milliseconds. */
   createdAt: string;

@@ -17,6 +17,7 @@ const BENCHES = {
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
+  quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 

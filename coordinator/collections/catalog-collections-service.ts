@@ -8,6 +8,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionStats, CollectionView, NewCollection } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
+import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
@@ -68,6 +69,7 @@ export class CatalogCollectionsService implements CollectionsService {
       metric: input.metric,
       description: input.description,
       language: input.language,
+      quantization: input.quantization ?? DEFAULT_QUANTIZATION,
       shards: input.shards ?? this.defaults.shards,
       replicas,
       minInSync,
@@ -200,6 +202,7 @@ export class CatalogCollectionsService implements CollectionsService {
     const sum = (count: (status: ShardStatus) => number) => statuses.reduce((total, status) => total + count(status), 0);
     return {
       name: record.name,
+      quantization: record.quantization,
       vectorCount: sum((status) => status.vectorCount),
       diskBytes: sum((status) => status.diskBytes),
       memoryBytes: sum((status) => status.memoryBytes),
@@ -226,6 +229,7 @@ function viewOf(record: CollectionRecord, vectorCount: number): CollectionView {
     metric: record.metric,
     description: record.description,
     language: record.language,
+    quantization: record.quantization,
     vectorCount,
     createdAt: record.createdAt,
     shards: record.shards,

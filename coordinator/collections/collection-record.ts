@@ -2,6 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
+import { DEFAULT_QUANTIZATION, type Quantization } from '../../shared/vector/quantization';
 import type { Metric } from '../../shared/vector/metric';
 
 /** Every collection is one entry under this prefix, with the name that clients use. */
@@ -26,6 +27,8 @@ export interface CollectionRecord {
   description: string | null;
   /** The language of its keyword text. It never changes, because stored text is analysed with it. */
   language: Language | null;
+  /** It never changes. */
+  quantization: Quantization;
   shards: number;
   replicas: number;
   /**
@@ -63,8 +66,8 @@ export function collectionPath(name: string): string {
 
 /** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
-  const { dim, metric, language } = record;
-  return language === null ? { dim, metric } : { dim, metric, language };
+  const { dim, metric, language, quantization } = record;
+  return { dim, metric, ...(language !== null && { language }), ...(quantization !== DEFAULT_QUANTIZATION && { quantization }) };
 }
 
 export function dropPath(uid: string): string {
@@ -79,6 +82,7 @@ export function collectionToValue(record: CollectionRecord): string {
     metric: record.metric,
     description: record.description,
     language: record.language,
+    quantization: record.quantization,
     shards: record.shards,
     replicas: record.replicas,
     min_in_sync: record.minInSync,
@@ -100,6 +104,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     description: json.description as string | null,
     // Collections made by versions without languages have none.
     language: (json.language ?? null) as Language | null,
+    quantization: (json.quantization ?? DEFAULT_QUANTIZATION) as Quantization,
     shards: json.shards as number,
     replicas: json.replicas as number,
     minInSync: (json.min_in_sync as number | undefined) ?? defaultMinInSync(json.replicas as number),

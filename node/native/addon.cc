@@ -48,14 +48,24 @@ Metric metric_from(const std::string& name) {
   throw std::invalid_argument("unknown metric");
 }
 
+Quantization quantization_from(const std::string& name) {
+  if (name == "int8") return Quantization::kInt8;
+  if (name == "int4") return Quantization::kInt4;
+  if (name == "binary") return Quantization::kBinary;
+  throw std::invalid_argument("unknown quantization");
+}
+
 napi_value construct(napi_env env, const Arguments& arguments) {
   const Metric metric = metric_from(arguments.text_of(arguments.member(0, "metric")));
   const size_t dim = arguments.whole_of(arguments.member(0, "dim"), 1, kDimMax);
   const std::string originals = arguments.text_of(arguments.member(0, "originals"));
   const napi_value kernels = arguments.member(0, "kernels");
   const Kernels& chosen = select_kernels(arguments.is_nullish(kernels) ? nullptr : arguments.text_of(kernels).c_str());
+  const napi_value named = arguments.member(0, "quantization");
+  const Quantization quantization = arguments.is_nullish(named) ? Quantization::kInt8 : quantization_from(arguments.text_of(named));
   auto index = std::make_shared<Index>();
-  index->snapshot = {std::make_shared<RowStore>(metric, dim, originals, chosen, 0), nullptr, Effort::guess()};
+  const RowKind kind{metric, quantization, dim, chosen};
+  index->snapshot = {std::make_shared<RowStore>(kind, originals, 0), nullptr, Effort::guess()};
   wrap_index(env, arguments.self(), std::move(index));
   return arguments.self();
 }
@@ -123,13 +133,15 @@ napi_value status(napi_env env, const Arguments& arguments) {
   const Snapshot& s = index->snapshot;
   const size_t rows = s.rows->count(), graph_rows = s.graph == nullptr ? 0 : s.graph->rows();
   const size_t memory = s.rows->memory_bytes() + (s.graph == nullptr ? 0 : s.graph->memory_bytes()) +
-                        (index->growth == nullptr ? 0 : index->growth->memory_bytes());
+                        (index->growth == nullptr ? 0 : index->growth->memory_bytes()) +
+                        (index->build_codes == nullptr ? 0 : index->build_codes->memory_bytes());
   const std::pair<const char*, double> members[] = {
       {"rows", double(rows)},
       {"live", double(s.rows->live())},
       {"graphRows", double(graph_rows)},
       {"refinedRows", s.graph == nullptr ? 0 : double(s.graph->refined_rows)},
       {"graphDead", double(s.rows->watched_dead())},
+      {"deviations", s.effort.deviations},
       {"effortAt10", s.graph == nullptr ? 0 : s.effort.at_10.expanded},
       {"effortAt100", s.graph == nullptr ? 0 : s.effort.at_100.expanded},
       {"effortRows", s.graph == nullptr || index->effort_is_outdated() ? 0 : double(s.effort.rows)},
@@ -145,6 +157,13 @@ napi_value status(napi_env env, const Arguments& arguments) {
     napi_set_named_property(env, object, "originals", value);
   }
   return object;
+}
+
+napi_value rest(napi_env env, const Arguments& arguments) {
+  const auto index = index_of(env, arguments.self());
+  index->require_open();
+  index->rest();
+  return undefined(env);
 }
 
 // Stops running tasks; resolves when none runs any more and the memory is free.
@@ -219,6 +238,7 @@ NAPI_MODULE_INIT() {
       method("compact", guarded<run_threaded<compact_task, false>>),
       method("save", guarded<run_threaded<save_task, true>>),
       method("load", guarded<run_threaded<load_task, true>>),
+      method("rest", guarded<rest>),
       method("share", guarded<share_call>),
       method("close", guarded<close>),
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -53,6 +54,10 @@ constexpr float kPoolSpread = 3;
 // promise.
 constexpr double kMargin = 1.5;
 
+// Rescoring loses at most this share of what the target allows, and goes no less deep than this.
+constexpr double kLostShare = 0.1;
+constexpr float kDeviationsMin = 0.25f;
+
 // What is measured: k, one row in how many is allowed, and what is found by it.
 struct Case {
   size_t k;
@@ -83,6 +88,8 @@ struct Sample {
   // For each case, the least score that an answer must have to count as found.
   double scores[kCases];
   size_t counts[kCases];
+  // For each exact answer: by how many deviations the last one's key exceeds this one's approximate key.
+  std::vector<float> shortfalls;
 };
 
 std::vector<Sample> pick_rows(const Snapshot& snapshot) {
@@ -97,18 +104,36 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
   for (size_t i = 0; i < count; i++) std::swap(live[i], live[i + random() % (live.size() - i)]);
   std::vector<Sample> samples;
   for (size_t i = 0; i < count; i++) {
-    samples.push_back({live[i], std::make_unique<Query>(rows, rows.original(live[i])), nullptr, {}, {}});
+    samples.push_back({live[i], std::make_unique<Query>(rows, rows.original(live[i])), nullptr, {}, {}, {}});
   }
   return samples;
 }
 
+// Adds what rescoring needs to know about the exact answers to a sample (Effort::deviations).
+void measure_shortfalls(const RowStore& rows, const std::vector<Hit>& hits, size_t count, Sample& sample) {
+  const Codes& codes = rows.codes();
+  if (codes.quantization == Quantization::kInt8 || count == 0) return;
+  const float last = sample.query->exact(hits[count - 1].row).key;
+  for (size_t i = 0; i < count; i++) {
+    const uint8_t* code = codes.code(hits[i].row);
+    int32_t product;
+    codes.dot(&code, 1, sample.query->code(), codes.padded, &product);
+    const RowMeta& meta = codes.meta(hits[i].row);
+    const float deviation = sample.query->deviation(meta);
+    sample.shortfalls.push_back(deviation > 0 ? (last - sample.query->key(product, meta)) / deviation : 0);
+  }
+}
+
 // Finds the exact answers of samples first … last − 1.
-void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, size_t first, size_t last,
-                      const StopFlag& stop) {
+void scan_for_answers(const Snapshot& snapshot, const Codes& scanned, std::vector<Sample>& samples, size_t first,
+                      size_t last, const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;
+  // Candidates refer to them.
+  std::deque<Query> queries;
   std::vector<Candidates> candidates;
   for (size_t i = first; i < last; i++) {
-    for (size_t c = 1; c < kCases; c++) candidates.emplace_back(*samples[i].query, kCaseOf[c].k);
+    queries.emplace_back(rows, scanned, rows.original(samples[i].row));
+    for (size_t c = 1; c < kCases; c++) candidates.emplace_back(queries.back(), kCaseOf[c].k);
   }
   std::vector<const uint8_t*> codes;
   std::vector<uint32_t> tile;
@@ -126,16 +151,16 @@ void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, si
         if (allows(kCaseOf[c].scarcity, uint32_t(row))) allowed[c].push_back(tile.size());
       }
       tile.push_back(uint32_t(row));
-      codes.push_back(rows.code(row));
+      codes.push_back(scanned.code(row));
     }
     for (size_t i = first; i < last; i++) {
-      const Query& query = *samples[i].query;
-      rows.kernels.dot_codes(codes.data(), codes.size(), query.code(), rows.padded, products);
+      const Query& query = queries[i - first];
+      scanned.dot(codes.data(), codes.size(), query.code(), scanned.padded, products);
       for (size_t c = 1; c < kCases; c++) {
         Candidates& found = candidates[(i - first) * (kCases - 1) + c - 1];
         for (size_t j : allowed[c]) {
           if (tile[j] == samples[i].row) continue;
-          const RowMeta& meta = rows.meta(tile[j]);
+          const RowMeta& meta = scanned.meta(tile[j]);
           found.add(tile[j], query.key(products[j], meta), meta);
         }
       }
@@ -149,6 +174,7 @@ void scan_for_answers(const Snapshot& snapshot, std::vector<Sample>& samples, si
       cut_hits(rows, hits, kCaseOf[c].k);
       samples[i].counts[c] = std::min(kCaseOf[c].k, hits.size());
       samples[i].scores[c] = hits.empty() ? 0 : hits[samples[i].counts[c] - 1].score;
+      if (kCaseOf[c].scarcity == 1) measure_shortfalls(rows, hits, samples[i].counts[c], samples[i]);
     }
   }
 }
@@ -180,11 +206,13 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
       const WalkReach limits{rows, *sample.query, effort, graph.rows(), searched.k, reach.gamma, searched.scarcity > 1, size_t(reach.pool)};
       const WalkResult found =
           sample.graph == nullptr
-              ? walk<ReachPool>(rows, graph, BottomLists{graph}, *sample.query, eligible, limits, sample.row, scratch)
+              ? with_lists(graph, [&](const auto& lists) {
+                  return walk<ReachPool>(rows, graph, lists, *sample.query, eligible, limits, sample.row, scratch);
+                })
               : walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
       scored_here += found.scored;
       expanded_here += found.entries;
-      Candidates candidates(*sample.query, searched.k);
+      Candidates candidates(*sample.query, searched.k, effort.deviations);
       add_pool(rows, scratch, found, candidates);
       const std::vector<Hit> hits = candidates.rescore(rows);
       const size_t right = size_t(std::count_if(hits.begin(), hits.end(), [&](const Hit& hit) {
@@ -258,9 +286,21 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
   }
 }
 
+// So many deviations that rescoring loses a tenth of what the target allows. Rounding to bytes is too exact to measure.
+float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, double recall_target) {
+  std::vector<float> shortfalls;
+  for (const Sample& sample : samples) {
+    shortfalls.insert(shortfalls.end(), sample.shortfalls.begin(), sample.shortfalls.end());
+  }
+  if (rows.codes().quantization == Quantization::kInt8 || shortfalls.empty()) return kDeviations;
+  const size_t lost = size_t(kLostShare * (1 - recall_target) * double(shortfalls.size()));
+  std::nth_element(shortfalls.begin(), shortfalls.begin() + ptrdiff_t(lost), shortfalls.end(), std::greater<float>());
+  return std::clamp(shortfalls[lost], kDeviationsMin, kDeviations);
+}
+
 }  // namespace
 
-Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned threads, const StopFlag& stop) {
+Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_target, unsigned threads, const StopFlag& stop) {
   const RowStore& rows = *snapshot.rows;
   std::vector<Sample> samples = pick_rows(snapshot);
   Snapshot tried{snapshot.rows, snapshot.graph, Effort::out_of_reach(snapshot.graph->rows())};
@@ -273,12 +313,13 @@ Effort calibrate(const Snapshot& snapshot, double recall_target, unsigned thread
   run_in_background_threads(threads, [&](unsigned) {
     for (size_t i = next.fetch_add(kPassQueries); i < samples.size(); i = next.fetch_add(kPassQueries)) {
       const size_t last = std::min(i + kPassQueries, samples.size());
-      scan_for_answers(snapshot, samples, i, last, stop);
+      scan_for_answers(snapshot, codes, samples, i, last, stop);
       for (size_t j = i; j < last; j++) {
-        if (j % kUnmended != 0) samples[j].graph = std::make_unique<GraphWithoutRow>(rows, *snapshot.graph, samples[j].row);
+        if (j % kUnmended != 0) samples[j].graph = std::make_unique<GraphWithoutRow>(codes, *snapshot.graph, samples[j].row);
       }
     }
   });
+  effort.deviations = find_deviations(rows, samples, recall_target);
   for (size_t i = 0; i < kCases; i++) {
     const Case& measured = kCaseOf[i];
     Reach& reach = effort.*measured.reach;

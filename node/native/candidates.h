@@ -5,23 +5,19 @@
 #include <limits>
 #include <vector>
 
+#include "effort.h"
 #include "query.h"
 #include "row_store.h"
 
 namespace quiver {
 
-// The greatest error of an approximate key, in deviations (Query::deviation). The deviation is estimated high, so 3
-// misses fewer than one in 10,000 of the rows that matter.
-constexpr float kDeviations = 3;
-
-// A row with bounds on its exact key.
+// A row with an upper bound on its exact key.
 struct Candidate {
   float key;
   float slack;
   uint32_t row;
 
   float upper() const { return key + slack; }
-  float lower() const { return key - slack; }
 };
 
 /// A row with its exact score.
@@ -37,10 +33,12 @@ struct Hit {
  */
 class Candidates {
  public:
-  Candidates(const Query& query, size_t k);
+  // `deviations`: how far above its approximate key a row's exact one may be, kDeviations at most. Fewer are measured where
+  // codes are rough (Effort::deviations): then fewer rows are scored again.
+  Candidates(const Query& query, size_t k, float deviations = kDeviations);
 
   void add(uint32_t row, float key, const RowMeta& meta) {
-    const float slack = kDeviations * query_.deviation(meta);
+    const float slack = deviations_ * query_.deviation(meta);
     if (!(key + slack >= threshold_)) return;
     list_.push_back({key, slack, row});
     if (list_.size() >= capacity_) prune();
@@ -55,6 +53,7 @@ class Candidates {
 
   const Query& query_;
   size_t k_;
+  const float deviations_;
   size_t capacity_;
   float threshold_ = -std::numeric_limits<float>::infinity();
   std::vector<Candidate> list_;

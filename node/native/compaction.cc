@@ -18,7 +18,8 @@ constexpr size_t kLeftMax = 2000;
 
 Compaction::Compaction(std::shared_ptr<RowStore> from, const std::string& path)
     : from_(std::move(from)),
-      to_(std::make_shared<RowStore>(from_->metric, from_->dim, path, from_->kernels, 0)) {}
+      to_(std::make_shared<RowStore>(from_->kind(), path, 0)),
+      build_codes_(to_) {}
 
 void Compaction::copy_rows(size_t end, const StopFlag& stop) {
   std::vector<uint32_t> slots;
@@ -42,7 +43,8 @@ void Compaction::copy(size_t graph_rows_min, unsigned threads, const StopFlag& s
   copy_rows(from_->count(), stop);
   if (to_->count() >= graph_rows_min) {
     // To be refined later: until this graph is there, later rows are scanned.
-    graph_ = GraphGrowth(nullptr).extend(*to_, to_->count(), Care::kQuick, threads, stop);
+    const Codes& codes = build_codes_.of(to_->count(), threads, stop);
+    graph_ = GraphGrowth(nullptr, to_->has_compact_links()).extend(*to_, codes, to_->count(), Care::kQuick, threads, stop);
   }
   while (from_->count() - next_ > kLeftMax) copy_rows(from_->count(), stop);
 }

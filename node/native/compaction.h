@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "build_codes.h"
 #include "search.h"
 #include "stop_flag.h"
 
@@ -30,6 +31,7 @@ class Compaction {
 
   std::shared_ptr<RowStore> from_;
   std::shared_ptr<RowStore> to_;
+  BuildCodes build_codes_;
   std::shared_ptr<const Graph> graph_;
   // By new row: the old row.
   std::vector<uint32_t> old_rows_;

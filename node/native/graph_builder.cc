@@ -39,7 +39,12 @@ void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
   for (const Graph::UpperNode& node : graph.upper) hnsw.levels[node.row] = int(node.levels) + 1;
   hnsw.prepare_level_tab(graph.rows(), true);
   for (size_t row = 0; row < graph.rows(); row++) {
-    std::memcpy(&hnsw.neighbors[hnsw.offsets[row]], graph.links(row), graph.degree() * sizeof(int32_t));
+    int32_t* list = &hnsw.neighbors[hnsw.offsets[row]];
+    if (graph.width() == LinkWidth::kBits32) {
+      std::memcpy(list, graph.links(row), graph.degree() * sizeof(int32_t));
+    } else {
+      graph.read_list(row, list);
+    }
   }
   for (size_t node = 0; node < graph.upper.size(); node++) {
     const Graph::UpperNode& upper = graph.upper[node];
@@ -57,13 +62,18 @@ void copy_to_faiss(const Graph& graph, faiss::HNSW& hnsw) {
 
 void copy_bottom_lists(const faiss::HNSW& hnsw, Graph& graph, size_t first, size_t end) {
   for (size_t row = first; row < end; row++) {
-    std::memcpy(graph.links(row), &hnsw.neighbors[hnsw.offsets[row]], graph.degree() * sizeof(int32_t));
+    const int32_t* list = &hnsw.neighbors[hnsw.offsets[row]];
+    if (graph.width() == LinkWidth::kBits32) {
+      std::memcpy(graph.links(row), list, graph.degree() * sizeof(int32_t));
+    } else {
+      graph.write_list(row, list);
+    }
   }
 }
 
-std::shared_ptr<Graph> copy_from_faiss(const faiss::HNSW& hnsw, unsigned threads) {
+std::shared_ptr<Graph> copy_from_faiss(const faiss::HNSW& hnsw, bool compact, unsigned threads) {
   const size_t rows = hnsw.levels.size(), degree = size_t(hnsw.nb_neighbors(0)), above = size_t(hnsw.nb_neighbors(1));
-  auto graph = std::make_shared<Graph>(rows, degree, above);
+  auto graph = std::make_shared<Graph>(rows, degree, above, compact);
   std::atomic<size_t> next{0};
   run_in_background_threads(rows > kCopiedRows ? threads : 0, [&](unsigned) {
     for (size_t first = next.fetch_add(kCopiedRows); first < rows; first = next.fetch_add(kCopiedRows)) {
@@ -102,14 +112,14 @@ std::vector<std::vector<uint32_t>> rows_by_level(const RowStore& store, const fa
 
 }  // namespace
 
-GraphGrowth::GraphGrowth(std::shared_ptr<const Graph> base) : growing_(kLinks) {
+GraphGrowth::GraphGrowth(std::shared_ptr<const Graph> base, bool compact) : compact_(compact), growing_(kLinks) {
   if (base == nullptr || !fits(*base, growing_.hnsw)) return;
   copy_to_faiss(*base, growing_.hnsw);
   newest_ = std::move(base);
 }
 
-std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, size_t rows, Care care, unsigned threads,
-                                                 const StopFlag& stop) {
+std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, const Codes& codes, size_t rows,
+                                                 Care care, unsigned threads, const StopFlag& stop) {
   faiss::HNSW& hnsw = growing_.hnsw;
   const size_t first = hnsw.levels.size();
   // Seeded by position: the same seed would repeat the same sequence of levels in every batch.
@@ -121,14 +131,14 @@ std::shared_ptr<const Graph> GraphGrowth::extend(const RowStore& store, size_t r
   for (const std::vector<uint32_t>& level_rows : rows_by_level(store, hnsw, first)) {
     std::atomic<size_t> next{0};
     run_in_background_threads(level_rows.empty() ? 0 : threads, [&](unsigned) {
-      RowLinker linker(store, growing_, effort);
+      RowLinker linker(codes, growing_, effort);
       for (size_t i = next++; i < level_rows.size(); i = next++) {
         if (stop.load(std::memory_order_relaxed)) throw ClosedError();
         linker.link(level_rows[i]);
       }
     });
   }
-  std::shared_ptr<Graph> graph = copy_from_faiss(hnsw, threads);
+  std::shared_ptr<Graph> graph = copy_from_faiss(hnsw, compact_, threads);
   const size_t refined = newest_ == nullptr ? 0 : newest_->refined_rows;
   graph->refined_rows = care == Care::kThorough && refined == first ? rows : refined;
   newest_ = graph;
@@ -140,12 +150,12 @@ size_t GraphGrowth::memory_bytes() const {
   return hnsw.neighbors.size() * sizeof(int32_t) + hnsw.levels.size() * (sizeof(int) + sizeof(size_t));
 }
 
-void refine_graph(const RowStore& store, Graph& graph, size_t first, size_t end, unsigned threads,
+void refine_graph(const RowStore& store, const Codes& codes, Graph& graph, size_t first, size_t end, unsigned threads,
                   const StopFlag& stop) {
   ListLocks locks;
   std::atomic<size_t> next{first};
   run_in_background_threads(threads, [&](unsigned) {
-    RowRefiner refiner(store, graph, locks, kCarefulEffort);
+    RowRefiner refiner(codes, graph, locks, kCarefulEffort);
     for (size_t row = next++; row < end; row = next++) {
       if (stop.load(std::memory_order_relaxed)) throw ClosedError();
       if (!store.dead(row)) refiner.refine(uint32_t(row));

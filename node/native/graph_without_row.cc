@@ -9,21 +9,18 @@ namespace quiver {
 namespace {
 
 std::vector<uint32_t> links_of(const Graph& graph, uint32_t row) {
-  const int32_t* list = graph.links(row);
+  int32_t list[kDegreeMax];
+  graph.read_list(row, list);
   std::vector<uint32_t> links;
-  for (size_t j = 0; j < graph.degree(); j++) {
-    const int32_t link = load_link(list[j]);
-    if (link < 0) break;
-    links.push_back(uint32_t(link));
-  }
+  for (size_t j = 0; j < graph.degree() && list[j] >= 0; j++) links.push_back(uint32_t(list[j]));
   return links;
 }
 
 }  // namespace
 
-GraphWithoutRow::GraphWithoutRow(const RowStore& rows, const Graph& graph, uint32_t row) : graph_(graph) {
-  RowQuery query(rows);
-  Scorer<RowQuery> scorer(rows, query);
+GraphWithoutRow::GraphWithoutRow(const Codes& codes, const Graph& graph, uint32_t row) : graph_(graph) {
+  RowQuery query(codes);
+  Scorer<RowQuery> scorer(codes, query);
   const std::vector<uint32_t> own = links_of(graph, row);
   std::vector<PoolEntry> candidates;
   for (uint32_t neighbour : own) {
@@ -44,7 +41,7 @@ GraphWithoutRow::GraphWithoutRow(const RowStore& rows, const Graph& graph, uint3
       for (size_t j = 0; j < count; j++) candidates.push_back({scorer.keys[j], scorer.near_rows[j]});
     }
     std::sort(candidates.begin(), candidates.end(), nearer);
-    choose_links(rows, candidates, degree());
+    choose_links(codes, candidates, degree());
     changed_.push_back(neighbour);
     filter_ |= uint64_t(1) << (neighbour & 63);
     for (size_t j = 0; j < degree(); j++) lists_.push_back(j < candidates.size() ? int32_t(candidates[j].row()) : -1);

@@ -5,18 +5,19 @@
 #include <vector>
 
 #include "graph.h"
-#include "row_store.h"
+#include "codes.h"
 
 namespace quiver {
 
 /**
- * The bottom lists of a graph (see BottomLists) about as they would be had one row never been added. A row that has a
+ * The bottom lists of a graph (see WideLists) about as they would be had one row never been added. A row that has a
  * link to it gets its list chosen anew, from its other links and those of the row: they are what the row stood before.
  * To leave the row out alone would make its neighbours hard to find, because many are linked through it.
  */
 class GraphWithoutRow {
  public:
-  GraphWithoutRow(const RowStore& rows, const Graph& graph, uint32_t row);
+  // `codes`: int8 codes.
+  GraphWithoutRow(const Codes& codes, const Graph& graph, uint32_t row);
 
   size_t degree() const { return graph_.degree(); }
   const int32_t* of(uint32_t row) const {
@@ -25,11 +26,16 @@ class GraphWithoutRow {
         if (changed_[i] == row) return lists_.data() + i * degree();
       }
     }
-    return graph_.links(row);
+    if (graph_.width() == LinkWidth::kBits32) return graph_.links(row);
+    graph_.read_list(row, list_);
+    return list_;
   }
+  void prefetch(uint32_t row) const { prefetch_list(graph_.packed(row), graph_.stride()); }
 
  private:
   const Graph& graph_;
+  // The last list that was read, where links have fewer than 32 bits; so it is for one thread at a time.
+  mutable int32_t list_[kDegreeMax];
   std::vector<uint32_t> changed_;
   // One list of `degree` links for each of them.
   std::vector<int32_t> lists_;

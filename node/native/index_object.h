@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "build_codes.h"
 #include "errors.h"
 #include "graph_builder.h"
 #include "search.h"
@@ -31,6 +32,8 @@ struct Index {
   bool busy = false;
   // The growth of the present graph, while the next step is likely to extend it, too.
   std::unique_ptr<GraphGrowth> growth;
+  // While there is something to build.
+  std::unique_ptr<BuildCodes> build_codes;
   // Rows refined since the effort was measured.
   size_t refined_since = 0;
   // Whether all rows are refined, and so many of them since the effort was measured that it is more than is needed now.
@@ -62,8 +65,13 @@ struct Index {
   }
   // Frees the memory, once the last reader of the present state is done with it.
   void clear() {
-    growth.reset();
+    rest();
     exchange({});
+  }
+  // Frees what only building needs.
+  void rest() {
+    growth.reset();
+    build_codes.reset();
   }
 
   // The present state, for a thread that does not own the index; without rows when it was cleared.

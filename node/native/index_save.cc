@@ -14,9 +14,11 @@ namespace quiver {
 namespace {
 
 // "QVRVEC" and the format's version, in little-endian order. Version 1 ends its header with an
-// effort of another kind, so it is measured again.
+// effort of another kind, so it is measured again. Version 3 is for codes of another kind than int8, which still has
+// version 2: earlier programs read it.
 constexpr uint64_t kMagic1 = 0x0001434556525651;
-constexpr uint64_t kMagic = 0x0002434556525651;
+constexpr uint64_t kMagic2 = 0x0002434556525651;
+constexpr uint64_t kMagic3 = 0x0003434556525651;
 
 // Levels above the bottom: by the builder's probabilities, one row in 24^16 has as many.
 constexpr uint32_t kLevelsMax = 16;
@@ -41,13 +43,19 @@ struct Header {
   uint32_t has_graph;
 };
 
-// Follows the header in version 2.
+// Follows the header in versions 2 and 3.
 struct SavedEffort {
   Reach at_10, at_100, passing_100, passing_400;
   float largest_norm;
   // Rows at the end of the graph that wait for their refinement.
   uint32_t coarse_rows;
   uint64_t rows;
+};
+
+// Follows the effort in version 3.
+struct SavedCodes {
+  uint32_t quantization;
+  float deviations;
 };
 
 // Follows the header in version 1, whose graphs had all rows linked with care.
@@ -75,8 +83,7 @@ void write_links(CheckedWriter& file, const Graph& graph) {
   std::vector<int32_t> links(kCopiedRows * graph.degree());
   for (size_t first = 0; first < graph.rows(); first += kCopiedRows) {
     const size_t count = std::min(kCopiedRows, graph.rows() - first) * graph.degree();
-    const int32_t* from = graph.links(first);
-    for (size_t i = 0; i < count; i++) links[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    for (size_t i = 0; i < count; i += graph.degree()) graph.read_list(first + i / graph.degree(), &links[i]);
     file.write(links.data(), count * sizeof(int32_t));
   }
 }
@@ -134,25 +141,40 @@ Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_row
   require(usable(saved.at_10) && usable(saved.at_100) && usable(saved.passing_100) && usable(saved.passing_400));
   require(saved.largest_norm >= 0 && saved.rows <= header.rows && saved.coarse_rows <= header.graph_rows);
   coarse_rows = saved.coarse_rows;
-  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, size_t(saved.rows)};
+  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, kDeviations, size_t(saved.rows)};
 }
 
-std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header, size_t coarse_rows) {
+// What version 3 says besides of codes and effort; the versions before had int8 codes.
+Quantization read_codes(CheckedReader& file, const Header& header, Effort& effort) {
+  if (header.magic != kMagic3) return Quantization::kInt8;
+  SavedCodes saved;
+  file.read(&saved, sizeof saved);
+  require(saved.quantization <= uint32_t(Quantization::kBinary));
+  require(saved.deviations > 0 && saved.deviations <= kDeviations);
+  effort.deviations = saved.deviations;
+  return Quantization(saved.quantization);
+}
+
+// With `compact` links in memory; in the file they have 32 bits.
+std::shared_ptr<const Graph> read_graph(CheckedReader& file, const Header& header, size_t coarse_rows, bool compact) {
   require(header.graph_rows > 0 && header.graph_rows <= header.rows);
   require(header.degree > 0 && header.degree <= kDegreeMax && header.upper_degree <= kDegreeMax);
   // Rows are below 2^30 and degrees at most 64, so no product of them overflows.
   require(header.graph_rows * header.degree <= file.bytes() / sizeof(int32_t));
-  auto graph = std::make_shared<Graph>(header.graph_rows, header.degree, header.upper_degree);
-  file.read(graph->links(0), graph->link_bytes());
+  auto graph = std::make_shared<Graph>(header.graph_rows, header.degree, header.upper_degree, compact);
+  std::vector<int32_t> links(kCopiedRows * graph->degree());
+  for (size_t first = 0; first < graph->rows(); first += kCopiedRows) {
+    const size_t count = std::min(kCopiedRows, graph->rows() - first) * graph->degree();
+    file.read(links.data(), count * sizeof(int32_t));
+    for (size_t i = 0; i < count; i++) require(in_range(links[i], graph->rows()));
+    for (size_t i = 0; i < count; i += graph->degree()) graph->write_list(first + i / graph->degree(), &links[i]);
+  }
   graph->upper = read_all<Graph::UpperNode>(file, header.upper_nodes);
   graph->upper_links = read_all<int32_t>(file, header.upper_links);
   graph->entry_node = header.entry_node;
   graph->entry_row = header.entry_row;
   graph->top_level = header.top_level;
   require(in_range(graph->entry_row, graph->rows()) && in_range(graph->entry_node, graph->upper.size()));
-  for (size_t row = 0; row < graph->rows(); row++) {
-    for (size_t j = 0; j < graph->degree(); j++) require(in_range(graph->links(row)[j], graph->rows()));
-  }
   check_upper_levels(*graph);
   graph->refined_rows = graph->rows() - coarse_rows;
   return graph;
@@ -188,7 +210,8 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   if (stop.load(std::memory_order_relaxed)) throw ClosedError();
   Header header;
   std::memset(&header, 0, sizeof header);
-  header.magic = kMagic;
+  const Quantization quantization = image.store->codes().quantization;
+  header.magic = quantization == Quantization::kInt8 ? kMagic2 : kMagic3;
   header.metric = uint32_t(image.store->metric);
   header.dim = uint32_t(image.store->dim);
   header.rows = image.rows;
@@ -209,6 +232,10 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   const SavedEffort saved{effort.at_10, effort.at_100, effort.passing_100, effort.passing_400,
                           effort.largest_norm, uint32_t(image.coarse_rows), effort.rows};
   file.write(&saved, sizeof saved);
+  if (header.magic == kMagic3) {
+    const SavedCodes codes{uint32_t(quantization), effort.deviations};
+    file.write(&codes, sizeof codes);
+  }
   file.write_checksum();
   if (image.graph != nullptr) {
     write_links(file, *image.graph);
@@ -225,21 +252,25 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
   file.commit();
 }
 
-Snapshot read_save(const std::string& path, const std::string& originals_path, Metric metric, size_t dim,
-                   const Kernels& kernels, unsigned threads, const StopFlag& stop) {
+Snapshot read_save(const std::string& path, const std::string& originals_path, const RowKind& kind, unsigned threads,
+                   const StopFlag& stop) {
   CheckedReader file(path);
   Header header;
   file.read(&header, sizeof header);
-  if (header.magic != kMagic && header.magic != kMagic1) throw StorageError(path + " is no saved vector index");
+  if (header.magic != kMagic1 && header.magic != kMagic2 && header.magic != kMagic3) {
+    throw StorageError(path + " is no saved vector index");
+  }
   size_t coarse_rows;
-  const Effort effort = read_effort(file, header, coarse_rows);
+  Effort effort = read_effort(file, header, coarse_rows);
+  const Quantization quantization = read_codes(file, header, effort);
   file.expect_checksum();
-  if (header.metric != uint32_t(metric) || header.dim != dim) throw StorageError(path + " is of another collection");
+  if (header.metric != uint32_t(kind.metric) || header.dim != kind.dim) throw StorageError(path + " is of another collection");
+  if (quantization != kind.quantization) throw StorageError(path + " has codes of another kind");
   Snapshot snapshot{nullptr, nullptr, Effort::guess()};
   // Before anything is multiplied by it or read into memory.
   require(header.rows < kItemLimit && header.has_graph <= 1);
   if (header.has_graph != 0) {
-    snapshot.graph = read_graph(file, header, coarse_rows);
+    snapshot.graph = read_graph(file, header, coarse_rows, quantization != Quantization::kInt8);
     snapshot.effort = effort;
   }
   const auto slots = read_all<uint32_t>(file, header.rows);
@@ -251,7 +282,7 @@ Snapshot read_save(const std::string& path, const std::string& originals_path, M
   for (uint32_t slot : slots) require(slot < kItemLimit);
   // Bits beyond the last row would delete rows that are added later.
   require(header.rows % 64 == 0 || dead.back() >> (header.rows % 64) == 0);
-  snapshot.rows = std::make_shared<RowStore>(metric, dim, originals_path, kernels, header.rows);
+  snapshot.rows = std::make_shared<RowStore>(kind, originals_path, header.rows);
   load_originals(*snapshot.rows, checksums, threads, stop);
   snapshot.rows->originals().adopt_checksums(checksums);
   snapshot.rows->load_slots(slots.data(), dead.data());

@@ -36,9 +36,9 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
 
 /**
  * Reads a save and the originals beside it, compares both with their checksums, and computes the codes again. Throws
- * StorageError if anything is missing, torn or made for another metric or dimension.
+ * StorageError if anything is missing, torn or made for another metric, quantization or dimension.
  */
-Snapshot read_save(const std::string& path, const std::string& originals_path, Metric metric, size_t dim,
-                   const Kernels& kernels, unsigned threads, const StopFlag& stop);
+Snapshot read_save(const std::string& path, const std::string& originals_path, const RowKind& kind, unsigned threads,
+                   const StopFlag& stop);
 
 }  // namespace quiver

@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "calibration.h"
@@ -84,6 +85,30 @@ class ChangingTask : public IndexTask {
   bool holds_ = false;
 };
 
+// A task that reads int8 codes. They are taken from the index, and left there for the next one.
+class BuildingTask : public ChangingTask {
+ public:
+  BuildingTask(napi_env env, const Arguments& arguments)
+      : ChangingTask(env, arguments), snapshot_(index_->snapshot), build_codes_(std::move(index_->build_codes)) {
+    if (build_codes_ == nullptr || !build_codes_->is_of(snapshot_.rows)) {
+      build_codes_ = std::make_unique<BuildCodes>(snapshot_.rows);
+    }
+  }
+  void ended() override {
+    if (!index_->closed && build_codes_ != nullptr) index_->build_codes = std::move(build_codes_);
+    ChangingTask::ended();
+  }
+
+ protected:
+  // Those of the first `rows` rows.
+  const Codes& codes_of(size_t rows, unsigned threads) { return build_codes_->of(rows, threads, index_->stop); }
+
+  Snapshot snapshot_;
+
+ private:
+  std::unique_ptr<BuildCodes> build_codes_;
+};
+
 // { slots, scores }.
 napi_value hits_value(napi_env env, const RowStore& rows, const std::vector<Hit>& hits) {
   void *slots, *scores;
@@ -132,18 +157,30 @@ class SearchTask final : public IndexTask {
       request_.allowed.words.assign(words.data, words.data + words.size);
       request_.allowed.count = arguments.whole(6, 0, kItemLimit);
     }
+    counted_ = !arguments.is_nullish(arguments.at(7));
   }
 
   void run() override {
-    hits_ = search(snapshot_, request_, index_->stop);
+    hits_ = search(snapshot_, request_, index_->stop, cost_);
     snapshot_.rows->require_sound();
   }
 
-  napi_value finish(napi_env env) override { return hits_value(env, *snapshot_.rows, hits_); }
+  napi_value finish(napi_env env) override {
+    napi_value result = hits_value(env, *snapshot_.rows, hits_), number;
+    if (!counted_) return result;
+    const std::pair<const char*, size_t> members[] = {{"scored", cost_.scored}, {"rescored", cost_.rescored}};
+    for (const auto& [name, count] : members) {
+      if (napi_create_double(env, double(count), &number) == napi_ok) napi_set_named_property(env, result, name, number);
+    }
+    return result;
+  }
 
  private:
   Snapshot snapshot_;
   SearchRequest request_;
+  // Whether the answer shall say what it took.
+  bool counted_ = false;
+  SearchCost cost_;
   std::vector<Hit> hits_;
 };
 
@@ -179,11 +216,10 @@ class ScoreTask final : public IndexTask {
   std::vector<double> scores_;
 };
 
-class ExtendTask final : public ChangingTask {
+class ExtendTask final : public BuildingTask {
  public:
   ExtendTask(napi_env env, const Arguments& arguments)
-      : ChangingTask(env, arguments),
-        snapshot_(index_->snapshot),
+      : BuildingTask(env, arguments),
         growth_(std::move(index_->growth)),
         rows_(arguments.whole(0, 0, kItemLimit)),
         care_(Care(arguments.whole(1, 0, 1))),
@@ -194,9 +230,9 @@ class ExtendTask final : public ChangingTask {
   void run() override {
     if (growth_ == nullptr || !growth_->continues(snapshot_.graph)) {
       growth_.reset();
-      growth_ = std::make_unique<GraphGrowth>(snapshot_.graph);
+      growth_ = std::make_unique<GraphGrowth>(snapshot_.graph, snapshot_.rows->has_compact_links());
     }
-    graph_ = growth_->extend(*snapshot_.rows, rows_, care_, threads_, index_->stop);
+    graph_ = growth_->extend(*snapshot_.rows, codes_of(rows_, threads_), rows_, care_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
     const size_t left = snapshot_.rows->count() - rows_;
@@ -206,7 +242,6 @@ class ExtendTask final : public ChangingTask {
   }
 
  private:
-  Snapshot snapshot_;
   std::unique_ptr<GraphGrowth> growth_;
   size_t rows_;
   Care care_;
@@ -214,11 +249,10 @@ class ExtendTask final : public ChangingTask {
   std::shared_ptr<const Graph> graph_;
 };
 
-class RefineTask final : public ChangingTask {
+class RefineTask final : public BuildingTask {
  public:
   RefineTask(napi_env env, const Arguments& arguments)
-      : ChangingTask(env, arguments),
-        store_(index_->snapshot.rows),
+      : BuildingTask(env, arguments),
         graph_(std::const_pointer_cast<Graph>(index_->snapshot.graph)),
         rows_(arguments.whole(0, 0, kItemLimit)),
         threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
@@ -228,7 +262,11 @@ class RefineTask final : public ChangingTask {
     first_ = graph_->refined_rows;
     rows_ = std::min(rows_, graph_->rows() - first_);
   }
-  void run() override { refine_graph(*store_, *graph_, first_, first_ + rows_, threads_, index_->stop); }
+  void run() override {
+    // Walks go through the whole graph.
+    const Codes& codes = codes_of(graph_->rows(), threads_);
+    refine_graph(*snapshot_.rows, codes, *graph_, first_, first_ + rows_, threads_, index_->stop);
+  }
   napi_value finish(napi_env env) override {
     graph_->refined_rows = first_ + rows_;
     index_->refined_since += rows_;
@@ -236,24 +274,22 @@ class RefineTask final : public ChangingTask {
   }
 
  private:
-  std::shared_ptr<RowStore> store_;
   std::shared_ptr<Graph> graph_;
   size_t rows_, first_ = 0;
   unsigned threads_;
 };
 
-class CalibrateTask final : public ChangingTask {
+class CalibrateTask final : public BuildingTask {
  public:
   CalibrateTask(napi_env env, const Arguments& arguments)
-      : ChangingTask(env, arguments),
-        snapshot_(index_->snapshot),
+      : BuildingTask(env, arguments),
         target_(arguments.number(0)),
         threads_(unsigned(arguments.whole(1, 1, kThreadsMax))) {
     if (snapshot_.graph == nullptr) throw std::invalid_argument("there is no graph to calibrate");
     if (!(target_ > 0 && target_ < 1)) throw std::invalid_argument("a recall target lies between 0 and 1");
   }
   void run() override {
-    effort_ = calibrate(snapshot_, target_, threads_, index_->stop);
+    effort_ = calibrate(snapshot_, codes_of(snapshot_.graph->rows(), threads_), target_, threads_, index_->stop);
     snapshot_.rows->require_sound();
   }
   napi_value finish(napi_env env) override {
@@ -263,7 +299,6 @@ class CalibrateTask final : public ChangingTask {
   }
 
  private:
-  Snapshot snapshot_;
   double target_;
   unsigned threads_;
   Effort effort_{};
@@ -284,7 +319,7 @@ class CompactTask final : public ChangingTask {
     compaction_->copy(graph_rows_min_, threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
-    index_->growth.reset();
+    index_->rest();
     index_->replace(compaction_->finish());
     return undefined(env);
   }
@@ -323,7 +358,7 @@ class LoadTask final : public IndexTask {
     if (empty_->count() > 0) throw std::invalid_argument("only an empty index can load a save");
   }
   void run() override {
-    loaded_ = read_save(path_, originals_, empty_->metric, empty_->dim, empty_->kernels, threads_, index_->stop);
+    loaded_ = read_save(path_, originals_, empty_->kind(), threads_, index_->stop);
   }
   napi_value finish(napi_env env) override {
     if (empty_->count() > 0) throw std::logic_error("the index was changed while it loaded a save");

@@ -9,6 +9,9 @@ namespace quiver {
 // cache line.
 constexpr size_t kCodePadding = 64;
 
+// Products of rows' codes with a query's code; later rows are prefetched while earlier ones are summed.
+using DotCodes = void (*)(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out);
+
 /**
  * The inner loops, one table per instruction set; chosen once per index. Codes are unsigned bytes, the signed code plus
  * 128, so that VNNI's unsigned × signed product applies to them directly; queries are signed codes. `padded` is a
@@ -16,8 +19,14 @@ constexpr size_t kCodePadding = 64;
  */
 struct Kernels {
   const char* name;
-  /// out[i] = Σ codes[i][j] · query[j]; later rows are prefetched while earlier ones are summed.
-  void (*dot_codes)(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out);
+  /// out[i] = Σ codes[i][j] · query[j].
+  DotCodes dot_codes;
+  // The same of half bytes, the signed code plus 8, of padded / 2 bytes. In 32 bytes for 64 dimensions, the low halves are the
+  // first 32 of them.
+  DotCodes dot_nibbles;
+  // out[i] = 2 · Σ query[j] over the bits j that are set in codes[i], of padded / 8 bytes, lowest bits first: the product with
+  // signs, plus Σ query.
+  DotCodes dot_bits;
   /// Σ a[j] · (b[j] − 128).
   int32_t (*dot_code_pair)(const uint8_t* a, const uint8_t* b, size_t padded);
   /// Σ a[j] · b[j].

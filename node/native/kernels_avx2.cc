@@ -61,6 +61,47 @@ QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const in
   }
 }
 
+QUIVER_TARGET void dot_nibbles(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                               int32_t* out) {
+  const size_t bytes = padded / 2;
+  const __m256i low = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    __m256i sum = _mm256_setzero_si256();
+    for (size_t j = 0; j < padded; j += 64) {
+      const __m256i block = load(codes[i] + j / 2);
+      // Four products of 15 · 127 at most: maddubs and the sum of two of its results do not saturate.
+      const __m256i first = _mm256_maddubs_epi16(_mm256_and_si256(block, low), load(query + j));
+      const __m256i second = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(block, 4), low), load(query + j + 32));
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_add_epi16(first, second), ones));
+    }
+    out[i] = sum_epi32(sum);
+  }
+}
+
+QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                            int32_t* out) {
+  const size_t bytes = padded / 8;
+  const __m256i twos = _mm256_set1_epi8(2), ones = _mm256_set1_epi16(1);
+  // Byte n / 8 for each n, and its bit n % 8.
+  const __m256i spread = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+  const __m256i bit = _mm256_set1_epi64x(int64_t(0x8040201008040201));
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    __m256i sum = _mm256_setzero_si256();
+    for (size_t j = 0; j < padded; j += 32) {
+      int32_t bits;
+      __builtin_memcpy(&bits, codes[i] + j / 8, sizeof bits);
+      const __m256i bytes_of_bits = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(bits), spread), bit);
+      const __m256i kept = _mm256_and_si256(_mm256_cmpeq_epi8(bytes_of_bits, bit), load(query + j));
+      sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(twos, kept), ones));
+    }
+    out[i] = sum_epi32(sum);
+  }
+}
+
 QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
   const __m256i flip = _mm256_set1_epi8(char(0x80)), ones = _mm256_set1_epi8(1);
   __m256i sum = _mm256_setzero_si256(), b_sum = sum;
@@ -137,7 +178,8 @@ QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t
 }  // namespace
 
 const Kernels* avx2_kernels() {
-  static const Kernels kernels = {"avx2", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  static const Kernels kernels = {"avx2", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
+                                  dot,    square_distance, max_abs,  quantise};
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
 }

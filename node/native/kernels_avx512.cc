@@ -38,6 +38,43 @@ QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const in
   }
 }
 
+QUIVER_TARGET void dot_nibbles(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                               int32_t* out) {
+  const size_t bytes = padded / 2;
+  const __m256i low = _mm256_set1_epi8(15);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    __m512i sum = _mm512_setzero_si512();
+    for (size_t j = 0; j < padded; j += 64) {
+      const __m256i block = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes[i] + j / 2));
+      const __m256i first = _mm256_and_si256(block, low);
+      const __m256i second = _mm256_and_si256(_mm256_srli_epi16(block, 4), low);
+      const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+      sum = _mm512_dpbusd_epi32(sum, both, _mm512_loadu_si512(query + j));
+    }
+    out[i] = _mm512_reduce_add_epi32(sum);
+  }
+}
+
+QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                            int32_t* out) {
+  const size_t bytes = padded / 8;
+  // The sum of bytes, twice: the product with 2.
+  const __m512i twos = _mm512_set1_epi8(2);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    __m512i sum = _mm512_setzero_si512();
+    for (size_t j = 0; j < padded; j += 64) {
+      __mmask64 bits;
+      __builtin_memcpy(&bits, codes[i] + j / 8, sizeof bits);
+      sum = _mm512_dpbusd_epi32(sum, twos, _mm512_maskz_loadu_epi8(bits, query + j));
+    }
+    out[i] = _mm512_reduce_add_epi32(sum);
+  }
+}
+
 QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
   const __m512i flip = _mm512_set1_epi8(char(0x80));
   __m512i sum0 = _mm512_setzero_si512(), sum1 = sum0;
@@ -116,7 +153,8 @@ QUIVER_TARGET int32_t quantise(const float* x, size_t dim, float factor, uint8_t
 }  // namespace
 
 const Kernels* avx512_kernels() {
-  static const Kernels kernels = {"avx512", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  static const Kernels kernels = {"avx512", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
+                                  dot,      square_distance, max_abs,  quantise};
   __builtin_cpu_init();
   const bool runs = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&

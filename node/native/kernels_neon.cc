@@ -48,6 +48,44 @@ QUIVER_TARGET void dot_codes(const uint8_t* const* codes, size_t count, const in
   }
 }
 
+QUIVER_TARGET void dot_nibbles(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                               int32_t* out) {
+  const size_t bytes = padded / 2;
+  const uint8x16_t low = vdupq_n_u8(15);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    int32x4_t sum0 = vdupq_n_s32(0), sum1 = sum0;
+    for (size_t j = 0; j < padded; j += 64) {
+      const uint8x16_t a = vld1q_u8(codes[i] + j / 2), b = vld1q_u8(codes[i] + j / 2 + 16);
+      // Below 16, so they are the same as signed bytes.
+      sum0 = vdotq_s32(sum0, vreinterpretq_s8_u8(vandq_u8(a, low)), vld1q_s8(query + j));
+      sum1 = vdotq_s32(sum1, vreinterpretq_s8_u8(vandq_u8(b, low)), vld1q_s8(query + j + 16));
+      sum0 = vdotq_s32(sum0, vreinterpretq_s8_u8(vshrq_n_u8(a, 4)), vld1q_s8(query + j + 32));
+      sum1 = vdotq_s32(sum1, vreinterpretq_s8_u8(vshrq_n_u8(b, 4)), vld1q_s8(query + j + 48));
+    }
+    out[i] = vaddvq_s32(vaddq_s32(sum0, sum1));
+  }
+}
+
+QUIVER_TARGET void dot_bits(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded,
+                            int32_t* out) {
+  const size_t bytes = padded / 8;
+  const uint8x16_t bit = vreinterpretq_u8_u64(vdupq_n_u64(0x8040201008040201));
+  const int8x16_t twos = vdupq_n_s8(2);
+  for (size_t i = 0; i < count && i < kPrefetchRows; i++) prefetch_row(codes[i], bytes);
+  for (size_t i = 0; i < count; i++) {
+    if (i + kPrefetchRows < count) prefetch_row(codes[i + kPrefetchRows], bytes);
+    int32x4_t sum = vdupq_n_s32(0);
+    for (size_t j = 0; j < padded; j += 16) {
+      const uint8x16_t spread = vcombine_u8(vdup_n_u8(codes[i][j / 8]), vdup_n_u8(codes[i][j / 8 + 1]));
+      const int8x16_t set = vreinterpretq_s8_u8(vtstq_u8(spread, bit));
+      sum = vdotq_s32(sum, twos, vandq_s8(set, vld1q_s8(query + j)));
+    }
+    out[i] = vaddvq_s32(sum);
+  }
+}
+
 QUIVER_TARGET int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
   int32x4_t sum = vdupq_n_s32(0), b_sum = sum;
   for (size_t j = 0; j < padded; j += 16) {
@@ -101,8 +139,8 @@ bool has_dot_product() {
 
 const Kernels* neon_kernels() {
   // Both loops over single floats are simple enough for the compiler to vectorise, because NEON is the baseline here.
-  static const Kernels kernels = {"neon",          dot_codes, dot_code_pair, dot, square_distance,
-                                  plain_kernels()->max_abs, plain_kernels()->quantise};
+  static const Kernels kernels = {"neon", dot_codes,       dot_nibbles,              dot_bits, dot_code_pair,
+                                  dot,    square_distance, plain_kernels()->max_abs, plain_kernels()->quantise};
   return has_dot_product() ? &kernels : nullptr;
 }
 

@@ -14,6 +14,27 @@ void dot_codes(const uint8_t* const* codes, size_t count, const int8_t* query, s
   }
 }
 
+void dot_nibbles(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out) {
+  for (size_t i = 0; i < count; i++) {
+    int32_t sum = 0;
+    for (size_t j = 0; j < padded; j += 64) {
+      const uint8_t* block = codes[i] + j / 2;
+      for (size_t n = 0; n < 32; n++) {
+        sum += int32_t(block[n] & 15) * query[j + n] + int32_t(block[n] >> 4) * query[j + 32 + n];
+      }
+    }
+    out[i] = sum;
+  }
+}
+
+void dot_bits(const uint8_t* const* codes, size_t count, const int8_t* query, size_t padded, int32_t* out) {
+  for (size_t i = 0; i < count; i++) {
+    int32_t sum = 0;
+    for (size_t j = 0; j < padded; j++) sum += (codes[i][j / 8] >> (j & 7) & 1) * query[j];
+    out[i] = 2 * sum;
+  }
+}
+
 int32_t dot_code_pair(const uint8_t* a, const uint8_t* b, size_t padded) {
   int32_t sum = 0;
   for (size_t j = 0; j < padded; j++) sum += int32_t(a[j]) * (int32_t(b[j]) - 128);
@@ -62,7 +83,8 @@ int32_t quantise(const float* x, size_t dim, float factor, uint8_t* out) {
 }  // namespace
 
 const Kernels* plain_kernels() {
-  static const Kernels kernels = {"plain", dot_codes, dot_code_pair, dot, square_distance, max_abs, quantise};
+  static const Kernels kernels = {"plain", dot_codes, dot_nibbles,     dot_bits, dot_code_pair,
+                                  dot,     square_distance, max_abs,  quantise};
   return &kernels;
 }
 

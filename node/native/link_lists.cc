@@ -14,20 +14,20 @@ void write_list(int32_t* list, size_t degree, const Links& links) {
 
 }  // namespace
 
-void choose_links(const RowStore& rows, Links& candidates, size_t links_max) {
+void choose_links(const Codes& codes, Links& candidates, size_t links_max) {
   if (candidates.size() < links_max) return;
   size_t chosen = 0;
   for (size_t i = 0; i < candidates.size() && chosen < links_max; i++) {
     const uint32_t row = candidates[i].row();
-    const RowMeta& meta = rows.meta(row);
-    const int32_t offset = 128 * rows.code_sum(row);
+    const RowMeta& meta = codes.meta(row);
+    const int32_t offset = 128 * codes.code_sum(row);
     bool good = true;
     for (size_t j = 0; j < chosen && good; j++) {
       const uint32_t other = candidates[j].row();
-      const RowMeta& other_meta = rows.meta(other);
-      const int32_t product = rows.kernels.dot_code_pair(rows.code(other), rows.code(row), rows.padded);
+      const RowMeta& other_meta = codes.meta(other);
+      const int32_t product = codes.kernels.dot_code_pair(codes.code(other), codes.code(row), codes.padded);
       const float dot = other_meta.scale * meta.scale * float(product - offset);
-      const float key = rows.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
+      const float key = codes.metric == Metric::kL2 ? dot - meta.norm - other_meta.norm : dot;
       good = key <= candidates[i].key;
     }
     if (good) candidates[chosen++] = candidates[i];
@@ -45,8 +45,7 @@ size_t LinkWriter::score(const int32_t* list, size_t degree, uint32_t row) {
   return count;
 }
 
-void LinkWriter::renew(int32_t* list, size_t degree, uint32_t row, Links& candidates) {
-  std::lock_guard<std::mutex> guard(locks_.of(row));
+void LinkWriter::renew_list(int32_t* list, size_t degree, uint32_t row, Links& candidates) {
   const size_t count = score(list, degree, row), near = candidates.size();
   for (size_t j = 0; j < count; j++) {
     const PoolEntry link{scorer_.keys[j], scorer_.near_rows[j]};
@@ -61,8 +60,7 @@ void LinkWriter::renew(int32_t* list, size_t degree, uint32_t row, Links& candid
   write_list(list, degree, candidates);
 }
 
-void LinkWriter::add(int32_t* list, size_t degree, uint32_t from, uint32_t to) {
-  std::lock_guard<std::mutex> guard(locks_.of(from));
+void LinkWriter::add_to_list(int32_t* list, size_t degree, uint32_t from, uint32_t to) {
   size_t count = 0;
   // It may be there: two rows that are added at the same time may each choose the other.
   for (; count < degree && load_link(list[count]) >= 0; count++) {

@@ -38,25 +38,45 @@ inline bool nearer(const PoolEntry& a, const PoolEntry& b) { return a.key > b.ke
  * than to any that was kept before, at most `links_max`. As in FAISS, it only chooses if there are as many as the list
  * holds.
  */
-void choose_links(const RowStore& rows, Links& candidates, size_t links_max);
+void choose_links(const Codes& codes, Links& candidates, size_t links_max);
 
-/// Writes lists of links, with choose_links for which are kept. One per thread.
+/**
+ * Writes lists of links, with choose_links for which are kept, by int8 codes. One per thread. `Lists`: `degree()`,
+ * `edit(row, buffer)`, which answers the row's list, or a copy of it in the buffer, to be written; and `commit(row, list)`.
+ */
 class LinkWriter {
  public:
-  LinkWriter(const RowStore& rows, ListLocks& locks) : rows_(rows), locks_(locks), query_(rows), scorer_(rows, query_) {}
+  LinkWriter(const Codes& codes, ListLocks& locks)
+      : codes_(codes), locks_(locks), query_(codes), scorer_(codes, query_) {}
 
-  void choose(Links& candidates, size_t links_max) const { choose_links(rows_, candidates, links_max); }
+  void choose(Links& candidates, size_t links_max) const { choose_links(codes_, candidates, links_max); }
   // Chooses the list of `row` anew, among the candidates (nearest first) and the links that it has. Leaves in
   // `candidates` what was chosen.
-  void renew(int32_t* list, size_t degree, uint32_t row, Links& candidates);
+  template <class Lists>
+  void renew(const Lists& lists, uint32_t row, Links& candidates) {
+    std::lock_guard<std::mutex> guard(locks_.of(row));
+    int32_t buffer[kDegreeMax];
+    int32_t* list = lists.edit(row, buffer);
+    renew_list(list, lists.degree(), row, candidates);
+    lists.commit(row, list);
+  }
   // Adds a link to the list of `from`; chooses anew when the list is full.
-  void add(int32_t* list, size_t degree, uint32_t from, uint32_t to);
+  template <class Lists>
+  void add(const Lists& lists, uint32_t from, uint32_t to) {
+    std::lock_guard<std::mutex> guard(locks_.of(from));
+    int32_t buffer[kDegreeMax];
+    int32_t* list = lists.edit(from, buffer);
+    add_to_list(list, lists.degree(), from, to);
+    lists.commit(from, list);
+  }
 
  private:
+  void renew_list(int32_t* list, size_t degree, uint32_t row, Links& candidates);
+  void add_to_list(int32_t* list, size_t degree, uint32_t from, uint32_t to);
   // Scores the links of `row`, with its lock held; answers how many there are.
   size_t score(const int32_t* list, size_t degree, uint32_t row);
 
-  const RowStore& rows_;
+  const Codes& codes_;
   ListLocks& locks_;
   RowQuery query_;
   Scorer<RowQuery> scorer_;

@@ -8,27 +8,51 @@ namespace {
 
 constexpr float kLargest = 1e15f;
 constexpr float kSmallest = 1e-15f;
+constexpr float kInverseSqrt12 = 0.28867513f;
+// Signs of a vector whose components are normally distributed have the cosine √(2 / π) with it. The tangent of u = 1 / cos
+// there, √(u² − 1), and its slope u / tan.
+constexpr float kUsualInverseCosine = 1.2533141f, kUsualTangent = 0.7555106f;
+constexpr float kSlope = kUsualInverseCosine / kUsualTangent;
+// By how much more the error of signs is estimated: it is nearly normal, and has no bound that its deviation would exceed.
+constexpr float kHigh = 4.0f / 3;
 
 }  // namespace
 
-Query::Query(const RowStore& rows, const float* vector)
+Query::Query(const RowStore& rows, const Codes& codes, const float* vector)
     : rows_(rows),
       vector_(vector, vector + rows.dim),
-      code_(rows.padded),
+      code_(codes.padded),
       is_l2_(rows.metric == Metric::kL2),
       is_cosine_(rows.metric == Metric::kCosine) {
   const Kernels& kernels = rows.kernels;
   const float largest = kernels.max_abs(vector, rows.dim);
   extreme_ = rows.has_extreme_rows() || (largest != 0 && !(largest >= kSmallest && largest <= kLargest));
   if (largest == 0 || extreme_) return;
-  std::vector<uint8_t> code(rows.padded, 128);
-  offset_ = 128 * kernels.quantise(vector, rows.dim, 127 / largest, code.data());
-  for (size_t j = 0; j < rows.padded; j++) code_[j] = int8_t(int(code[j]) - 128);
-  scale_ = largest / 127;
+  const float* coded = vector;
+  float coded_largest = largest;
+  std::vector<float> rotated;
+  if (const Rotation* rotation = codes.rotation()) {
+    rotated = vector_;
+    rotation->apply(rotated.data());
+    coded = rotated.data();
+    coded_largest = kernels.max_abs(coded, rows.dim);
+  }
+  std::vector<uint8_t> code(codes.padded, 128);
+  offset_ = codes.offset * kernels.quantise(coded, rows.dim, 127 / coded_largest, code.data());
+  for (size_t j = 0; j < codes.padded; j++) code_[j] = int8_t(int(code[j]) - 128);
+  scale_ = coded_largest / 127;
   const float square = kernels.dot(vector, vector, rows.dim);
   norm_ = std::sqrt(square);
   inverse_norm_ = 1 / norm_;
   half_square_ = square / 2;
+  per_scale_ = kInverseSqrt12 * norm_;
+  per_norm_ = kInverseSqrt12 * scale_;
+  if (codes.quantization == Quantization::kBinary) {
+    const float dim = float(rows.dim);
+    const float error = kHigh * norm_ / std::sqrt(std::max(1.0f, dim - 1));
+    per_scale_ = error * kSlope * std::sqrt(dim);
+    per_norm_ += error * (kUsualTangent - kSlope * kUsualInverseCosine);
+  }
 }
 
 Query::Exact Query::exact(size_t row) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +16,26 @@ namespace quiver {
  */
 class Query {
  public:
-  Query(const RowStore& rows, const float* vector);
+  Query(const RowStore& rows, const float* vector) : Query(rows, rows.codes(), vector) {}
+  // For codes of the same rows of another kind.
+  Query(const RowStore& rows, const Codes& codes, const float* vector);
 
   const int8_t* code() const { return code_.data(); }
 
-  // Approximate key of a row, from the product that Kernels::dot_codes gives for it.
+  // Approximate key of a row, from the product that Codes::dot gives for it.
   float key(int32_t product, const RowMeta& meta) const {
     const float dot = scale_ * meta.scale * float(product - offset_);
     return is_l2_ ? dot - meta.norm : dot;
   }
   /**
-   * About one standard deviation of the approximate key's error, estimated high. The error comes from rounding both
-   * sides to codes: each element has a uniform error of variance scale² / 12.
+   * About one standard deviation of the approximate key's error, estimated high. The error of bytes and half bytes comes
+   * from rounding both sides: each element has a uniform error of variance scale² / 12. That of signs is
+   * tan(x, signs) × |x| × |query| / √(dim − 1) (RaBitQ). The tangent follows from the row's scale; its tangent line where
+   * most rows are is never below it, so that the whole is a sum for all kinds of codes.
    */
   float deviation(const RowMeta& meta) const {
     const float row_norm = is_cosine_ ? 1 : is_l2_ ? std::sqrt(2 * meta.norm) : meta.norm;
-    return kInverseSqrt12 * (meta.scale * norm_ + scale_ * row_norm);
+    return std::max(0.0f, per_scale_ * meta.scale + per_norm_ * row_norm);
   }
   /**
    * The key of a row at no distance, so that keys become distances: d² = 2 (zero_distance_key − key). Of vectors under
@@ -51,8 +56,6 @@ class Query {
   bool needs_exact_scan() const { return extreme_; }
 
  private:
-  static constexpr float kInverseSqrt12 = 0.28867513f;
-
   double score_in_double(size_t row) const;
 
   const RowStore& rows_;
@@ -63,6 +66,8 @@ class Query {
   bool is_l2_;
   bool is_cosine_;
   bool extreme_ = false;
+  // Weights of the row's scale and norm in deviations.
+  float per_scale_ = 0, per_norm_ = 0;
   float norm_ = 0;
   float inverse_norm_ = 0;
   float half_square_ = 0;

@@ -13,6 +13,9 @@ class GrowingLists {
       : hnsw_(hnsw), first_(size_t(hnsw.cum_nb_neighbors(level))), degree_(size_t(hnsw.nb_neighbors(level))) {}
   size_t degree() const { return degree_; }
   int32_t* of(uint32_t row) const { return &hnsw_.neighbors[hnsw_.offsets[row] + first_]; }
+  void prefetch(uint32_t row) const { prefetch_list(of(row), degree_ * sizeof(int32_t)); }
+  int32_t* edit(uint32_t row, int32_t*) const { return of(row); }
+  void commit(uint32_t, const int32_t*) const {}
 
  private:
   faiss::HNSW& hnsw_;
@@ -22,8 +25,8 @@ class GrowingLists {
 
 }  // namespace
 
-RowLinker::RowLinker(const RowStore& rows, GrowingGraph& graph, size_t effort)
-    : graph_(graph), effort_(effort), query_(rows), scorer_(rows, query_), writer_(rows, graph.list_locks) {}
+RowLinker::RowLinker(const Codes& codes, GrowingGraph& graph, size_t effort)
+    : graph_(graph), effort_(effort), query_(codes), scorer_(codes, query_), writer_(codes, graph.list_locks) {}
 
 void RowLinker::link(uint32_t row) {
   faiss::HNSW& hnsw = graph_.hnsw;
@@ -79,8 +82,8 @@ void RowLinker::link_at(uint32_t row, PoolEntry start, int level) {
   writer_.choose(found_, lists.degree());
   // Farthest first, as FAISS does. The row may have links already, from rows that found it on a level above.
   std::reverse(found_.begin(), found_.end());
-  for (const PoolEntry& entry : found_) writer_.add(lists.of(row), lists.degree(), row, entry.row());
-  for (const PoolEntry& entry : found_) writer_.add(lists.of(entry.row()), lists.degree(), entry.row(), row);
+  for (const PoolEntry& entry : found_) writer_.add(lists, row, entry.row());
+  for (const PoolEntry& entry : found_) writer_.add(lists, entry.row(), row);
 }
 
 }  // namespace quiver

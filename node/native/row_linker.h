@@ -27,13 +27,13 @@ struct GrowingGraph {
 /**
  * Adds rows to a graph as faiss::HNSW::add_with_locks does: with one thread, the links are the same, but for ties. It
  * takes half to seven tenths of the time, because it scores the links of a row together, and prefetches; FAISS asks for
- * one distance after the other. Distances are those of the int8 codes. One per thread; rows of a level must be added
+ * one distance after the other. Distances are those of int8 codes. One per thread; rows of a level must be added
  * before those of lower levels.
  */
 class RowLinker {
  public:
   // `effort`: HNSW's efConstruction, how many near rows are found to choose links from.
-  RowLinker(const RowStore& rows, GrowingGraph& graph, size_t effort);
+  RowLinker(const Codes& codes, GrowingGraph& graph, size_t effort);
 
   void link(uint32_t row);
 

@@ -3,10 +3,10 @@
 namespace quiver {
 
 void RowQuery::set(uint32_t row) {
-  const uint8_t* code = rows_.code(row);
+  const uint8_t* code = codes_.code(row);
   for (size_t j = 0; j < code_.size(); j++) code_[j] = int8_t(int(code[j]) - 128);
-  offset_ = 128 * rows_.code_sum(row);
-  meta_ = rows_.meta(row);
+  offset_ = 128 * codes_.code_sum(row);
+  meta_ = codes_.meta(row);
 }
 
 }  // namespace quiver

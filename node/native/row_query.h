@@ -4,25 +4,25 @@
 #include <cstdint>
 #include <vector>
 
-#include "row_store.h"
+#include "codes.h"
 
 namespace quiver {
 
-/// A stored row as the query of a walk.
+/// A stored row as the query of a walk over int8 codes.
 class RowQuery {
  public:
-  explicit RowQuery(const RowStore& rows) : rows_(rows), code_(rows.padded) {}
+  explicit RowQuery(const Codes& codes) : codes_(codes), code_(codes.padded) {}
 
   void set(uint32_t row);
   const int8_t* code() const { return code_.data(); }
   // The negative distance: of cosines or products the product itself, of l2 half the square distance.
   float key(int32_t product, const RowMeta& meta) const {
     const float dot = meta_.scale * meta.scale * float(product - offset_);
-    return rows_.metric == Metric::kL2 ? dot - meta.norm - meta_.norm : dot;
+    return codes_.metric == Metric::kL2 ? dot - meta.norm - meta_.norm : dot;
   }
 
  private:
-  const RowStore& rows_;
+  const Codes& codes_;
   std::vector<int8_t> code_;
   int32_t offset_ = 0;
   RowMeta meta_{};

@@ -2,8 +2,31 @@
 
 namespace quiver {
 
-RowRefiner::RowRefiner(const RowStore& rows, Graph& graph, ListLocks& locks, size_t effort)
-    : graph_(graph), effort_(effort), query_(rows), scorer_(rows, query_), writer_(rows, locks) {}
+namespace {
+
+// The lists of a graph where its links have 32 bits: written in place.
+struct WideEdit {
+  Graph& graph;
+  size_t degree() const { return graph.degree(); }
+  int32_t* edit(uint32_t row, int32_t*) const { return graph.links(row); }
+  void commit(uint32_t, const int32_t*) const {}
+};
+
+// Where they have fewer, a copy is written.
+struct NarrowEdit {
+  Graph& graph;
+  size_t degree() const { return graph.degree(); }
+  int32_t* edit(uint32_t row, int32_t* buffer) const {
+    graph.read_list(row, buffer);
+    return buffer;
+  }
+  void commit(uint32_t row, const int32_t* list) const { graph.write_list(row, list); }
+};
+
+}  // namespace
+
+RowRefiner::RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, size_t effort)
+    : graph_(graph), effort_(effort), query_(codes), scorer_(codes, query_), writer_(codes, locks) {}
 
 void RowRefiner::refine(uint32_t row) {
   query_.set(row);
@@ -11,16 +34,26 @@ void RowRefiner::refine(uint32_t row) {
   scorer_.score(1);
   WalkScratch& scratch = WalkScratch::of_this_thread();
   // From the row itself, through its links: it is left out of what is found.
-  const WalkResult result = walk_level<FixedPool>(BottomLists{graph_}, graph_.rows(), {scorer_.keys[0], row}, scorer_,
-                                                  [](uint32_t) { return true; }, {effort_, effort_ + 1}, row, scratch);
+  const WalkResult result = with_lists(graph_, [&](const auto& lists) {
+    return walk_level<FixedPool>(lists, graph_.rows(), {scorer_.keys[0], row}, scorer_, [](uint32_t) { return true; },
+                                 {effort_, effort_ + 1}, row, scratch);
+  });
   found_.clear();
   for (size_t i = 0; i < result.entries; i++) {
     const PoolEntry& entry = scratch.pool[i];
     if (!entry.passage()) found_.push_back({entry.key, entry.row()});
   }
-  const size_t degree = graph_.degree();
-  writer_.renew(graph_.links(row), degree, row, found_);
-  for (size_t j = found_.size(); j-- > 0;) writer_.add(graph_.links(found_[j].row()), degree, found_[j].row(), row);
+  if (graph_.width() == LinkWidth::kBits32) {
+    link(WideEdit{graph_}, row);
+  } else {
+    link(NarrowEdit{graph_}, row);
+  }
+}
+
+template <class Lists>
+void RowRefiner::link(const Lists& lists, uint32_t row) {
+  writer_.renew(lists, row, found_);
+  for (size_t j = found_.size(); j-- > 0;) writer_.add(lists, found_[j].row(), row);
 }
 
 }  // namespace quiver

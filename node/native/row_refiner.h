@@ -19,11 +19,15 @@ namespace quiver {
 class RowRefiner {
  public:
   // `effort`: how many near rows are found to choose links from.
-  RowRefiner(const RowStore& rows, Graph& graph, ListLocks& locks, size_t effort);
+  RowRefiner(const Codes& codes, Graph& graph, ListLocks& locks, size_t effort);
 
   void refine(uint32_t row);
 
  private:
+  // To what was found.
+  template <class Lists>
+  void link(const Lists& lists, uint32_t row);
+
   Graph& graph_;
   const size_t effort_;
   RowQuery query_;

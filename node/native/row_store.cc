@@ -10,41 +10,19 @@
 
 namespace quiver {
 
-namespace {
-
-// Magnitudes between these keep squares, and sums of up to 16,384 products, well within the range of float32.
-constexpr float kLargest = 1e15f;
-constexpr float kSmallest = 1e-15f;
-
-// log2 of the rows per block of codes: at most 64 Ki rows, and no block above 64 MiB.
-unsigned shift_for(size_t padded) {
-  unsigned shift = 16;
-  while (shift > 10 && (padded << shift) > (size_t(64) << 20)) shift--;
-  return shift;
-}
-
-size_t padded_dim(size_t dim) { return (dim + kCodePadding - 1) / kCodePadding * kCodePadding; }
-
-bool out_of_range(float magnitude) { return magnitude != 0 && !(magnitude >= kSmallest && magnitude <= kLargest); }
-
-}  // namespace
-
-RowStore::RowStore(Metric metric, size_t dim, const std::string& path, const Kernels& kernels, size_t rows)
-    : metric(metric),
-      dim(dim),
-      padded(padded_dim(dim)),
-      kernels(kernels),
+RowStore::RowStore(const RowKind& kind, const std::string& path, size_t rows)
+    : metric(kind.metric),
+      dim(kind.dim),
+      kernels(kind.kernels),
       path(path),
-      codes_(padded, shift_for(padded)),
-      originals_(path, dim, shift_for(padded), rows) {
+      codes_(kind.metric, kind.quantization, kind.dim, kind.kernels),
+      originals_(path, kind.dim, codes_.shift(), rows) {
   reserve(rows);
   count_ = rows;
 }
 
 void RowStore::reserve(size_t rows) {
   codes_.reserve(rows);
-  meta_.reserve(rows);
-  code_sums_.reserve(rows);
   slots_.reserve(rows);
   dead_.reserve((rows + 63) / 64);
 }
@@ -56,42 +34,12 @@ void RowStore::reserve_slot(uint32_t slot) {
 }
 
 bool RowStore::is_extreme(size_t row) const {
-  const RowMeta& m = meta_[row];
+  const RowMeta& m = codes_.meta(row);
   return out_of_range(metric == Metric::kCosine ? m.norm : m.scale * 127);
 }
 
 void RowStore::encode(size_t row, const float* vector) {
-  uint8_t* code = codes_.at(row);
-  const float largest = kernels.max_abs(vector, dim);
-  const bool extreme = out_of_range(largest);
-  double square = 0;
-  int32_t sum = 0;
-  if (largest == 0) {
-    std::memset(code, 128, dim);
-  } else if (!extreme) {
-    square = kernels.dot(vector, vector, dim);
-    sum = kernels.quantise(vector, dim, 127 / largest, code);
-  } else {
-    for (size_t j = 0; j < dim; j++) {
-      square += double(vector[j]) * vector[j];
-      const int32_t signed_code = int32_t(std::lrint(vector[j] * (127 / double(largest))));
-      sum += signed_code;
-      code[j] = uint8_t(signed_code + 128);
-    }
-  }
-  std::memset(code + dim, 128, padded - dim);
-  const double norm = std::sqrt(square);
-  RowMeta& m = meta_[row];
-  if (metric == Metric::kCosine) {
-    m.scale = largest == 0 ? 0 : float(largest / norm / 127);
-    m.norm = largest == 0 ? 0 : float(std::min(1 / norm, 1e38));
-    // Codes of normalised vectors rank well at any length; for exact scores, is_extreme decides.
-  } else {
-    m.scale = largest / 127;
-    m.norm = float(std::min(metric == Metric::kIp ? norm : square / 2, 1e38));
-    if (extreme) has_extreme_rows_.store(true, std::memory_order_release);
-  }
-  code_sums_[row] = sum;
+  if (codes_.encode(row, vector) && metric != Metric::kCosine) has_extreme_rows_.store(true, std::memory_order_release);
 }
 
 void RowStore::kill(uint32_t row) {
@@ -166,7 +114,7 @@ std::vector<uint64_t> RowStore::dead_words(size_t rows) const {
 }
 
 size_t RowStore::memory_bytes() const {
-  return count() * (padded + sizeof(RowMeta) + sizeof(int32_t) + sizeof(uint32_t)) + count() / 8 +
+  return codes_.memory_bytes(count()) + count() * sizeof(uint32_t) + count() / 8 +
          slot_capacity_.load(std::memory_order_relaxed) * sizeof(uint32_t);
 }
 

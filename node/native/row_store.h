@@ -8,28 +8,23 @@
 #include <vector>
 
 #include "block_array.h"
-#include "kernels.h"
+#include "codes.h"
 #include "originals_file.h"
 
 namespace quiver {
 
-enum class Metric { kCosine, kIp, kL2 };
-
 constexpr uint32_t kNoRow = UINT32_MAX;
 
-/**
- * What turns a row's code product into its approximate key. All searching maximises the key: the dot product with the
- * normalised vector (cosine), the dot product (ip), or the dot product less half the square norm (l2).
- */
-struct RowMeta {
-  // The vector is about scale × signed code (for cosine: the normalised vector is).
-  float scale;
-  /// cosine: 1 / norm, 0 for a zero vector; ip: the norm; l2: half the square norm.
-  float norm;
+/// What all rows of a store have in common.
+struct RowKind {
+  Metric metric;
+  Quantization quantization;
+  size_t dim;
+  const Kernels& kernels;
 };
 
 /**
- * The rows of one vector index: append-only, so that readers need no lock. A row holds its int8 code with a scale, its
+ * The rows of one vector index: append-only, so that readers need no lock. A row holds its code (codes.h), its
  * original (in a file) and the slot that it was put for. It dies when its slot is removed or put again, and is never
  * reused.
  *
@@ -41,14 +36,17 @@ class RowStore {
  public:
   // An empty store whose originals go to `path`, or a store with `rows` rows from that file; then the loader adds the
   // rest with `load_rows`. Throws StorageError, std::bad_alloc.
-  RowStore(Metric metric, size_t dim, const std::string& path, const Kernels& kernels, size_t rows);
+  RowStore(const RowKind& kind, const std::string& path, size_t rows);
 
   const Metric metric;
   const size_t dim;
-  // Bytes per code: dim rounded up to kCodePadding.
-  const size_t padded;
   const Kernels& kernels;
   const std::string path;
+
+  RowKind kind() const { return {metric, codes_.quantization, dim, kernels}; }
+  const Codes& codes() const { return codes_; }
+  // Whether the graph over the rows shall be small rather than quick to read.
+  bool has_compact_links() const { return codes_.quantization != Quantization::kInt8; }
 
   // Number of rows, including dead ones.
   size_t count() const { return count_.load(std::memory_order_acquire); }
@@ -61,10 +59,8 @@ class RowStore {
   // Kills the rows of those slots that have one.
   void remove(const uint32_t* slots, size_t count);
 
-  const uint8_t* code(size_t row) const { return codes_.at(row); }
-  const RowMeta& meta(size_t row) const { return meta_[row]; }
-  // Σ of the row's signed codes; needed if both sides are stored rows.
-  int32_t code_sum(size_t row) const { return code_sums_[row]; }
+  const uint8_t* code(size_t row) const { return codes_.code(row); }
+  const RowMeta& meta(size_t row) const { return codes_.meta(row); }
   const float* original(size_t row) const { return originals_.row(row); }
   uint32_t slot(size_t row) const { return slots_[row]; }
   bool dead(size_t row) const {
@@ -75,7 +71,7 @@ class RowStore {
     if (slot >= slot_capacity_.load(std::memory_order_acquire)) return kNoRow;
     return rows_of_slots_[slot].load(std::memory_order_acquire) - 1;
   }
-  // Whether some row's magnitude is beyond what codes and float32 sums can rank (see kLargest). Then every search has
+  // Whether some row's magnitude is beyond what codes and float32 sums can rank (see out_of_range). Then every search has
   // to scan exactly, in double precision where needed.
   bool has_extreme_rows() const { return has_extreme_rows_.load(std::memory_order_acquire); }
   // Whether float32 arithmetic over this row may overflow or vanish.
@@ -104,9 +100,7 @@ class RowStore {
   void kill(uint32_t row);
   void reserve_slot(uint32_t slot);
 
-  BlockArray codes_;
-  Table<RowMeta> meta_;
-  Table<int32_t> code_sums_;
+  Codes codes_;
   Table<uint32_t> slots_;
   Table<std::atomic<uint64_t>> dead_;
   // Row + 1, and 0 for none, so that zeroed memory means none.

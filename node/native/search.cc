@@ -30,9 +30,13 @@ constexpr double kPoolAny = 1e18;
 constexpr double kScanRowNs = 5, kScanByteNs = 1.0 / 12;
 constexpr double kWalkRowNs = 50, kWalkByteNs = 1.0 / 10;
 
-double scan_ns(const RowStore& rows, double count) { return count * (kScanRowNs + kScanByteNs * double(rows.padded)); }
+double scan_ns(const RowStore& rows, double count) {
+  return count * (kScanRowNs + kScanByteNs * double(rows.codes().bytes));
+}
 
-double walk_ns(const RowStore& rows, double scored) { return scored * (kWalkRowNs + kWalkByteNs * double(rows.padded)); }
+double walk_ns(const RowStore& rows, double scored) {
+  return scored * (kWalkRowNs + kWalkByteNs * double(rows.codes().bytes));
+}
 
 struct Plan {
   // Eligible rows to find: all of these are expanded with a given effort, and the last is the anchor of a calibrated one.
@@ -96,7 +100,7 @@ void add_batch(const RowStore& rows, const Query& query, const uint32_t* batch, 
   const uint8_t* codes[kBatch] = {};
   int32_t products[kBatch];
   for (size_t j = 0; j < count; j++) codes[j] = rows.code(batch[j]);
-  rows.kernels.dot_codes(codes, count, query.code(), rows.padded, products);
+  rows.codes().dot(codes, count, query.code(), rows.codes().padded, products);
   for (size_t j = 0; j < count; j++) {
     const RowMeta& meta = rows.meta(batch[j]);
     candidates.add(batch[j], query.key(products[j], meta), meta);
@@ -134,10 +138,11 @@ void for_each_batch(const RowStore& rows, size_t first, const Allowed& allowed, 
 }
 
 std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const SearchRequest& request,
-                              const StopFlag& stop) {
+                              const StopFlag& stop, SearchCost& cost) {
   std::vector<Hit> hits;
   const size_t keep = 2 * request.k;
   const auto visit = [&](const uint32_t* batch, size_t count) {
+    cost.rescored += count;
     for (size_t j = 0; j < count; j++) hits.push_back({query.exact(batch[j]).score, batch[j]});
     if (hits.size() < 2 * keep + 1024) return;
     std::nth_element(hits.begin(), hits.begin() + ptrdiff_t(keep), hits.end(),
@@ -148,19 +153,23 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
   return hits;
 }
 
-std::vector<Hit> scan_codes(const RowStore& rows, const Query& query, const SearchRequest& request,
-                            const StopFlag& stop) {
-  Candidates candidates(query, request.k);
+std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
+                            const StopFlag& stop, SearchCost& cost) {
+  const RowStore& rows = *snapshot.rows;
+  Candidates candidates(query, request.k, snapshot.effort.deviations);
   for_each_batch(rows, 0, request.allowed, stop, [&](const uint32_t* batch, size_t count) {
+    cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
-  return candidates.rescore(rows);
+  std::vector<Hit> hits = candidates.rescore(rows);
+  cost.rescored += hits.size();
+  return hits;
 }
 
 // Walks the graph and scans the rows that are not in it. Answers false if the walk found fewer rows than it should.
 // A filtered walk that keeps more than `pool_max` rows gives up.
 bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchRequest& request, const StopFlag& stop,
-                   double pool_max, std::vector<Hit>& hits) {
+                   double pool_max, std::vector<Hit>& hits, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const Graph& graph = *snapshot.graph;
   const Plan plan = plan_walk(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count);
@@ -169,8 +178,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   // Not so where a filter allows all.
   const bool some = filtered && request.allowed.count < rows.live() && snapshot.effort.reaches_target_filtered();
   WalkScratch& scratch = WalkScratch::of_this_thread();
-  const auto walk_among = [&](const auto& eligible) {
-    const BottomLists lists{graph};
+  const auto walk_over = [&](const auto& lists, const auto& eligible) {
     if (request.effort_kind == EffortKind::kGiven) {
       // Three times the expected number. Beyond that the eligible rows are far from the query, and a scan is safer.
       return walk<FixedPool>(rows, graph, lists, query, eligible, {wanted, size_t(3 * plan.pool) + 64}, kNoRow, scratch);
@@ -179,21 +187,27 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
                           size_t(some ? std::min(plan.pool, pool_max) : plan.pool) + 1};
     return walk<ReachPool>(rows, graph, lists, query, eligible, reach, kNoRow, scratch);
   };
+  const auto walk_among = [&](const auto& eligible) {
+    return with_lists(graph, [&](const auto& lists) { return walk_over(lists, eligible); });
+  };
   const bool all_live = rows.live() == rows.count();
   const WalkResult found =
       filtered ? walk_among([&](uint32_t row) { return !rows.dead(row) && request.allowed.has(rows.slot(row)); })
       : all_live ? walk_among([](uint32_t) { return true; })
                  : walk_among([&](uint32_t row) { return !rows.dead(row); });
+  cost.scored += found.scored;
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
   if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
-  Candidates candidates(query, request.k);
+  Candidates candidates(query, request.k, snapshot.effort.deviations);
   add_pool(rows, scratch, found, candidates);
   Allowed rest;
   const Allowed& allowed = request.allowed.kind == Allowed::Kind::kBitmap ? request.allowed : rest;
   for_each_batch(rows, graph.rows(), allowed, stop, [&](const uint32_t* batch, size_t count) {
+    cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
   });
   hits = candidates.rescore(rows);
+  cost.rescored += hits.size();
   return true;
 }
 
@@ -223,17 +237,18 @@ bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, si
   return scan_ns(*snapshot.rows, double(allowed_count)) <= walk_ns(*snapshot.rows, scored);
 }
 
-std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop) {
+std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop,
+                        SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
   const uint64_t changes = rows.changes();
   const Query query(rows, request.query.data());
   std::vector<Hit> hits;
   if (request.effort_kind == EffortKind::kExact || query.needs_exact_scan()) {
-    hits = scan_exactly(rows, query, request, stop);
+    hits = scan_exactly(rows, query, request, stop, cost);
   } else if (request.allowed.kind == Allowed::Kind::kSlots ||
              prefers_scan(snapshot, request.k, request.effort_kind, request.ef, request.allowed.count) ||
-             !walk_and_scan(snapshot, query, request, stop, kPoolAny, hits)) {
-    hits = scan_codes(rows, query, request, stop);
+             !walk_and_scan(snapshot, query, request, stop, kPoolAny, hits, cost)) {
+    hits = scan_codes(snapshot, query, request, stop, cost);
   }
   finish_hits(rows, changes, request.k, hits);
   return hits;
@@ -251,13 +266,14 @@ std::optional<std::vector<Hit>> search_inline(const Snapshot& snapshot, const Se
   const Query query(rows, request.query.data());
   if (query.needs_exact_scan()) return std::nullopt;
   std::vector<Hit> hits;
+  SearchCost cost;
   if (scan) {
-    hits = scan_codes(rows, query, request, stop);
+    hits = scan_codes(snapshot, query, request, stop, cost);
   } else {
     // It may have to go much farther than expected, where allowed rows are far from the query.
     const double scored_max = kInlineSlack * kInlineNs / walk_ns(rows, 1);
     const double pool_max = scored_max / std::max(1.0f, snapshot.effort.scored_per_expanded());
-    if (!walk_and_scan(snapshot, query, request, stop, pool_max, hits)) return std::nullopt;
+    if (!walk_and_scan(snapshot, query, request, stop, pool_max, hits, cost)) return std::nullopt;
   }
   finish_hits(rows, changes, request.k, hits);
   return hits;

@@ -54,8 +54,16 @@ struct SearchRequest {
  */
 bool prefers_scan(const Snapshot& snapshot, size_t k, EffortKind effort_kind, size_t ef, size_t allowed_count);
 
+/// What a search took.
+struct SearchCost {
+  // Rows scored by their codes.
+  size_t scored = 0;
+  // Rows scored by their originals.
+  size_t rescored = 0;
+};
+
 // The answer as documented at VectorIndex.search; any thread. Throws ClosedError when `stop` is raised.
-std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop);
+std::vector<Hit> search(const Snapshot& snapshot, const SearchRequest& request, const StopFlag& stop, SearchCost& cost);
 
 /**
  * As `search`, for a thread that has to serve others at once. Nothing, soon, if the search is expected to take longer

@@ -83,9 +83,6 @@ struct WalkResult {
   bool full;
 };
 
-// Most links per list that the walk has room for.
-constexpr size_t kDegreeMax = 64;
-
 /**
  * Scores rows by their codes against a query. `Query`: `code()`, and `key(product, meta)`, which is larger for nearer
  * rows.
@@ -93,7 +90,7 @@ constexpr size_t kDegreeMax = 64;
 template <class Query>
 class Scorer {
  public:
-  Scorer(const RowStore& rows, const Query& query) : rows_(rows), query_(query) {}
+  Scorer(const Codes& codes, const Query& query) : codes_(codes), query_(query) {}
 
   // The rows to score, and their keys.
   uint32_t near_rows[kDegreeMax];
@@ -102,18 +99,18 @@ class Scorer {
 
   void score(size_t count) {
     for (size_t j = 0; j < count; j++) {
-      codes_[j] = rows_.code(near_rows[j]);
-      __builtin_prefetch(&rows_.meta(near_rows[j]));
+      code_of_[j] = codes_.code(near_rows[j]);
+      __builtin_prefetch(&codes_.meta(near_rows[j]));
     }
-    rows_.kernels.dot_codes(codes_, count, query_.code(), rows_.padded, products_);
-    for (size_t j = 0; j < count; j++) keys[j] = query_.key(products_[j], rows_.meta(near_rows[j]));
+    codes_.dot(code_of_, count, query_.code(), codes_.padded, products_);
+    for (size_t j = 0; j < count; j++) keys[j] = query_.key(products_[j], codes_.meta(near_rows[j]));
     scored += count;
   }
 
  private:
-  const RowStore& rows_;
+  const Codes& codes_;
   const Query& query_;
-  const uint8_t* codes_[kDegreeMax];
+  const uint8_t* code_of_[kDegreeMax];
   int32_t products_[kDegreeMax];
 };
 
@@ -242,8 +239,8 @@ class ReachPool : public SortedPool {
 /**
  * Best-first search from one row over the links of one level, by approximate keys. It uses one sorted pool instead of
  * HNSW's two heaps, and prefetches links and codes. `Pool` says which rows are kept and expanded: FixedPool or ReachPool.
- * `lists.of(row)` are the row's links, at most `lists.degree()`; the first −1 ends them. They may be written meanwhile, a
- * link at a time. `eligible(row)` says whether a row may be an answer; the walk passes through the others. `excluded` is
+ * `lists.of(row)` are the row's links, at most `lists.degree()`, until it is called again; the first −1 ends them. They may
+ * be written meanwhile, a link at a time. `eligible(row)` says whether a row may be an answer; the walk passes through the others. `excluded` is
  * a row that is treated as if it were not in the graph; kNoRow for none. The entries are left in `scratch.pool`.
  */
 template <class Pool, class Lists, class Query, class Eligible>
@@ -289,19 +286,11 @@ WalkResult walk_level(const Lists& lists, size_t rows, PoolEntry start, Scorer<Q
     size_t next = first;
     while (next < pool.size() && entries[next].expanded()) next++;
     if (next < pool.size()) {
-      const char* links = reinterpret_cast<const char*>(lists.of(entries[next].row()));
-      for (size_t byte = 0; byte < degree * sizeof(int32_t); byte += 64) __builtin_prefetch(links + byte);
+      lists.prefetch(entries[next].row());
     }
   }
   return {pool.size(), pool.eligible(), scorer.scored, pool.full()};
 }
-
-// The bottom lists of a graph.
-struct BottomLists {
-  const Graph& graph;
-  size_t degree() const { return graph.degree(); }
-  const int32_t* of(uint32_t row) const { return graph.links(row); }
-};
 
 // Greedy descent through the graph's upper levels, then `walk_level` over the lists `bottom`.
 template <class Pool, class Lists, class Eligible>
@@ -309,7 +298,7 @@ WalkResult walk(const RowStore& rows, const Graph& graph, const Lists& bottom, c
                 const Eligible& eligible, const typename Pool::Limits& limits, uint32_t excluded,
                 WalkScratch& scratch) {
   if (graph.entry_row < 0) return {0, 0, 0, false};
-  Scorer<Query> scorer(rows, query);
+  Scorer<Query> scorer(rows.codes(), query);
   scorer.near_rows[0] = uint32_t(graph.entry_row);
   scorer.score(1);
   PoolEntry current{scorer.keys[0], scorer.near_rows[0]};

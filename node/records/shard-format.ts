@@ -11,7 +11,10 @@ import type { RecordStore } from './record-store';
  */
 const SHARD_FORMAT = 1;
 
-/** The specification as it is stored with a shard's records: what must not change between two starts. */
+/**
+ * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is not
+ * part of it: records do not depend on it, and an index of another one is made anew from them.
+ */
 export function specText(spec: ShardSpec): string {
   const { collectionUid: uid, shard, dim, metric, language } = spec;
   // Without a language, the text equals that of shards made by versions without languages: JSON omits absent members.

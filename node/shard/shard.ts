@@ -116,6 +116,7 @@ export class Shard {
           folder: join(folder, 'vectors'),
           dim: spec.dim,
           metric: spec.metric,
+          quantization: spec.quantization,
           recallTarget: options.recallTarget,
           buildThreads: options.buildThreads,
           onBackgroundError: (error) => options.logger.error({ error, folder }, 'background work of the vector index failed'),

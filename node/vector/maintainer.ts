@@ -28,6 +28,8 @@ export class Maintainer {
       graphRowsMin?: number;
       status(): NativeStatus;
       run(step: ActiveStep): Promise<void>;
+      /** Nothing is left to do for now. */
+      rest(): void;
       onError(error: unknown): void;
     },
   ) {}
@@ -95,6 +97,7 @@ export class Maintainer {
     if (step.type === 'nothing') {
       // What was asked for is done; while puts continue, what is left of it waits for its turn as ever.
       this.optimization = null;
+      if (idle) this.index.rest();
       return;
     }
     // Not at once: a step that can't begin would end before it counts as running.

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { packageRoot } from '../../shared/process/package-root';
 import type { Metric } from '../../shared/vector/metric';
+import type { Quantization } from '../../shared/vector/quantization';
+import type { SlotScores } from '../slots/slot-scores';
 import type { AddonFilterIndex } from './native-filters';
 
 /**
@@ -18,9 +20,10 @@ export interface AddonVectorIndex {
   remove(slots: Uint32Array): void;
   /**
    * `effort`: 0 calibrated, 1 `ef`, 2 exact. `allowed`: 0 all (words null), 1 `words` lists the slots, 2 `words` is a
-   * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns.
+   * bitmap; `allowedCount`: the number of allowed slots. The arrays are copied before the call returns. `counted`: the
+   * answer says how many rows were scored by codes and by originals.
    */
-  search(query: Float32Array, k: number, effort: number, ef: number, allowed: number, words: Uint32Array | null, allowedCount: number): Promise<{ slots: Uint32Array; scores: Float64Array }>;
+  search(query: Float32Array, k: number, effort: number, ef: number, allowed: number, words: Uint32Array | null, allowedCount: number, counted?: true): Promise<SlotScores>;
   /** Whether a search over this many allowed slots will scan them. If so, pass them as a list. */
   prefersScan(k: number, effort: number, ef: number, allowedCount: number): boolean;
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
@@ -41,6 +44,8 @@ export interface AddonVectorIndex {
   save(path: string): Promise<void>;
   /** Fills a fresh index from a save and its originals. */
   load(path: string, originals: string, threads: number): Promise<void>;
+  /** Frees what only building needs, when nothing is left to build. */
+  rest(): void;
   /** The index's number for `searchInline`, of any thread; the same at each call. */
   share(): number;
   /** Makes running calls fail; resolves when they have ended and the memory is free. */
@@ -59,6 +64,8 @@ export interface NativeStatus {
   /** Rows that a calibrated walk expands on average (ef, if it were fixed); 0 without a graph, or when a walk can't reach the target. */
   effortAt10: number;
   effortAt100: number;
+  /** By how many deviations exact scores may exceed approximate ones: decides how many rows are scored again. */
+  deviations: number;
   /** Rows of the graph at its last calibration; 0 if there was none. */
   effortRows: number;
   /** 1 if the originals were found truncated or unreadable: reading them fails from then on. */
@@ -72,6 +79,8 @@ export interface NativeBinding {
   VectorIndex: new (options: {
     metric: Metric;
     dim: number;
+    /** Default: int8. */
+    quantization?: Quantization | undefined;
     /** File for the originals; it is emptied. */
     originals: string;
     /** One of `kernelNames()`; default: the fastest. */

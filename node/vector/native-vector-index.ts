@@ -3,14 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { SearchEffort } from '../../shared/shard/shard-read';
 import type { SlotScores } from '../slots/slot-scores';
-import type { SlotSet } from '../slots/slot-set';
 import { Maintainer } from './maintainer';
 import { GRAPH_ROWS_MIN } from './maintenance';
 import { type AddonVectorIndex, CARE, EFFORT, nativeBinding, nativeError } from './native-binding';
 import { checkPut, checkQuery } from './vector-arguments';
-import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
 const ALLOWED = { all: 0, slots: 1, bitmap: 2 } as const;
 
@@ -34,6 +32,7 @@ export class NativeVectorIndex implements VectorIndex {
     this.maintainer = new Maintainer({
       graphRowsMin: options.graphRowsMin,
       status: () => addon.status(),
+      rest: () => addon.rest(),
       run: (step) => {
         if (step.type === 'extend') return addon.extend(step.rows, CARE[step.care], options.buildThreads);
         if (step.type === 'refine') return addon.refine(step.rows, options.buildThreads);
@@ -54,7 +53,7 @@ export class NativeVectorIndex implements VectorIndex {
     /** Forces an instruction set (native-binding.ts); default: the fastest. */
     kernels?: string,
   ): Promise<NativeVectorIndex> {
-    const { folder, dim, metric, buildThreads } = options;
+    const { folder, dim, metric, quantization, buildThreads } = options;
     mkdirSync(folder, { recursive: true });
     const present = await readdir(folder);
     const numbers = save === null ? { number: 0, originals: 1 } : parseSaveName(save);
@@ -65,7 +64,7 @@ export class NativeVectorIndex implements VectorIndex {
     const scratch = join(folder, 'originals.scratch');
     let addon: AddonVectorIndex | undefined;
     try {
-      addon = new (nativeBinding().VectorIndex)({ metric, dim, originals: save === null ? originals : scratch, kernels });
+      addon = new (nativeBinding().VectorIndex)({ metric, dim, quantization, originals: save === null ? originals : scratch, kernels });
       if (save !== null) await addon.load(join(folder, save), originals, buildThreads);
     } catch (error) {
       await addon?.close();
@@ -99,18 +98,19 @@ export class NativeVectorIndex implements VectorIndex {
     this.maintainer.changed(slots.length);
   }
 
-  async search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores> {
+  async search(query: Float32Array, options: IndexSearch): Promise<SlotScores> {
     this.checkOpen();
     const { k, effort, allowed } = options;
+    const counted = options.counted === true || undefined;
     checkQuery(query, k, this.options.dim);
     const kind = EFFORT[effort.type];
     const ef = effort.type === 'ef' ? effort.ef : 0;
     try {
-      if (allowed === null) return await this.addon.search(query, k, kind, ef, ALLOWED.all, null, 0);
+      if (allowed === null) return await this.addon.search(query, k, kind, ef, ALLOWED.all, null, 0, counted);
       if (this.addon.prefersScan(k, kind, ef, allowed.size)) {
-        return await this.addon.search(query, k, kind, ef, ALLOWED.slots, allowed.toArray(), allowed.size);
+        return await this.addon.search(query, k, kind, ef, ALLOWED.slots, allowed.toArray(), allowed.size, counted);
       }
-      return await this.addon.search(query, k, kind, ef, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size);
+      return await this.addon.search(query, k, kind, ef, ALLOWED.bitmap, allowed.toBitmap(0), allowed.size, counted);
     } catch (error) {
       throw this.failureOf(error);
     }

@@ -3,12 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { SearchEffort } from '../../shared/shard/shard-read';
 import { scoreOf } from '../../shared/vector/metric';
 import type { SlotScores } from '../slots/slot-scores';
-import type { SlotSet } from '../slots/slot-set';
 import { checkPut, checkQuery } from './vector-arguments';
-import type { VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
+import type { IndexSearch, VectorIndex, VectorIndexOptions, VectorIndexStatus } from './vector-index';
 
 const SAVE_SUFFIX = '.plain';
 const DIGEST_BYTES = 32;
@@ -48,7 +46,7 @@ export class PlainVectorIndex implements VectorIndex {
     for (const slot of slots) this.bySlot.delete(slot);
   }
 
-  async search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores> {
+  async search(query: Float32Array, options: IndexSearch): Promise<SlotScores> {
     this.checkOpen();
     checkQuery(query, options.k, this.options.dim);
     const { k, allowed } = options;
@@ -62,6 +60,7 @@ export class PlainVectorIndex implements VectorIndex {
     return {
       slots: Uint32Array.from(hits.slice(0, end), (hit) => hit.slot),
       scores: Float64Array.from(hits.slice(0, end), (hit) => hit.score),
+      ...(options.counted === true && { scored: 0, rescored: hits.length }),
     };
   }
 

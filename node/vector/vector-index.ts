@@ -1,4 +1,5 @@
 import type { IndexProgress, SearchEffort, SegmentStatus } from '../../shared/shard/shard-read';
+import type { Quantization } from '../../shared/vector/quantization';
 import type { SlotScores } from '../slots/slot-scores';
 import type { SlotSet } from '../slots/slot-set';
 
@@ -28,9 +29,10 @@ export interface VectorIndex {
    * The best min(k, candidates) slots by score, best first. Candidates are the live slots, or those of `allowed` that
    * are live. All candidates found that tie with the last one are appended (at most `k` more), so that the caller can
    * break ties by its own order. Scores are the exact metric (shared/vector/metric.ts) in float32 arithmetic. A
-   * `calibrated` search promises the recall target; with few candidates the answer is exact.
+   * `calibrated` search promises the recall target; with few candidates the answer is exact. `counted`: the answer says
+   * how many rows were scored.
    */
-  search(query: Float32Array, options: { k: number; effort: SearchEffort; allowed: SlotSet | null }): Promise<SlotScores>;
+  search(query: Float32Array, options: IndexSearch): Promise<SlotScores>;
   /** Exact scores of the given slots, in their order; NaN for a slot that is not live. */
   score(query: Float32Array, slots: Uint32Array): Promise<Float64Array>;
   /** The vectors exactly as they were put, row-major in the order of `slots`. Errors: internal for a slot that is not live. */
@@ -62,12 +64,21 @@ export interface VectorIndex {
   close(): Promise<void>;
 }
 
+export interface IndexSearch {
+  k: number;
+  effort: SearchEffort;
+  allowed: SlotSet | null;
+  counted?: boolean | undefined;
+}
+
 /** How an index is made: empty, or from a save. */
 export interface VectorIndexOptions {
   /** Folder that belongs to this index alone; made if missing. Unknown files in it may be deleted. */
   folder: string;
   dim: number;
   metric: import('../../shared/vector/metric').Metric;
+  /** How vectors are held in memory; default: DEFAULT_QUANTIZATION. No answer depends on it but for its recall, which is promised. */
+  quantization?: Quantization | undefined;
   /** Promised recall of calibrated searches, 0 < target < 1. */
   recallTarget: number;
   /** Native threads that build graphs. */

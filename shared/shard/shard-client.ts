@@ -1,5 +1,6 @@
 import type { Filter } from '../filter/filter';
 import type { Language } from '../text/language';
+import type { Quantization } from '../vector/quantization';
 import type { Metric } from '../vector/metric';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 
@@ -49,6 +50,8 @@ export interface ShardSpec extends ShardId {
   metric: Metric;
   /** The language of its keyword text. Absent: none. */
   language?: Language;
+  /** How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record does. */
+  quantization?: Quantization;
 }
 
 export type WriteOperation = UpsertOperation | DeleteOperation;

@@ -9,6 +9,7 @@ import { PlainVectorIndex } from '../../node/vector/plain-vector-index';
 import type { VectorIndex, VectorIndexOptions } from '../../node/vector/vector-index';
 import type { SearchEffort } from '../../shared/shard/shard-read';
 import { METRICS, scoreOf, type Metric } from '../../shared/vector/metric';
+import { QUANTIZATIONS } from '../../shared/vector/quantization';
 import { runSeed, seededRandom } from '../support/random';
 import { clusteredVectors } from '../support/vector-clusters';
 
@@ -20,7 +21,9 @@ const IMPLEMENTATIONS: [string, Open][] = [
   ['plain', PlainVectorIndex.open],
   ...nativeBinding()
     .kernelNames()
-    .map((kernels): [string, Open] => [`native, ${kernels}`, (options, save) => NativeVectorIndex.open(options, save, kernels)]),
+    .flatMap((kernels) =>
+      QUANTIZATIONS.map((quantization): [string, Open] => [`native, ${kernels}, ${quantization}`, (options, save) => NativeVectorIndex.open({ ...options, quantization }, save, kernels)]),
+    ),
 ];
 
 const CALIBRATED: SearchEffort = { type: 'calibrated' };

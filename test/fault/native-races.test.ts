@@ -21,7 +21,7 @@ const BUILD = `
   const flags = [...compileFlags(addon), '-O1', '-g', '-fsanitize=thread', '-Inode/native', '-Inode/native/filter'];
   const forNode = /(?:addon|index_object|index_tasks|index_save|checked_file|filter_calls|arguments|task)\\.cc$/;
   const sources = foldersOf(addon).flatMap((folder) => filesOf(folder, /\\.cc$/)).filter((file) => !forNode.test(file));
-  const apart = sources.filter((file) => /(?:kernels_\\w+|row_store|filter_\\w+|heap|posting|dictionary_keys)\\.cc$/.test(file));
+  const apart = sources.filter((file) => /(?:kernels_\\w+|codes|row_store|filter_\\w+|heap|posting|dictionary_keys)\\.cc$/.test(file));
   const together = sources.filter((file) => !apart.includes(file)).map((file) => '#include "' + file + '"\\n').join('');
   const objects = [[together, '-x', 'c++', '-'], ...apart.map((file) => ['', file])].map(([input, ...source], i) => {
     const object = join(FOLDER, i + '.o');

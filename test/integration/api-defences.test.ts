@@ -229,7 +229,20 @@ test('a packed body is bounded as sent, too', async () => {
 });
 
 describe('clients that stand still', () => {
-  const view = { name: 'c', dim: 768, metric: 'ip', description: null, language: null, vectorCount: 1, createdAt: '', shards: 1, replicas: 1, minInSync: 1, embeddingModel: null } as const;
+  const view = {
+    name: 'c',
+    dim: 768,
+    metric: 'ip',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    vectorCount: 1,
+    createdAt: '',
+    shards: 1,
+    replicas: 1,
+    minInSync: 1,
+    embeddingModel: null,
+  } as const;
 
   test('an answer that nobody takes ends, what makes it stops, and its place is free', async () => {
     await start({ STALL_TIMEOUT_MS: '300' }, { overload: { requestsMax: 20, bodyBytesMax: 1000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });

@@ -67,7 +67,7 @@ export class SimulatedController {
   }
 
   private collectionOf({ spec, minInSync }: ShardAssignment): CollectionRecord {
-    const rest = { dim: 1, metric: 'cosine', description: null, language: null, createdAt: '', embeddingModel: null, state: 'ready' } as const;
+    const rest = { dim: 1, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
     return { uid: spec.collectionUid, name: spec.collectionUid, shards: 1, replicas: this.wantedReplicas, minInSync, ...rest };
   }
 

@@ -103,7 +103,7 @@ class PlanStory {
   private want(name: string, options: Record<string, string>): void {
     const [shards, replicas] = [Number(options.shards), Number(options.replicas)];
     const minInSync = Number(options['min-in-sync'] ?? defaultMinInSync(replicas));
-    const rest = { dim: 3, metric: 'cosine', description: null, language: null, createdAt: '', embeddingModel: null, state: 'ready' } as const;
+    const rest = { dim: 3, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
     this.collections.set(name, { uid: name, name, shards, replicas, minInSync, ...rest });
   }
 

@@ -15,6 +15,7 @@ function collectionData(view: CollectionView) {
     distance_metric: view.metric,
     description: view.description,
     language: view.language,
+    quantization: view.quantization,
     vector_count: view.vectorCount,
     created_at: view.createdAt,
     shards: view.shards,
@@ -24,9 +25,10 @@ function collectionData(view: CollectionView) {
   };
 }
 
-function statsData({ name, vectorCount, diskBytes, memoryBytes, index }: CollectionStats) {
+function statsData({ name, quantization, vectorCount, diskBytes, memoryBytes, index }: CollectionStats) {
   return {
     name,
+    quantization,
     vector_count: vectorCount,
     disk_bytes: diskBytes,
     memory_bytes: memoryBytes,
@@ -68,8 +70,8 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionAnswer },
       errors: [400, 409],
       handle: async ({ body }) => {
-        const { name, dim, distance_metric: metric, description = null, language = null, shards, replicas, min_in_sync: minInSync } = body;
-        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, shards, replicas, minInSync })));
+        const { name, dim, distance_metric: metric, description = null, language = null, quantization, shards, replicas, min_in_sync: minInSync } = body;
+        return dataAnswer(collectionData(await collections.create({ name, dim, metric, description, language, quantization, shards, replicas, minInSync })));
       },
     }),
     defineEndpoint({

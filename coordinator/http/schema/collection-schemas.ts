@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/language';
 import { METRICS } from '../../../shared/vector/metric';
+import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { collectionName, integer, integerTextWithDefault, optional, withDefault } from './fields';
 import { report } from './issue';
@@ -33,6 +34,10 @@ export function newCollection(limits: HttpLimits) {
     distance_metric: withDefault(z.enum(METRICS), 'cosine'),
     description: optional(description),
     language: optional(language),
+    quantization: withDefault(z.enum(QUANTIZATIONS), DEFAULT_QUANTIZATION).meta({
+      description:
+        'How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk.',
+    }),
     shards: optional(integer(1, shardsMax)),
     replicas: optional(integer(1, replicasMax)),
     min_in_sync: optional(integer(1, replicasMax)).meta({
@@ -53,6 +58,7 @@ export const collectionAnswer = z
     distance_metric: z.enum(METRICS),
     description: z.string().nullable(),
     language: z.enum(LANGUAGES).nullable().meta({ description: 'The language of its keyword text; null: none.' }),
+    quantization: z.enum(QUANTIZATIONS).meta({ description: 'How its vectors are held in memory.' }),
     vector_count: z.int(),
     created_at: z.iso.datetime(),
     shards: z.int(),
@@ -67,6 +73,7 @@ export const collectionsAnswer = z.object({ collections: z.array(collectionAnswe
 export const collectionStats = z
   .object({
     name: z.string(),
+    quantization: z.enum(QUANTIZATIONS),
     vector_count: z.int(),
     disk_bytes: z.int(),
     memory_bytes: z.int(),

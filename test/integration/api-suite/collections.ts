@@ -42,6 +42,30 @@ export function collectionsSuite(context: SuiteContext): void {
       errorOf(await context.api.get('/v1/collections/bad'), 404);
     });
 
+    test('hold their vectors in bytes, or in fewer bits when that is asked for, and answer the same', async () => {
+      const { api } = context;
+      const items = Array.from({ length: 300 }, (_, i) => ({ external_id: `v${i}`, vector: [Math.sin(i), Math.cos(3 * i), Math.sin(i * i)], metadata: { even: i % 2 === 0 } }));
+      const answers = [];
+      for (const [fields, quantization] of [
+        [{}, 'int8'],
+        [{ quantization: null }, 'int8'],
+        [{ quantization: 'int4', shards: 2 }, 'int4'],
+        [{ quantization: 'binary' }, 'binary'],
+      ] as const) {
+        const name = await context.collection({ distance_metric: 'l2', ...fields });
+        expect(dataOf(await api.get(`/v1/collections/${name}`)).quantization).toBe(quantization);
+        expect(dataOf(await api.patch(`/v1/collections/${name}`, { description: 'd' })).quantization).toBe(quantization);
+        expect(dataOf(await api.get(`/v1/collections/${name}/stats`)).quantization).toBe(quantization);
+        dataOf(await api.post(`/v1/collections/${name}/bulk_upsert`, { items }));
+        for (const filters of [undefined, { even: true }]) {
+          answers.push(dataOf(await api.post(`/v1/collections/${name}/search`, { vector: [0.5, 0.5, 0.5], k: 20, filters })).results);
+        }
+      }
+      for (const [i, answer] of answers.entries()) expect(answer).toEqual(answers[i % 2]);
+      expect(errorOf(await api.post('/v1/collections', { name: 'bad', dim: 3, quantization: 'int2' }), 422)).toContain('quantization');
+      errorOf(await api.get('/v1/collections/bad'), 404);
+    });
+
     test('show how far their index is built, and make the best of it when asked, as often as they are', async () => {
       const { api } = context;
       const name = await context.collection({ shards: 2 });

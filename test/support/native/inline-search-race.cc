@@ -77,14 +77,12 @@ void change(Index& index, std::mt19937& random) {
   put(index, slots, random);
 }
 
-}  // namespace
-
-int main(int, char** arguments) {
-  const std::string folder = arguments[1];
+// Answers how many answers there were.
+size_t run(Quantization quantization, const std::string& folder) {
   std::mt19937 random(20'261);
   auto index = std::make_shared<Index>();
-  index->snapshot = {std::make_shared<RowStore>(Metric::kCosine, kDim, folder + "/originals-0", select_kernels(nullptr), 0), nullptr,
-                     Effort::guess()};
+  const RowKind kind{Metric::kCosine, quantization, kDim, select_kernels(nullptr)};
+  index->snapshot = {std::make_shared<RowStore>(kind, folder + "/originals-0", 0), nullptr, Effort::guess()};
   const uint64_t number = share(index);
   std::atomic<size_t> answers{0};
   std::vector<std::thread> readers;
@@ -98,21 +96,24 @@ int main(int, char** arguments) {
     const Snapshot before = index->snapshot;
     std::shared_ptr<const Graph> graph;
     const Care care = round % 2 == 0 ? Care::kThorough : Care::kQuick;
+    BuildCodes codes(before.rows);
     std::thread builder([&] {
-      GraphGrowth growth(before.graph);
+      GraphGrowth growth(before.graph, before.rows->has_compact_links());
       // In two steps, as one growth makes many.
-      growth.extend(*before.rows, before.rows->count() - 100, care, 2, index->stop);
-      graph = growth.extend(*before.rows, before.rows->count(), care, 2, index->stop);
+      const size_t first = before.rows->count() - 100, all = before.rows->count();
+      growth.extend(*before.rows, codes.of(first, 2, index->stop), first, care, 2, index->stop);
+      graph = growth.extend(*before.rows, codes.of(all, 2, index->stop), all, care, 2, index->stop);
     });
     change(*index, random);
     builder.join();
     index->replace({before.rows, graph, index->snapshot.effort});
     await_more();
-    std::thread refiner([&] { refine_graph(*before.rows, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });
+    const Codes& int8 = codes.of(graph->rows(), 2, index->stop);
+    std::thread refiner([&] { refine_graph(*before.rows, int8, const_cast<Graph&>(*graph), 0, graph->rows(), 2, index->stop); });
     change(*index, random);
     await_more();
     refiner.join();
-    index->set_effort(calibrate(index->snapshot, 0.9, 1, index->stop));
+    index->set_effort(calibrate(index->snapshot, int8, 0.9, 1, index->stop));
     await_more();
     if (round % 2 != 0) continue;
     Compaction compaction(index->snapshot.rows, folder + "/originals-" + std::to_string(round));
@@ -127,6 +128,14 @@ int main(int, char** arguments) {
   index->clear();
   index.reset();
   for (std::thread& reader : readers) reader.join();
-  std::printf("%zu answers\n", answers.load());
+  return answers;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+  // Graphs with wide links, and with narrow ones.
+  const size_t answers = run(Quantization::kInt8, arguments[1]) + run(Quantization::kBinary, arguments[1]);
+  std::printf("%zu answers\n", answers);
   return 0;
 }

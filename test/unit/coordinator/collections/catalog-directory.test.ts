@@ -9,6 +9,7 @@ const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionR
   metric: 'cosine',
   description: null,
   language: null,
+  quantization: 'int8',
   shards: 1,
   replicas: 1,
   minInSync: 1,

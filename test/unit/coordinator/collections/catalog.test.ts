@@ -52,6 +52,7 @@ describe('a collection', () => {
       metric: 'cosine',
       description: null,
       language: null,
+      quantization: 'int8',
       vectorCount: 0,
       createdAt: '2026-01-02T03:04:05.006Z',
       shards: 2,

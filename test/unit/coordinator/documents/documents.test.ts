@@ -19,7 +19,18 @@ class Shelf {
 
   async get(name: string): Promise<CollectionView> {
     if (this.createdAt === null) throw new QuiverError('not_found', `collection "${name}" does not exist`);
-    const rest = { dim: 3, metric: 'cosine' as const, description: null, language: null, vectorCount: this.items.size, shards: 1, replicas: 1, minInSync: 1, embeddingModel: null };
+    const rest = {
+      dim: 3,
+      metric: 'cosine' as const,
+      description: null,
+      language: null,
+      quantization: 'int8' as const,
+      vectorCount: this.items.size,
+      shards: 1,
+      replicas: 1,
+      minInSync: 1,
+      embeddingModel: null,
+    };
     return { name, createdAt: this.createdAt, ...rest };
   }
 

@@ -7,6 +7,7 @@ const status: NativeStatus = {
   graphRows: 2_000,
   graphDead: 0,
   refinedRows: 1_000,
+  deviations: 3,
   effortAt10: 64,
   effortAt100: 128,
   effortRows: 2_000,

@@ -7,6 +7,7 @@ import { nativeBinding } from '../../../../node/vector/native-binding';
 import { NativeVectorIndex } from '../../../../node/vector/native-vector-index';
 import type { SearchEffort } from '../../../../shared/shard/shard-read';
 import { METRICS, type Metric } from '../../../../shared/vector/metric';
+import type { Quantization } from '../../../../shared/vector/quantization';
 import { eventually } from '../../../support/eventually';
 import { runSeed, seededRandom } from '../../../support/random';
 import { clusteredVectors } from '../../../support/vector-clusters';
@@ -34,8 +35,16 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function open(metric: Metric, save: string | null = null, kernels?: string, graphRowsMin = GRAPH_ROWS): Promise<NativeVectorIndex> {
+/** What an index is made with besides its metric; default: the quickest kernels, small graphs, int8. */
+interface Made {
+  kernels?: string;
+  graphRowsMin?: number;
+  quantization?: Quantization;
+}
+
+function open(metric: Metric, save: string | null = null, { kernels, graphRowsMin = GRAPH_ROWS, quantization }: Made = {}): Promise<NativeVectorIndex> {
   const options = {
+    quantization,
     folder,
     dim: DIM,
     metric,
@@ -104,9 +113,15 @@ function sealed(): { rows: number; deletedRows: number; ef: number } {
  * The quickest kernels come first: they make a graph of as many rows as one is made of in service.
  */
 const KERNELS = nativeBinding().kernelNames();
-const KERNELS_OF = METRICS.map((metric, i): [Metric, string, number] => [metric, KERNELS[i % KERNELS.length], i === 0 ? GRAPH_ROWS_MIN : GRAPH_ROWS]);
+const KERNELS_OF = METRICS.map((metric, i): [Metric, Quantization, string, number] => [metric, 'int8', KERNELS[i % KERNELS.length], i === 0 ? GRAPH_ROWS_MIN : GRAPH_ROWS]);
+/** So few dimensions are hard for codes of a bit each: a walk has to go far, and most of what it finds is scored again. */
+const QUANTIZED: [Metric, Quantization, string, number][] = [
+  ['l2', 'int4', KERNELS[0], GRAPH_ROWS],
+  ['ip', 'binary', KERNELS[0], GRAPH_ROWS],
+  ['cosine', 'binary', KERNELS[1 % KERNELS.length], GRAPH_ROWS],
+];
 
-describe.each(KERNELS_OF)('%s by the %s kernels, graphs from %i rows', (metric, kernels, graphRowsMin) => {
+describe.each([...KERNELS_OF, ...QUANTIZED])('%s, %s by the %s kernels, graphs from %i rows', (metric, quantization, kernels, graphRowsMin) => {
   /** The first graph is of five batches, and the sixth is added to it. */
   const BATCH = Math.ceil((graphRowsMin * WITH_DEAD) / 6);
   const ROWS = BATCH * 6;
@@ -115,7 +130,7 @@ describe.each(KERNELS_OF)('%s by the %s kernels, graphs from %i rows', (metric, 
     const seed = runSeed(`vector-graph ${metric}`);
     const random = seededRandom(seed);
     const { vectors, queries } = dataset(seed, ROWS);
-    index = await open(metric, null, kernels, graphRowsMin);
+    index = await open(metric, null, { kernels, graphRowsMin, quantization });
     for (let row = 0; row < ROWS; row += BATCH) {
       index.put(range(row, row + BATCH), vectors.subarray(row * DIM, (row + BATCH) * DIM));
     }
@@ -157,7 +172,7 @@ describe.each(KERNELS_OF)('%s by the %s kernels, graphs from %i rows', (metric, 
     expect(readdirSync(folder).filter((name) => name.startsWith('originals'))).toHaveLength(1);
     const before = sealed();
     await index.close();
-    index = await open(metric, save, kernels, graphRowsMin);
+    index = await open(metric, save, { kernels, graphRowsMin, quantization });
     expect(sealed()).toEqual(before);
     await expectPromisedRecall(queries, 10);
   });

@@ -7,6 +7,7 @@ const status = (given: Partial<NativeStatus>): NativeStatus => ({
   graphRows: 0,
   graphDead: 0,
   refinedRows: given.graphRows ?? 0,
+  deviations: 3,
   effortAt10: 64,
   effortAt100: 128,
   effortRows: given.graphRows ?? 0,
