@@ -14,6 +14,7 @@ import { DeepReads } from './routing/deep-reads';
 import { ScatterGather } from './routing/scatter-gather';
 import { newStampMemory, StampClock } from './routing/stamp-clock';
 import type { SearchObserver } from './search/search-observer';
+import { RecallCheck } from './search/recall-check';
 import { ShardedSearchService } from './search/sharded-search-service';
 import type { Service } from './service';
 import { ShardedVectorsService } from './vectors/sharded-vectors-service';
@@ -87,6 +88,7 @@ export function createService(options: {
     collections,
     vectors,
     search,
+    recall: new RecallCheck({ catalog, shards, scatter, clock }),
     documents,
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {

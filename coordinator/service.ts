@@ -14,6 +14,7 @@ export interface Service {
   vectors: VectorsService;
   search: SearchService;
   documents: DocumentsService;
+  recall: RecallService;
 }
 
 export interface CollectionsService {
@@ -141,6 +142,40 @@ export interface SearchService {
   similarity(collection: string, id1: string, id2: string): Promise<number>;
   /** Search by embedded text; hits carry their text. */
   query(collection: string, request: { text: string; k: number; filter: Filter | null; minScore?: number | undefined }): Promise<{ hits: ScoredHit[]; timing: SearchTiming }>;
+}
+
+export interface RecallService {
+  /**
+   * Measures the recall of a collection's searches: asks the same queries calibrated and exact. Errors: not_found,
+   * dimension_mismatch, overloaded while another check of this process runs, limit_exceeded for too many queries,
+   * unavailable; internal when a node of an earlier version holds a shard.
+   */
+  check(collection: string, request: RecallRequest): Promise<RecallReport>;
+}
+
+export interface RecallRequest {
+  /** What to ask; null: vectors of the collection, drawn by `seed`, each without itself. */
+  queries: Float32Array[] | null;
+  /** How many vectors to draw; undefined: as many as make a fair estimate and are not too many. */
+  samples: number | undefined;
+  seed: number;
+  k: number;
+  filter: Filter | null;
+}
+
+/** What a check found. Times and rows are means of a query over all shards. */
+export interface RecallReport {
+  /** Queries that were asked: fewer than were to be, when time ran out. */
+  queries: number;
+  /** The share of the exact k nearest that calibrated searches found; null when there was nothing to find. */
+  recall: number | null;
+  /** Of `recall`; null for fewer than two queries. */
+  standardError: number | null;
+  /** Rows scored by their codes, and then by their original vectors; null when a node of an earlier version did not say it. */
+  scored: number | null;
+  rescored: number | null;
+  calibratedMs: number;
+  exactMs: number;
 }
 
 export interface SearchInput {

@@ -8,6 +8,7 @@ import { documentEndpoints } from './endpoints/document-endpoints';
 import { keyEndpoints } from './endpoints/key-endpoints';
 import { operationsEndpoints } from './endpoints/operations-endpoints';
 import { type MetricsText, publicEndpoints } from './endpoints/public-endpoints';
+import { recallEndpoints } from './endpoints/recall-endpoints';
 import { searchEndpoints } from './endpoints/search-endpoints';
 import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
@@ -39,6 +40,7 @@ export function endpointTable(parts: {
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
     ...vectorEndpoints({ vectors: service.vectors, format, limits }),
     ...searchEndpoints({ search: service.search, limits }),
+    ...recallEndpoints({ recall: service.recall, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...keyEndpoints({ keys, usage }),
     ...operationsEndpoints({ operations }),

@@ -37,6 +37,10 @@ export const REQUEST_BOUNDS = {
   scrollMax: 1000,
   fetchIdsMax: 100,
   bulkQueriesMax: 20,
+  /** Enough for a standard error of a thousandth at a recall of .99. */
+  recallSamplesMax: 500,
+  recallQueriesMax: 100,
+  recallDepthMax: 1000,
   /** About a hundred years. */
   expiryDaysMax: 36_500,
   /** Nesting of objects and arrays in a metadata object: all code that walks one is recursive. */

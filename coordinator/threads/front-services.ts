@@ -6,14 +6,14 @@ import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
-import type { CollectionsService, DocumentsService, Service } from '../service';
+import type { CollectionsService, DocumentsService, RecallService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from './thread-peer';
 
 /**
  * The use cases on a front thread. Searches, reads and writes of vectors run here, over the shards that the thread
- * reaches by itself. Collections, documents and the embedding of texts are the main thread's.
+ * reaches by itself. Collections, documents, checks of recall and the embedding of texts are the main thread's.
  */
 export function frontServices(parts: {
   main: ThreadPeer;
@@ -38,7 +38,7 @@ export function frontServices(parts: {
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
-  return { catalog, service: { search, vectors, collections, documents: frontDocuments(main) } };
+  return { catalog, service: { search, vectors, collections, documents: frontDocuments(main), recall: remote<RecallService>(main, 'recall') } };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {

@@ -45,6 +45,7 @@ constexpr Gammas kGammas{0.04f, 0.002f};
 constexpr Gammas kIpGammas{1e-5f, 1e-7f};
 // The search for gamma ends when neighbouring values differ by this factor.
 constexpr float kResolution = 1.06f;
+constexpr float kSaturated = 0.99f;
 // Most rows that a walk keeps.
 constexpr float kPoolMax = 8192;
 // Rows that a walk may keep, as a multiple of those that one keeps on average: without such a bound, one query in a
@@ -88,8 +89,8 @@ struct Sample {
   // For each case, the least score that an answer must have to count as found.
   double scores[kCases];
   size_t counts[kCases];
-  // For each exact answer: by how many deviations the last one's key exceeds this one's approximate key.
-  std::vector<float> shortfalls;
+  // For each case and exact answer: by how many deviations the last one's key exceeds this one's approximate key.
+  std::vector<float> shortfalls[kCases];
 };
 
 std::vector<Sample> pick_rows(const Snapshot& snapshot) {
@@ -110,7 +111,8 @@ std::vector<Sample> pick_rows(const Snapshot& snapshot) {
 }
 
 // Adds what rescoring needs to know about the exact answers to a sample (Effort::deviations).
-void measure_shortfalls(const RowStore& rows, const std::vector<Hit>& hits, size_t count, Sample& sample) {
+void measure_shortfalls(const RowStore& rows, const std::vector<Hit>& hits, size_t tried, Sample& sample) {
+  const size_t count = sample.counts[tried];
   const Codes& codes = rows.codes();
   if (codes.quantization == Quantization::kInt8 || count == 0) return;
   const float last = sample.query->exact(hits[count - 1].row).key;
@@ -120,7 +122,7 @@ void measure_shortfalls(const RowStore& rows, const std::vector<Hit>& hits, size
     codes.dot(&code, 1, sample.query->code(), codes.padded, &product);
     const RowMeta& meta = codes.meta(hits[i].row);
     const float deviation = sample.query->deviation(meta);
-    sample.shortfalls.push_back(deviation > 0 ? (last - sample.query->key(product, meta)) / deviation : 0);
+    sample.shortfalls[tried].push_back(deviation > 0 ? (last - sample.query->key(product, meta)) / deviation : 0);
   }
 }
 
@@ -174,7 +176,7 @@ void scan_for_answers(const Snapshot& snapshot, const Codes& scanned, std::vecto
       cut_hits(rows, hits, kCaseOf[c].k);
       samples[i].counts[c] = std::min(kCaseOf[c].k, hits.size());
       samples[i].scores[c] = hits.empty() ? 0 : hits[samples[i].counts[c] - 1].score;
-      if (kCaseOf[c].scarcity == 1) measure_shortfalls(rows, hits, samples[i].counts[c], samples[i]);
+      measure_shortfalls(rows, hits, c, samples[i]);
     }
   }
 }
@@ -212,7 +214,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
               : walk<ReachPool>(rows, graph, *sample.graph, *sample.query, eligible, limits, sample.row, scratch);
       scored_here += found.scored;
       expanded_here += found.entries;
-      Candidates candidates(*sample.query, searched.k, effort.deviations);
+      Candidates candidates(*sample.query, searched.k, effort.deviations_for(searched.scarcity > 1));
       add_pool(rows, scratch, found, candidates);
       const std::vector<Hit> hits = candidates.rescore(rows);
       const size_t right = size_t(std::count_if(hits.begin(), hits.end(), [&](const Hit& hit) {
@@ -239,7 +241,7 @@ Measured measure(const Snapshot& snapshot, const std::vector<Sample>& samples, s
  * queries lose by the bound. `reach` is the one of the snapshot's effort that is searched for.
  */
 void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on, size_t count, double recall_target,
-                size_t k, const Gammas& gammas) {
+                size_t k, size_t rows, const Gammas& gammas) {
   const auto reaches = [&](float gamma) {
     reach.gamma = gamma;
     for (size_t asked : {(count + kFirstShare - 1) / kFirstShare, count}) {
@@ -260,7 +262,8 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
   while (!reaches(good)) {
     bad = good;
     good *= 2;
-    if (good > kGammaMax) {
+    // Walks that keep all they may keep find no more.
+    if (good > kGammaMax || reach.expanded >= kSaturated * std::min(kPoolMax, float(rows))) {
       reach = {};
       return;
     }
@@ -286,11 +289,11 @@ void find_reach(Reach& reach, const std::function<Measured(size_t)>& measure_on,
   }
 }
 
-// So many deviations that rescoring loses a tenth of what the target allows. Rounding to bytes is too exact to measure.
-float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, double recall_target) {
+// So many deviations that, in one case, rescoring loses a tenth of what the target allows. Rounding to bytes is too exact to measure.
+float find_deviations(const RowStore& rows, const std::vector<Sample>& samples, size_t tried, double recall_target) {
   std::vector<float> shortfalls;
   for (const Sample& sample : samples) {
-    shortfalls.insert(shortfalls.end(), sample.shortfalls.begin(), sample.shortfalls.end());
+    shortfalls.insert(shortfalls.end(), sample.shortfalls[tried].begin(), sample.shortfalls[tried].end());
   }
   if (rows.codes().quantization == Quantization::kInt8 || shortfalls.empty()) return kDeviations;
   const size_t lost = size_t(kLostShare * (1 - recall_target) * double(shortfalls.size()));
@@ -319,13 +322,17 @@ Effort calibrate(const Snapshot& snapshot, const Codes& codes, double recall_tar
       }
     }
   });
-  effort.deviations = find_deviations(rows, samples, recall_target);
+  float needed[kCases];
+  for (size_t i = 0; i < kCases; i++) needed[i] = find_deviations(rows, samples, i, recall_target);
+  effort.deviations = std::max(needed[0], needed[1]);
+  effort.passing_deviations = std::max(needed[2], needed[3]);
   for (size_t i = 0; i < kCases; i++) {
     const Case& measured = kCaseOf[i];
     Reach& reach = effort.*measured.reach;
     const size_t count = (samples.size() + measured.share - 1) / measured.share;
     const auto measure_on = [&](size_t asked) { return measure(tried, samples, asked, i, threads, stop); };
-    find_reach(reach, measure_on, count, recall_target, measured.k, rows.metric == Metric::kIp ? kIpGammas : kGammas);
+    find_reach(reach, measure_on, count, recall_target, measured.k, snapshot.graph->rows(),
+               rows.metric == Metric::kIp ? kIpGammas : kGammas);
     if (reach.expanded == 0) break;
   }
   return effort;

@@ -41,13 +41,16 @@ struct Effort {
   // By how many deviations (Query::deviation) a row's exact key may exceed its approximate one: who may be farther below the
   // last row that is wanted is not scored again. kDeviations, unless measured on rougher codes than bytes.
   float deviations;
+  // The same with a filter: those who are farther away are harder to tell apart.
+  float passing_deviations;
   // Rows of the graph, including dead ones, when it was measured. 0: never measured; the values are a careful guess.
   size_t rows;
 
   // A walk that keeps hundreds of rows, and ends early only where the rest is far away.
-  static Effort guess() { return {{1, 512, 512, 12288}, {1, 1024, 1024, 24576}, {1, 2048, 2048, 49152}, {1, 8192, 8192, 196608}, 0, kDeviations, 0}; }
-  static Effort out_of_reach(size_t rows) { return {{}, {}, {}, {}, 0, kDeviations, rows}; }
+  static Effort guess() { return {{1, 512, 512, 12288}, {1, 1024, 1024, 24576}, {1, 2048, 2048, 49152}, {1, 8192, 8192, 196608}, 0, kDeviations, kDeviations, 0}; }
+  static Effort out_of_reach(size_t rows) { return {{}, {}, {}, {}, 0, kDeviations, kDeviations, rows}; }
 
+  float deviations_for(bool filtered) const { return filtered ? passing_deviations : deviations; }
   bool reaches_target() const { return at_10.expanded > 0 && at_100.expanded > 0; }
   bool reaches_target_filtered() const { return reaches_target() && passing_100.expanded > 0 && passing_400.expanded > 0; }
   float scored_per_expanded() const { return at_10.expanded > 0 ? at_10.scored / at_10.expanded : 32; }

@@ -56,6 +56,7 @@ struct SavedEffort {
 struct SavedCodes {
   uint32_t quantization;
   float deviations;
+  float passing_deviations;
 };
 
 // Follows the header in version 1, whose graphs had all rows linked with care.
@@ -141,7 +142,7 @@ Effort read_effort(CheckedReader& file, const Header& header, size_t& coarse_row
   require(usable(saved.at_10) && usable(saved.at_100) && usable(saved.passing_100) && usable(saved.passing_400));
   require(saved.largest_norm >= 0 && saved.rows <= header.rows && saved.coarse_rows <= header.graph_rows);
   coarse_rows = saved.coarse_rows;
-  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, kDeviations, size_t(saved.rows)};
+  return {saved.at_10, saved.at_100, saved.passing_100, saved.passing_400, saved.largest_norm, kDeviations, kDeviations, size_t(saved.rows)};
 }
 
 // What version 3 says besides of codes and effort; the versions before had int8 codes.
@@ -150,8 +151,9 @@ Quantization read_codes(CheckedReader& file, const Header& header, Effort& effor
   SavedCodes saved;
   file.read(&saved, sizeof saved);
   require(saved.quantization <= uint32_t(Quantization::kBinary));
-  require(saved.deviations > 0 && saved.deviations <= kDeviations);
+  for (float deviations : {saved.deviations, saved.passing_deviations}) require(deviations > 0 && deviations <= kDeviations);
   effort.deviations = saved.deviations;
+  effort.passing_deviations = saved.passing_deviations;
   return Quantization(saved.quantization);
 }
 
@@ -233,7 +235,7 @@ void write_save(const SaveImage& image, const std::string& path, const StopFlag&
                           effort.largest_norm, uint32_t(image.coarse_rows), effort.rows};
   file.write(&saved, sizeof saved);
   if (header.magic == kMagic3) {
-    const SavedCodes codes{uint32_t(quantization), effort.deviations};
+    const SavedCodes codes{uint32_t(quantization), effort.deviations, effort.passing_deviations};
     file.write(&codes, sizeof codes);
   }
   file.write_checksum();

@@ -10,6 +10,13 @@
 
 namespace quiver {
 
+namespace {
+
+// Rows of a file that are read at a time.
+constexpr size_t kLoadedRows = 64;
+
+}  // namespace
+
 RowStore::RowStore(const RowKind& kind, const std::string& path, size_t rows)
     : metric(kind.metric),
       dim(kind.dim),
@@ -78,10 +85,16 @@ void RowStore::remove(const uint32_t* slots, size_t count) {
 }
 
 uint32_t RowStore::load_rows(size_t first, size_t count) {
-  std::vector<float> vectors(count * dim);
-  originals_.read(first, count, vectors.data());
-  for (size_t i = 0; i < count; i++) encode(first + i, &vectors[i * dim]);
-  return crc32c(0, vectors.data(), vectors.size() * sizeof(float));
+  // In parts: the allocator keeps what each thread had at once.
+  std::vector<float> vectors(std::min(count, kLoadedRows) * dim);
+  uint32_t checksum = 0;
+  for (size_t done = 0; done < count; done += kLoadedRows) {
+    const size_t part = std::min(kLoadedRows, count - done);
+    originals_.read(first + done, part, vectors.data());
+    for (size_t i = 0; i < part; i++) encode(first + done + i, &vectors[i * dim]);
+    checksum = crc32c(checksum, vectors.data(), part * dim * sizeof(float));
+  }
+  return checksum;
 }
 
 void RowStore::load_slots(const uint32_t* slots, const uint64_t* dead) {

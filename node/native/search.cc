@@ -156,7 +156,8 @@ std::vector<Hit> scan_exactly(const RowStore& rows, const Query& query, const Se
 std::vector<Hit> scan_codes(const Snapshot& snapshot, const Query& query, const SearchRequest& request,
                             const StopFlag& stop, SearchCost& cost) {
   const RowStore& rows = *snapshot.rows;
-  Candidates candidates(query, request.k, snapshot.effort.deviations);
+  const bool filtered = request.allowed.count < rows.live();
+  Candidates candidates(query, request.k, snapshot.effort.deviations_for(filtered));
   for_each_batch(rows, 0, request.allowed, stop, [&](const uint32_t* batch, size_t count) {
     cost.scored += count;
     add_batch(rows, query, batch, count, candidates);
@@ -198,7 +199,7 @@ bool walk_and_scan(const Snapshot& snapshot, const Query& query, const SearchReq
   cost.scored += found.scored;
   if (found.eligible < std::min(wanted, request.allowed.count)) return false;
   if (some && found.full && request.effort_kind == EffortKind::kCalibrated) return false;
-  Candidates candidates(query, request.k, snapshot.effort.deviations);
+  Candidates candidates(query, request.k, snapshot.effort.deviations_for(request.allowed.count < rows.live()));
   add_pool(rows, scratch, found, candidates);
   Allowed rest;
   const Allowed& allowed = request.allowed.kind == Allowed::Kind::kBitmap ? request.allowed : rest;

@@ -22,6 +22,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),
+  sample: ({ items }, request) => items.sample(request),
   count: ({ indexes }) => indexes.directory.liveCount,
   status: statusOf,
   optimize: ({ indexes }) => {

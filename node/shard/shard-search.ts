@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { Hit, KeywordSearch, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
+import type { Hit, KeywordSearch, SearchCost, VectorSearch, VectorSearchResult } from '../../shared/shard/shard-read';
 import { inLaterSlices, inSlices, resultOf } from '../../shared/time/work-slices';
 import type { RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
@@ -46,11 +46,15 @@ export class ShardSearch {
     const epoch = slots.beginRead();
     try {
       let wanted = request.k;
+      const cost: SearchCost = { scored: 0, rescored: 0 };
+      const counts = request.counted === true ? { cost } : {};
       for (let attempt = 1; ; attempt++) {
         const allowed = this.allowed(request.filter);
         const candidateCount = allowed === null ? indexes.directory.liveCount : allowed.size;
-        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount };
-        const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed });
+        if (candidateCount === 0) return { hits: [], vectorCount: indexes.directory.liveCount, ...counts };
+        const found = await indexes.vectors.search(request.vector, { k: wanted, effort: request.effort, allowed, counted: request.counted });
+        cost.scored += found.scored ?? 0;
+        cost.rescored += found.rescored ?? 0;
         const { hits, goneCount } = await this.upToDate(found, request, epoch);
         // Items that the index did not return score at most as high as its last answer. Below that score, other items
         // may be better than these hits.
@@ -67,7 +71,7 @@ export class ShardSearch {
           if (attempt < ATTEMPTS_MAX) continue;
           throw overtaken();
         }
-        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount };
+        return { hits: hits.map(({ hit }) => hit), vectorCount: indexes.directory.liveCount, ...counts };
       }
     } finally {
       slots.endRead(epoch);

@@ -38,24 +38,37 @@ export interface AnswerMessage extends Answer {
 const VARINT_BYTES = 10;
 /** A segment's numbers with their tags. */
 const SEGMENT_BYTES = 48;
+/** The numbers of a search's cost with their tags. */
+const COST_BYTES = 24;
 /** The numbers and the state of an index's progress with their tags. */
 const PROGRESS_BYTES = 80;
 
 /** The codecs by kind. */
 export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
   search: {
-    requestToProto: ({ vector, k, filter, effort, texts }) => ({
+    requestToProto: ({ vector, k, filter, effort, texts, counted }) => ({
       vector: vectorToProto(vector),
       k,
       filter: filterToProto(filter),
       ef: effort.type === 'ef' ? effort.ef : 0,
       exact: effort.type === 'exact',
       texts,
+      counted,
     }),
-    requestFromProto: ({ vector, k, filter, ef, exact, texts }) => ({ vector: vectorFromProto(vector), k, filter: filterFromProto(filter), effort: effortFromProto(ef, exact), texts }),
+    requestFromProto: ({ vector, k, filter, ef, exact, texts, counted }) => ({
+      vector: vectorFromProto(vector),
+      k,
+      filter: filterFromProto(filter),
+      effort: effortFromProto(ef, exact),
+      texts,
+      ...(counted && { counted }),
+    }),
     requestBytes: ({ vector, filter }) => vector.byteLength + filterBytes(filter),
-    answerToProto: ({ hits, vectorCount }) => hitsToProto(hits, vectorCount),
-    answerFromProto: ({ hits, vectorCount }) => hits && { hits: hitsFromBytes(hits), vectorCount },
+    answerToProto: ({ hits, vectorCount, cost }) => {
+      const answer = hitsToProto(hits, vectorCount);
+      return cost === undefined ? answer : { message: { ...answer.message, cost }, bytes: answer.bytes + COST_BYTES };
+    },
+    answerFromProto: ({ hits, vectorCount, cost }) => hits && { hits: hitsFromBytes(hits), vectorCount, ...(cost && { cost }) },
   },
   score: {
     requestToProto: ({ vector, externalIds }) => ({ vector: vectorToProto(vector), externalIds: stringsToBytes(externalIds) }),
@@ -104,6 +117,16 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: itemsToProto,
+    answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
+  },
+  sample: {
+    requestToProto: ({ count, seed }) => ({ count, seed }),
+    requestFromProto: ({ count, seed }) => {
+      if (count === 0) throw malformed('sample');
+      return { count, seed };
+    },
+    requestBytes: () => 0,
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
   },

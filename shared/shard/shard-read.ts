@@ -21,6 +21,8 @@ export interface ShardReads {
   fetch: { request: { externalIds: string[]; vectors: boolean }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
+  /** The first `count` items in the order of {@link samplePlace}, with their vectors and without their texts, in any order. */
+  sample: { request: { count: number; seed: number }; answer: StoredItem[] };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };
@@ -47,6 +49,8 @@ export interface VectorSearch {
   effort: SearchEffort;
   /** Whether hits carry `text`. */
   texts: boolean;
+  /** Whether the answer says what it took. */
+  counted?: true;
 }
 
 export interface VectorSearchResult {
@@ -54,6 +58,14 @@ export interface VectorSearchResult {
   hits: Hit[];
   /** Vectors in the shard, whatever the filter. */
   vectorCount: number;
+  /** Of a search that is counted; a node of an earlier version does not say it. */
+  cost?: SearchCost;
+}
+
+/** What a search took: rows scored by their codes, and by their original vectors. */
+export interface SearchCost {
+  scored: number;
+  rescored: number;
 }
 
 export type SearchEffort = { type: 'calibrated' } | { type: 'ef'; ef: number } | { type: 'exact' };

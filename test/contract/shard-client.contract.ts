@@ -1,6 +1,7 @@
 import { parseFilter } from '../../shared/filter/parse-filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
+import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
 
 /** A client under test, with no shard open. */
@@ -119,6 +120,27 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
       });
     });
 
+    describe('sample', () => {
+      test('answers the items that come first in an order by id and seed, whatever was written when', async () => {
+        const id = await opened();
+        const ids = Array.from({ length: 50 }, (_, i) => `v${i}`);
+        await write(id, ...ids.map((externalId, i) => put(externalId, [1, i, 0, 0], { text: 'some' })));
+        await write(id, remove('v3'), put('v4', [9, 9, 9, 9]));
+        const sampled = async (count: number, seed: number) => (await client.read(id, 'sample', { count, seed }, IN_TIME())).sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
+        const all = await sampled(100, 1);
+        expect(all.map(({ externalId }) => externalId)).toEqual(ids.filter((externalId) => externalId !== 'v3').sort());
+        expect(all.find(({ externalId }) => externalId === 'v4')).toMatchObject({ vector: Float32Array.of(9, 9, 9, 9), text: null });
+        for (const seed of [0, 1, 2 ** 32 - 1]) {
+          const expected = all
+            .map(({ externalId }) => ({ externalId, place: samplePlace(externalId, seed) }))
+            .sort(inSampleOrder)
+            .slice(0, 7);
+          expect((await sampled(7, seed)).map(({ externalId }) => externalId)).toEqual(expected.map(({ externalId }) => externalId).sort());
+        }
+        expect((await sampled(7, 1)).map(({ externalId }) => externalId)).not.toEqual((await sampled(7, 2)).map(({ externalId }) => externalId));
+      });
+    });
+
     describe('search', () => {
       test.each(METRICS)('by %s answers the best k with the scores of the metric', async (metric) => {
         const id = await opened({ metric });
@@ -164,6 +186,17 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         expect(await countIn(near([1, 0, 0, 0], { filter: parseFilter({ n: 'none' }) }))).toBe(12);
         await write(id, remove('v0'));
         expect(await countIn(near([1, 0, 0, 0]))).toBe(11);
+      });
+
+      test('say what they took when that is asked for', async () => {
+        const id = await opened();
+        await write(id, ...Array.from({ length: 12 }, (_, i) => put(`v${i}`, [1, i, 0, 0])));
+        const request = near([1, 0, 0, 0], { k: 3 });
+        expect(await client.read(id, 'search', request, IN_TIME())).not.toHaveProperty('cost');
+        const { cost } = await client.read(id, 'search', { ...request, counted: true }, IN_TIME());
+        expect(cost!.scored + cost!.rescored).toBeGreaterThanOrEqual(12);
+        const exact = await client.read(id, 'search', { ...request, counted: true, effort: { type: 'exact' } }, IN_TIME());
+        expect(exact.cost).toEqual({ scored: 0, rescored: 12 });
       });
 
       test('hits carry their metadata, and their text when asked for', async () => {

@@ -7,6 +7,7 @@ import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
+import { recallSuite } from './api-suite/recall';
 import { searchSuite } from './api-suite/search';
 import { vectorsSuite } from './api-suite/vectors';
 
@@ -57,6 +58,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     accessSuite(context);
     collectionsSuite(context);
     vectorsSuite(context);
+    recallSuite(context);
     searchSuite(context);
     languagesSuite(context);
     documentsSuite(context);

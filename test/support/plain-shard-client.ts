@@ -3,6 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { systemClock, type Clock } from '../../shared/time/clock';
@@ -25,13 +26,13 @@ interface PlainShard {
 
 /** What each read means. */
 const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: RequestOf<Kind>) => AnswerOf<Kind> } = {
-  search: (shard, { vector, k, filter, texts }) => {
+  search: (shard, { vector, k, filter, texts, counted }) => {
     const scored = passing(shard, filter).map((item) => ({ item, score: scoreOf(shard.spec.metric, vector, item.vector) }));
     const hits = best(scored, k).map(({ item, score }) => {
       const hit = { externalId: item.externalId, score, metadata: item.metadata };
       return texts ? { ...hit, text: item.text ?? '' } : hit;
     });
-    return { hits, vectorCount: shard.items.size };
+    return { hits, vectorCount: shard.items.size, ...(counted === true && { cost: { scored: 0, rescored: scored.length } }) };
   },
   score: (shard, { vector, externalIds }) =>
     externalIds.flatMap((externalId) => {
@@ -64,6 +65,12 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       .sort(inInsertionOrder)
       .slice(0, limit)
       .map((item) => ({ ...stored(item, vectors), ...(texts === false ? { text: null } : {}) })),
+  sample: (shard, { count, seed }) =>
+    [...shard.items.values()]
+      .map((item) => ({ item, externalId: item.externalId, place: samplePlace(item.externalId, seed) }))
+      .sort(inSampleOrder)
+      .slice(0, count)
+      .map(({ item }) => ({ ...stored(item, true), text: null })),
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,

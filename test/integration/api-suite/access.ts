@@ -27,6 +27,7 @@ const WRITING: Route[] = [
   { method: 'PATCH', path: '/v1/collections/none', body: { description: null } },
   { method: 'DELETE', path: '/v1/collections/none' },
   { method: 'POST', path: '/v1/collections/none/optimize' },
+  { method: 'POST', path: '/v1/collections/none/recall_check', body: { samples: 1 } },
   { method: 'POST', path: '/v1/collections/none/upsert', body: { external_id: 'a', vector: [1, 2, 3] } },
   { method: 'POST', path: '/v1/collections/none/bulk_upsert', body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] } },
   { method: 'DELETE', path: '/v1/collections/none/delete/a' },

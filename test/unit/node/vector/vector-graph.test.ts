@@ -118,7 +118,6 @@ const KERNELS_OF = METRICS.map((metric, i): [Metric, Quantization, string, numbe
 const QUANTIZED: [Metric, Quantization, string, number][] = [
   ['l2', 'int4', KERNELS[0], GRAPH_ROWS],
   ['ip', 'binary', KERNELS[0], GRAPH_ROWS],
-  ['cosine', 'binary', KERNELS[1 % KERNELS.length], GRAPH_ROWS],
 ];
 
 describe.each([...KERNELS_OF, ...QUANTIZED])('%s, %s by the %s kernels, graphs from %i rows', (metric, quantization, kernels, graphRowsMin) => {

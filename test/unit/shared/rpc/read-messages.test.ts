@@ -55,6 +55,20 @@ const WRITTEN = [
     { hits: [], vectorCount: 0 },
     'ChAIBxAAGABSCAAAAAAAAAAA',
   ),
+  written(
+    'search',
+    { vector, k: 1, filter: null, effort: { type: 'calibrated' }, texts: false, counted: true },
+    'CiYIBxIFCgF1EAMYBSCEB1IWCggAAIA/AAAAvxABGgAgACgAMAA4AQ==',
+    { hits: [], vectorCount: 3, cost: { scored: 300, rescored: 12 } },
+    'ChcIBxAAGAMiBQisAhAMUggAAAAAAAAAAA==',
+  ),
+  written(
+    'sample',
+    { count: 3, seed: 4_000_000_000 },
+    'ChkIBxIFCgF1EAMYBSCEB5oBCAgDEIDQrPMO',
+    items,
+    'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
+  ),
   written('score', { vector, externalIds: ['a', 'b'] }, 'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi', hits, HITS_FRAME),
   written(
     'keywordSearch',
@@ -159,7 +173,7 @@ describe('reads between members', () => {
     const frame = responseSerialize({ answers: [readErrorToProto(ID, new QuiverError('overloaded', 'no')).message] });
     expect(frame.toString('base64')).toBe('ChcIB3oTCgpvdmVybG9hZGVkEgJubxitAw==');
     const answer = new ReadAnswer('scan');
-    answer.add({ id: ID, more: true, vectorCount: 0, items: Buffer.from('the first') });
+    answer.add({ id: ID, more: true, vectorCount: 0, cost: null, items: Buffer.from('the first') });
     expect(() => answer.add(answersIn(frame)[0])).toThrow(failureOf('overloaded', 'no'));
   });
 

@@ -9,6 +9,7 @@ export interface Answer {
   'id'?: (number);
   'more'?: (boolean);
   'vectorCount'?: (number | string | Long);
+  'cost'?: (SearchCost | null);
   'hits'?: (Buffer | Uint8Array | string);
   'items'?: (Buffer | Uint8Array | string);
   'keywordStatistics'?: (KeywordStatistics | null);
@@ -23,6 +24,7 @@ export interface Answer__Output {
   'id': (number);
   'more': (boolean);
   'vectorCount': (number);
+  'cost': (SearchCost__Output | null);
   'hits'?: (Buffer);
   'items'?: (Buffer);
   'keywordStatistics'?: (KeywordStatistics__Output | null);
@@ -141,7 +143,8 @@ export interface ReadRequest {
   'count'?: (Count | null);
   'status'?: (Status | null);
   'optimize'?: (Optimize | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
+  'sample'?: (Sample | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
 }
 
 export interface ReadRequest__Output {
@@ -158,7 +161,8 @@ export interface ReadRequest__Output {
   'count'?: (Count__Output | null);
   'status'?: (Status__Output | null);
   'optimize'?: (Optimize__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
+  'sample'?: (Sample__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -176,6 +180,16 @@ export interface ReadsHandlers extends grpc.UntypedServiceImplementation {
 
 export interface ReadsDefinition extends grpc.ServiceDefinition {
   Exchange: MethodDefinition<ReadFrame, AnswerFrame, ReadFrame__Output, AnswerFrame__Output>
+}
+
+export interface Sample {
+  'count'?: (number);
+  'seed'?: (number);
+}
+
+export interface Sample__Output {
+  'count': (number);
+  'seed': (number);
 }
 
 export interface Scan {
@@ -213,6 +227,8 @@ export interface Search {
   'ef'?: (number);
   'exact'?: (boolean);
   'texts'?: (boolean);
+  'counted'?: (boolean);
+  '_counted'?: "counted";
 }
 
 export interface Search__Output {
@@ -222,6 +238,18 @@ export interface Search__Output {
   'ef': (number);
   'exact': (boolean);
   'texts': (boolean);
+  'counted'?: (boolean);
+  '_counted'?: "counted";
+}
+
+export interface SearchCost {
+  'scored'?: (number | string | Long);
+  'rescored'?: (number | string | Long);
+}
+
+export interface SearchCost__Output {
+  'scored': (number);
+  'rescored': (number);
 }
 
 export interface SegmentStatus {
