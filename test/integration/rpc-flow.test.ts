@@ -43,6 +43,18 @@ test('requests of one turn share a message, and so do their answers', async () =
   expect(node.frames.sent - before.sent).toBeLessThanOrEqual(4);
 });
 
+test('a node shows that it lives while it works on a read', async () => {
+  await start();
+  await search();
+  const before = node.frames.sent;
+  let finish: () => void = () => undefined;
+  shards.before = () => new Promise((done) => (finish = done));
+  const searching = search();
+  await eventually('some signs have come', async () => node.frames.sent >= before + 3);
+  finish();
+  expect(await searching).toEqual([]);
+});
+
 test('a short search does not wait behind long filters that were sent before it', async () => {
   await start();
   const kindsInOrder: string[] = [];
