@@ -18,10 +18,6 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
 
-/** How often everything is read again, in case a watch lost an event. */
-const REFRESH_MS = 5_000;
-/** The same for tombstones: there may be many, and only calls for collections that are gone look at them. */
-const REFRESH_TOMBSTONES_MS = 300_000;
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
 
@@ -44,7 +40,6 @@ export class ClusterMap {
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
-  private readonly log: Logger;
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
@@ -52,11 +47,9 @@ export class ClusterMap {
   private readonly latest = new Map<string, KnownAssignment>();
   /** What `behind` answered; null when that may have changed since. */
   private knownBehind: ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> | null = null;
-  private refreshing: NodeJS.Timeout[] = [];
 
   constructor(options: { store: ClusterStore; log: Logger }) {
     const { store } = options;
-    this.log = options.log;
     const onUnreadable = (error: unknown): void => options.log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.nodes = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable });
     this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
@@ -79,13 +72,6 @@ export class ClusterMap {
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
   async follow(): Promise<void> {
     await Promise.all(this.everything.map((entries) => entries.follow()));
-    if (this.refreshing.length > 0) return;
-    const others = this.everything.filter((entries) => entries !== this.tombstones);
-    this.refreshing = [setInterval(() => this.refresh(others), REFRESH_MS), setInterval(() => this.refresh([this.tombstones]), REFRESH_TOMBSTONES_MS)];
-  }
-
-  private refresh(some: readonly WatchedEntries<unknown>[]): void {
-    Promise.all(some.map((entries) => entries.refresh())).catch((error: unknown) => this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'));
   }
 
   /** The node as it last registered, whether it is present or not; null if it was never seen. */
@@ -186,8 +172,6 @@ export class ClusterMap {
   }
 
   close(): void {
-    for (const timer of this.refreshing) clearInterval(timer);
-    this.refreshing = [];
     for (const entries of this.everything) entries.close();
   }
 }
