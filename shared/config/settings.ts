@@ -311,7 +311,7 @@ export const CLUSTER_SETTINGS = {
     meaning: 'Name that certificates of other members must be valid for; empty: the host of their address',
   },
   readReplicas: {
-    name: 'READ_REPLICAS', kind: 'choice', fallback: 'primary', choices: ['in-sync', 'primary'],
+    name: 'READ_REPLICAS', kind: 'choice', fallback: 'in-sync', choices: ['in-sync', 'primary'],
     meaning: '`in-sync`: a shard whose primary is busy is read from other in-sync replicas, too, with the same guarantees; `primary`: from its primary alone',
   },
   copyBytesPerSecond: {

@@ -13,7 +13,7 @@ const ENOUGH_WITHIN_MS = 90_000;
 const PAUSE_MS = 3_000;
 
 test('both replicas of a busy shard answer reads, and none that was frozen or took over shows what is outdated', async () => {
-  await underLoad('read-from-followers', { nodes: 2, replicas: 2, shards: 1, environment: { READ_REPLICAS: 'in-sync', HTTP_THREADS: '1' } }, async ({ cluster, writes, lasts }) => {
+  await underLoad('read-from-followers', { nodes: 2, replicas: 2, shards: 1, environment: { HTTP_THREADS: '1' } }, async ({ cluster, writes, lasts }) => {
     const searches = new Searches(cluster);
     try {
       await bothAnswer(cluster);
