@@ -186,6 +186,7 @@ export class Peers {
       prev = this.log.lastSequence;
     }
     peer.announced = this.progress.applied;
+    peer.asked(nowMs);
     const message: OutgoingAppend = {
       epoch: this.epoch,
       from: this.self.node,
