@@ -4,8 +4,8 @@ import { wellFormedText } from '../support/any-text';
 import type { ApiTarget, StartTarget } from '../support/api-target';
 import { runSeed } from '../support/random';
 
-/** Requests per property; HTTP_FUZZ_RUNS makes it longer. */
-const RUNS = Number(process.env.HTTP_FUZZ_RUNS ?? 150);
+/** Requests per property, where HTTP_FUZZ_RUNS says nothing else. */
+const RUNS = 150;
 const COLLECTION = 'fuzzed';
 const DIM = 3;
 
@@ -93,9 +93,9 @@ const mutated = fc.constantFrom(...Object.keys(BODIES)).chain((endpoint) => {
 });
 
 /** Arbitrary requests against a service that `startTarget` starts: none ends in a 500, and a refused one stores nothing. */
-export function describeHttpFuzz(name: string, startTarget: StartTarget): void {
+export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = RUNS): void {
   const seed = runSeed(`http-fuzz of ${name}`);
-  const options = { seed, numRuns: RUNS };
+  const options = { seed, numRuns: Number(process.env.HTTP_FUZZ_RUNS ?? runs) };
 
   describe(`fuzzed API of ${name}, SEED=${seed}`, () => {
     let target: ApiTarget;

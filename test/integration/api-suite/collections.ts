@@ -143,11 +143,11 @@ export function collectionsSuite(context: SuiteContext): void {
     });
 
     test('of an empty collection is empty', async () => {
-      expect(dataOf(await context.api.get(`/v1/collections/${await context.collection()}/export?limit=100000`))).toMatchObject({ count: 0, vectors: [] });
+      expect(dataOf(await context.api.get(`/v1/collections/${await context.empty()}/export?limit=100000`))).toMatchObject({ count: 0, vectors: [] });
     });
 
     test.each(['0', '-1', '100001', 'x', '1.5', '', '1e2', 'true'])('refuses limit=%s with a 400', async (limit) => {
-      const name = await context.collection();
+      const name = await context.empty();
       expect(errorOf(await context.api.get(`/v1/collections/${name}/export?limit=${limit}`), 400)).toContain('limit');
     });
   });
