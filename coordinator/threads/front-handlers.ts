@@ -18,7 +18,7 @@ import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'> {
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
@@ -69,6 +69,8 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...deepHandlers(deep, clock, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
+    ...handlersOf('activity', main.activity, ['activity']),
+    ...handlersOf('signIn', main.signIn, ['redeem']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
@@ -76,6 +78,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
+    'demo.load': () => known(service.demo.load()),
     'documents.upload': (collection: string, file: { name: string; stream: number }) =>
       service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
     ...handlersOf('catalog', catalog, ['find', 'has']),
@@ -109,6 +112,8 @@ function hitsOf(read: AnyRead): number {
     case 'search':
     case 'keywordSearch':
       return read.request.k;
+    case 'sample':
+      return read.request.size;
     case 'score':
       return read.request.externalIds.length;
     case 'fetch':

@@ -6,6 +6,7 @@ import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as Pr
 import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
+import { drawnFromBytes, drawnToBytes } from './sample-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
 
 /** How one kind of read is sent (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
@@ -82,8 +83,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors }) => ({ externalIds: stringsToBytes(externalIds), vectors }),
-    requestFromProto: ({ externalIds, vectors }) => ({ externalIds: stringsFromBytes(externalIds), vectors }),
+    requestToProto: ({ externalIds, vectors, texts }) => ({ externalIds: stringsToBytes(externalIds), vectors, ...(texts === false ? { withoutTexts: true } : {}) }),
+    requestFromProto: ({ externalIds, vectors, withoutTexts }) => ({ externalIds: stringsFromBytes(externalIds), vectors, ...(withoutTexts === true ? { texts: false } : {}) }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
@@ -106,6 +107,19 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
+  },
+  sample: {
+    requestToProto: ({ size, seed, filter }) => ({ size, seed, filter: filterToProto(filter) }),
+    requestFromProto: ({ size, seed, filter }) => {
+      if (size === 0) throw malformed('sample');
+      return { size, seed, filter: filterFromProto(filter) };
+    },
+    requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: ({ population, externalIds, keys }) => {
+      const hits = drawnToBytes({ externalIds, keys });
+      return { message: { hits, vectorCount: population }, bytes: hits.length };
+    },
+    answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
   },
   count: {
     requestToProto: () => ({}),
