@@ -104,6 +104,7 @@ describe('the metrics of the cluster', () => {
     nodes: [node, { ...node, id: 'node-1', state: 'down', primaries: 0, replicas: 1 }],
     shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
+    reshards: [],
   };
 
   test('show members, replicas, lag and moves, and a 0 for every state that nothing is in', async () => {
