@@ -28,14 +28,20 @@ export class ShardSets<Collection extends ShardedCollection> {
   constructor(private readonly parts: { catalog: CollectionLookUp<Collection>; clock: Pick<Clock, 'monotonicMs'> }) {}
 
   /** Errors: those of `run`, but for `resharded` within the deadline; not_found when the collection was deleted meanwhile. */
-  async inOne<Result>(collection: Collection, call: CallOptions, run: (collection: Collection) => Promise<Result>): Promise<Result> {
-    let current = collection;
+  inOne<Result>(collection: Collection, call: CallOptions, run: (collection: Collection) => Promise<Result>): Promise<Result> {
+    return run(collection).catch((error: unknown) => this.again(collection, call, run, error));
+  }
+
+  private async again<Result>(stale: Collection, call: CallOptions, run: (collection: Collection) => Promise<Result>, failure: unknown): Promise<Result> {
+    let current = stale;
+    let error = failure;
     for (let attempt = 0; ; attempt += 1) {
+      if (!isQuiverError(error) || error.kind !== 'resharded' || this.parts.clock.monotonicMs() >= call.deadlineMs) throw error;
+      current = await this.next(current, call, attempt);
       try {
         return await run(current);
-      } catch (error) {
-        if (!isQuiverError(error) || error.kind !== 'resharded' || this.parts.clock.monotonicMs() >= call.deadlineMs) throw error;
-        current = await this.next(current, call, attempt);
+      } catch (next) {
+        error = next;
       }
     }
   }

@@ -1,5 +1,6 @@
 import { type ReshardOffice, ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
 import { Resharder } from '../../coordinator/collections/reshard/resharder';
+import { shardOf } from '../../coordinator/routing/shard-router';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
@@ -325,4 +326,49 @@ test('clients see one collection while its number of shards changes, whoever dri
   console.log(JSON.stringify({ operations: found.map(({ operations }) => operations), ...Object.fromEntries(happened) }));
   for (const { seed, problems, isSame, open } of found) expect({ seed, problems, isSame, open }).toEqual({ seed, problems: [], isSame: true, open: 5 });
   for (const fault of ['failed call', 'late call', 'lost answer', 'lost answer of the store', 'replaced driver']) expect(happened.get(fault)).toBeGreaterThan(0);
+});
+
+/** A service over real shards, with a driver to which nothing happens. */
+async function withDriver(run: (service: RunningService, node: ShardNode) => Promise<void>, fieldsMax?: number): Promise<void> {
+  const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore, fieldsMax }).start();
+  const { service } = await plainService({ shardClient: node.client });
+  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
+  try {
+    await run(service, node);
+  } finally {
+    await resharder.close();
+    service.close();
+    await node.destroy();
+  }
+}
+
+const itemWith = (externalId: string, metadata: object) => ({ externalId, source: { vector: Float32Array.of(1, 2) }, metadata: JSON.stringify(metadata), text: undefined });
+
+test('a collection that is deleted takes both sets of shards along', async () => {
+  await withDriver(async ({ collections, vectors, reshards }, node) => {
+    await collections.create(newCollection('gone', { dim: 2, shards: 2 }));
+    await vectors.upsert('gone', [itemWith('a', {})]);
+    await collections.reshard('gone', 5);
+    await eventually('the new shards are there', () => node.host.shardCount > 2);
+    await collections.delete('gone');
+    await eventually('nothing is left', async () => node.host.shardCount === 0 && (await reshards()).length === 0);
+  });
+});
+
+test('a reshard that can not be done is undone, shown with its reason, and can be begun again', async () => {
+  await withDriver(async ({ collections, vectors, reshards }, node) => {
+    await collections.create(newCollection('wide', { dim: 2, shards: 2 }));
+    // One field for each shard, as many as one may have.
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await vectors.upsert('wide', [itemWith(id, { [`field ${shardOf(id, 2)}`]: 1 })]);
+    await collections.reshard('wide', 1);
+    await eventually('it failed', async () => (await reshards())[0]?.state === 'failed');
+    expect((await reshards())[0].error).toContain('MAX_COLLECTION_FIELDS');
+    await eventually('the new shard is gone', () => node.host.shardCount === 2);
+    expect(await collections.get('wide')).toMatchObject({ shards: 2, vectorCount: 6 });
+    await vectors.upsert('wide', [itemWith('a', {})]);
+    await expect(collections.reshard('wide', 2)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    await collections.reshard('wide', 4);
+    await eventually('it has four', async () => (await collections.get('wide')).shards === 4);
+    await expect(collections.cancelReshard('missing')).rejects.toMatchObject({ kind: 'not_found' });
+  }, 1);
 });

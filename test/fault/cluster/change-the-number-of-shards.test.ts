@@ -20,7 +20,7 @@ const KILLS: [ReshardState, Victim][] =
         ['opening', 'the controller'],
       ];
 
-const on = sharedCluster({ nodes: 3, coordinators: 2, environment: { REQUEST_TIMEOUT_MS: '8000' } });
+const on = sharedCluster({ nodes: 3, coordinators: 2, environment: { REQUEST_TIMEOUT_MS: '8000', READ_REPLICAS: 'in-sync' } });
 
 async function shardsOf(cluster: ClusterProcesses): Promise<number> {
   return (await cluster.data<{ shards: number }>('GET', PATH)).shards;
