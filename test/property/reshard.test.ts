@@ -33,7 +33,7 @@ const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wa
 
 /** The shards as a process sees them whose calls fail, lose their answers, or take their time: also after the process is gone. */
 function faulty(client: ShardClient, random: Random, counts: Map<string, number>): ShardClient {
-  const around = async <Result>(run: () => Promise<Result>): Promise<Result> => {
+  const around = async <Result>(run: () => Promise<Result>, isWrite: boolean): Promise<Result> => {
     const draw = random();
     const count = (fault: string): void => void counts.set(fault, (counts.get(fault) ?? 0) + 1);
     if (draw < 0.02) {
@@ -45,17 +45,17 @@ function faulty(client: ShardClient, random: Random, counts: Map<string, number>
       await pause(20 + random() * 400);
     }
     const result = await run();
-    if (draw > 0.98) {
+    if (draw > 0.985) {
       count('lost answer');
-      throw new QuiverError('commit_unknown', 'an answer that was lost');
+      throw new QuiverError(isWrite ? 'commit_unknown' : 'unavailable', 'an answer that was lost');
     }
     return result;
   };
   return {
     open: (spec) => client.open(spec),
     drop: (id) => client.drop(id),
-    write: (id, operations, call) => around(() => client.write(id, operations, call)),
-    read: (id, kind, request, call) => around(() => client.read(id, kind, request, call)),
+    write: (id, operations, call) => around(() => client.write(id, operations, call), true),
+    read: (id, kind, request, call) => around(() => client.read(id, kind, request, call), false),
   };
 }
 

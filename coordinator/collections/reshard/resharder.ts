@@ -77,12 +77,12 @@ export class Resharder {
       return;
     }
     const known = this.entries.all().sort((a, b) => (a.value.startedAt < b.value.startedAt ? -1 : 1));
-    for (const { key } of known.filter(({ key: path }) => !this.running.has(path) && this.isDue(path))) {
+    for (const { key } of known.filter((one) => !this.running.has(one.key) && this.isDue(one.value))) {
       const found = this.entries.get(key);
       if (found === null || !this.mayBegin(found)) continue;
       const run = this.drive(found)
         .then(
-          (isToWait) => void (isToWait || this.attempts.delete(key)),
+          (isToWait) => void (isToWait || this.attempts.delete(stepOf(found.value))),
           (error: unknown) => this.noteFailure(found, error),
         )
         .finally(() => {
@@ -95,7 +95,8 @@ export class Resharder {
         run.then(() => undefined),
       );
     }
-    for (const path of this.attempts.keys()) if (this.entries.get(path) === null) this.attempts.delete(path);
+    const steps = new Set(known.map(({ value }) => stepOf(value)));
+    for (const step of this.attempts.keys()) if (!steps.has(step)) this.attempts.delete(step);
     const ids = new Set(known.map(({ value }) => value.id));
     for (const id of this.retiringSinceMs.keys()) if (!ids.has(id)) this.retiringSinceMs.delete(id);
   }
@@ -118,8 +119,8 @@ export class Resharder {
     }
   }
 
-  private isDue(key: string): boolean {
-    return (this.attempts.get(key)?.notBeforeMs ?? 0) <= this.options.clock.monotonicMs();
+  private isDue(reshard: ReshardRecord): boolean {
+    return (this.attempts.get(stepOf(reshard))?.notBeforeMs ?? 0) <= this.options.clock.monotonicMs();
   }
 
   /** Answers whether there is nothing to do for a while. */
@@ -153,7 +154,7 @@ export class Resharder {
   /** A reshard that failed is shown until the collection is gone, or there is another. */
   private async forgetFailed(key: string, found: { record: ReshardRecord; revision: number }): Promise<void> {
     const { store } = this.options;
-    this.postpone(key, PAUSES.longestMs);
+    this.attemptsAt(found.record).notBeforeMs = this.options.clock.monotonicMs() + PAUSES.longestMs;
     const collection = await store.get(collectionPath(found.record.name));
     if (collection !== null && collectionFromEntry(collection).identity === found.record.identity) return;
     await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
@@ -163,18 +164,22 @@ export class Resharder {
     await this.options.drop(intent).catch((error: unknown) => this.options.log.warn({ error, collection: intent.name, collectionUid: intent.uid }, 'shards of a reshard are left to be dropped later'));
   }
 
-  private noteFailure({ key, value }: Watched<ReshardRecord>, error: unknown): void {
-    const attempts = this.attempts.get(key) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
+  private noteFailure({ value }: Watched<ReshardRecord>, error: unknown): void {
+    const attempts = this.attemptsAt(value);
     attempts.notBeforeMs = this.options.clock.monotonicMs() + attempts.backoff.nextMs();
-    this.attempts.set(key, attempts);
     if (this.stopping.signal.aborted) return;
     const isUsual = error instanceof Superseded || isQuiverError(error);
     this.options.log[isUsual ? 'warn' : 'error']({ error, collection: value.name, reshard: value.id, state: value.state }, 'a reshard did not get on; it is tried again');
   }
 
-  private postpone(key: string, ms: number): void {
-    const attempts = this.attempts.get(key) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
-    attempts.notBeforeMs = this.options.clock.monotonicMs() + ms;
-    this.attempts.set(key, attempts);
+  private attemptsAt(reshard: ReshardRecord): Attempts {
+    const attempts = this.attempts.get(stepOf(reshard)) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
+    this.attempts.set(stepOf(reshard), attempts);
+    return attempts;
   }
+}
+
+/** What may fail again and again. One that is given up, or begins anew, need not wait for that. */
+function stepOf({ id, state }: ReshardRecord): string {
+  return `${id}/${state}`;
 }

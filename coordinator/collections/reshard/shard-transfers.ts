@@ -29,8 +29,9 @@ export interface ItemState {
 const PAUSES = { firstMs: 20, longestMs: 1_000 };
 
 /**
- * What a driver of a reshard asks of shards, in its term. Everything may be repeated, and is, when it failed for a reason
- * that may pass, until `timeoutMs` are over.
+ * What a driver of a reshard asks of shards, in its term, again until `timeoutMs` are over when it failed for a reason that
+ * may pass. But for a write whose outcome is unknown (commit_unknown): a copy of it may still be on its way, and come behind
+ * what is written later. After one, nothing more may be written in this term; the next term keeps the copy out.
  */
 export class ShardTransfers {
   constructor(private readonly parts: { shards: Pick<ShardClient, 'read' | 'write'>; clock: Pick<Clock, 'monotonicMs'>; reshard: string; term: number; timeoutMs: number }) {}
@@ -87,7 +88,7 @@ export class ShardTransfers {
         return await run({ deadlineMs });
       } catch (error) {
         const pauseMs = pauses.nextMs();
-        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || clock.monotonicMs() + pauseMs >= deadlineMs) throw error;
+        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || error.kind === 'commit_unknown' || clock.monotonicMs() + pauseMs >= deadlineMs) throw error;
         await sleep(pauseMs);
       }
     }
