@@ -128,6 +128,7 @@ export class ApiProcess {
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
+    reshardObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
@@ -155,6 +156,7 @@ export class ApiProcess {
       config,
       log,
       quota: parts.quota,
+      reshardObstacle: parts.reshardObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
     });

@@ -30,6 +30,31 @@ export interface CollectionsService {
    * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
+  /**
+   * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
+   * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
+   */
+  reshard(name: string, shards: number): Promise<ReshardView>;
+  /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
+  cancelReshard(name: string): Promise<ReshardView>;
+}
+
+/** A change of a collection's number of shards, under way or failed. */
+export interface ReshardView {
+  collection: string;
+  from: number;
+  to: number;
+  state: 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+  /** Share of the items that are copied, 0 to 1. */
+  fraction: number;
+  copied: number;
+  /** Items when it began. */
+  total: number;
+  /** Changes that are to be made in the new shards, too. */
+  behind: number;
+  startedAt: string;
+  /** Why it failed; null if it did not. */
+  error: string | null;
 }
 
 export interface NewCollection {

@@ -24,6 +24,7 @@ import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
 import { LINK_MINUTES } from '../coordinator/keys/sign-in';
+import { ONLY_DRIVER } from '../coordinator/collections/reshard/owned-reshard';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../coordinator/threads/front-state';
 import { EmbeddedOperations } from './embedded-operations';
@@ -36,6 +37,9 @@ import { EmbeddedOperations } from './embedded-operations';
 /** The one coordinator and the one node of this form. */
 const COORDINATOR_ID = 'coordinator-0';
 const NODE_ID = 'node-0';
+
+/** After a reshard, for calls that the old shards are still answering. */
+const RETIRE_MS = 2_000;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
@@ -89,10 +93,13 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         clock,
         collections: () => service.collections.list(),
         shards: () => service.readShards(),
+        reshards: () => service.reshards(),
         embedding: () => embedding.status(),
       }),
     recover: async (service) => {
       await service.recover();
+      const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
+      endings.defer(() => resharder.close());
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)
         log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');

@@ -17,6 +17,7 @@ import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
+import { getsShards, resharded, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
 
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
@@ -31,6 +32,7 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
+  readonly reshards: WatchedEntries<ReshardRecord>;
   /** Nodes that coordinators can't reach; the value is the id of the coordinator. */
   readonly suspicions: WatchedEntries<string>;
   /** By node, the paths of shards whose replica on it failed. */
@@ -56,6 +58,7 @@ export class ClusterMap {
     this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
+    this.reshards = new WatchedEntries({ store, prefix: RESHARDS_PREFIX, decode: reshardFromEntry, onUnreadable });
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
     this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
@@ -66,7 +69,7 @@ export class ClusterMap {
     });
     this.assignments.onChange(() => this.remember());
     for (const entries of [this.assignments, this.later]) entries.onChange(() => (this.knownBehind = null));
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.reshards, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
@@ -83,6 +86,20 @@ export class ClusterMap {
   usableNodes(): NodeMember[] {
     const draining = this.draining();
     return [...this.lastSeen.values()].filter(({ id }) => !draining.has(id));
+  }
+
+  /**
+   * Every set of shards that is to be placed and kept, as the collection that has it or will have it, with the entry that
+   * says so.
+   */
+  shardSets(): { key: string; revision: number; record: CollectionRecord }[] {
+    const own = this.collections.all().map(({ key, revision, value }) => ({ key, revision, record: value }));
+    const byIdentity = new Map(own.map((set) => [set.record.identity, set]));
+    const coming = this.reshards.all().flatMap(({ key, revision, value }) => {
+      const collection = byIdentity.get(value.identity)?.record;
+      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: resharded(collection, value) }];
+    });
+    return [...own, ...coming];
   }
 
   /** Ids of the nodes that drain. */

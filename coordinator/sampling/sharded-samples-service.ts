@@ -9,6 +9,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import { DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
+import { ShardSets } from '../routing/shard-sets';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { chosenMetadata } from './chosen-metadata';
 import { mergedSample, partSize, type SampledItem } from './merged-sample';
@@ -36,6 +37,7 @@ export class ShardedSamplesService implements SamplesService {
   private readonly catalog: Pick<CollectionCatalog, 'known' | 'find'>;
   private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly clock: Clock;
   private readonly places: DeepReads;
@@ -54,6 +56,7 @@ export class ShardedSamplesService implements SamplesService {
     this.catalog = options.catalog;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.sets = new ShardSets(options);
     this.deep = options.deep;
     this.clock = options.clock;
     this.places = new DeepReads(options.clock);
@@ -69,7 +72,7 @@ export class ShardedSamplesService implements SamplesService {
       throw new QuiverError('invalid_parameter', `projection.dimensions must be at most ${collection.dim}, the dimension of collection "${name}"`);
     }
     return this.places.run(Infinity, call, async () => {
-      const { population, drawn } = await this.draw(collection, request, call);
+      const { population, drawn } = await this.sets.inOne(collection, call, (current) => this.draw(current, request, call));
       if (request.vectors) this.checkVectorBytes(drawn.length, collection.dim);
       return { population, dim: collection.dim, ...(await this.contents(collection, drawn, request, call)) };
     });
@@ -132,16 +135,17 @@ export class ShardedSamplesService implements SamplesService {
 
   private page(collection: CollectionRecord, drawn: SampledItem[], vectors: boolean, call: CallOptions): Promise<StoredItem[]> {
     const ids = drawn.map(({ externalId }) => externalId);
-    const groups = groupByShard(ids, collection.shards, (externalId) => externalId);
-    return this.deep.run(ids.length * HITS_PER_ITEM, call, async () => {
+    const read = async (current: CollectionRecord): Promise<StoredItem[]> => {
+      const groups = groupByShard(ids, current.shards, (externalId) => externalId);
       const answers = await this.scatter.read(
-        collection,
+        current,
         groups.map(({ shard }) => shard),
         call,
         (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors, texts: false }, call),
       );
       return inCallOrder(groups, answers).filter((item) => item !== null);
-    });
+    };
+    return this.deep.run(ids.length * HITS_PER_ITEM, call, () => this.sets.inOne(collection, call, read));
   }
 
   private timely<Result>(work: Promise<Result>, { deadlineMs }: CallOptions): Promise<Result> {

@@ -22,7 +22,7 @@ export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' |
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
-  catalog: Pick<CollectionCatalog, 'find' | 'has'>;
+  catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
   metricsText: MetricsText;
@@ -31,7 +31,7 @@ export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' |
 }
 
 /** A collection as a front thread knows it; another one may have its name by now. */
-type CollectionName = Pick<CollectionRecord, 'name' | 'uid'>;
+type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
 
 /**
  * What a front thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
@@ -50,9 +50,9 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       await threads.synced();
     }
   };
-  const found = async ({ name, uid }: CollectionName): Promise<CollectionRecord> => {
+  const found = async ({ name, identity }: CollectionName): Promise<CollectionRecord> => {
     const record = await catalog.find(name);
-    if (record.uid !== uid) throw collectionNotFound(name);
+    if (record.identity !== identity) throw collectionNotFound(name);
     return record;
   };
   return {
@@ -74,14 +74,14 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
-    ...handlersOf('collections', service.collections, ['list', 'get', 'stats', 'optimize']),
+    ...handlersOf('collections', service.collections, ['list', 'get', 'stats', 'optimize', 'reshard', 'cancelReshard']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
     'demo.load': () => known(service.demo.load()),
     'documents.upload': (collection: string, file: { name: string; stream: number }) =>
       service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
-    ...handlersOf('catalog', catalog, ['find', 'has']),
+    ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
     // Given once in each round of the event loop, and in turn with all long work.

@@ -31,10 +31,10 @@ export function frontServices(parts: {
   const { main, shards, deep, clock } = parts;
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
-  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, exists: ({ name, uid }) => main.ask('catalog.has', { name, uid }) });
+  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }) });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'> = {
-    embedQueries: ({ name, uid }, texts) => main.ask('embedder.embedQueries', { name, uid }, texts),
-    embedPassages: ({ name, uid }, texts) => main.ask('embedder.embedPassages', { name, uid }, texts),
+    embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
+    embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });

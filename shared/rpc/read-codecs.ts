@@ -1,6 +1,7 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
+import { SHARD_STAGES } from '../shard/shard-stage';
 import type { AnswerOf, Hit, IndexProgress, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
 import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as ProtoIndexProgress, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
@@ -148,6 +149,22 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: () => 0,
     answerToProto: (progress) => ({ message: { index: progressToProto(progress) }, bytes: PROGRESS_BYTES }),
     answerFromProto: ({ index }) => (index ? (progressFromProto(index) ?? undefined) : undefined),
+  },
+  transfer: {
+    requestToProto: ({ after, limit }) => ({ after, limit }),
+    requestFromProto: ({ after, limit }) => ({ after, limit }),
+    requestBytes: () => 0,
+    answerToProto: ({ externalIds, index, ...rest }) => ({
+      message: { transfer: { ...rest, externalIds: stringsToBytes(externalIds), index: index === null ? undefined : progressToProto(index) } },
+      bytes: stringsBytes(externalIds) + PROGRESS_BYTES * 2,
+    }),
+    answerFromProto: ({ transfer }) => {
+      if (!transfer) return undefined;
+      const { stage, externalIds, index, ...rest } = transfer;
+      const known = SHARD_STAGES.find((name) => name === stage);
+      if (known === undefined) throw malformed('transfer');
+      return { ...rest, stage: known, externalIds: stringsFromBytes(externalIds), index: progressFromProto(index) };
+    },
   },
 };
 

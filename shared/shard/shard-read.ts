@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { ShardStage } from './shard-stage';
 
 /**
  * The reads of a shard: for each kind, its request and its answer. A read stays a value on its whole way, so only three
@@ -31,6 +32,8 @@ export interface ShardReads {
    * promises depends on it.
    */
   optimize: { request: null; answer: IndexProgress };
+  /** How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every stage. */
+  transfer: { request: { after: number; limit: number }; answer: ShardTransfer };
 }
 
 export type ReadKind = keyof ShardReads;
@@ -134,6 +137,23 @@ export interface SampleResult {
   externalIds: string[];
   /** Of each item. */
   keys: Float64Array;
+}
+
+export interface ShardTransfer {
+  stage: ShardStage;
+  /** The highest that it was given; 0 if none was. */
+  term: number;
+  /** The reshard that it was last a part of; '' if of none. */
+  reshard: string;
+  /** The term in which it began to track without a pause; 0 while it does not. */
+  since: number;
+  /** The number of the last change. They count while it tracks, and are the same on every replica. */
+  lastChange: number;
+  /** Ids that were changed after `after` and up to `upTo`, at most `limit` of them and perhaps one several times. */
+  externalIds: string[];
+  upTo: number;
+  vectorCount: number;
+  index: IndexProgress | null;
 }
 
 export interface ShardStatus {

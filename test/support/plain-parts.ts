@@ -1,4 +1,5 @@
 import { HttpLoad } from '../../coordinator/http/http-load';
+import { ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
 import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
@@ -44,12 +45,14 @@ export async function plainParts(environment: Record<string, string>): Promise<P
   const { service, store, shards, embedding } = await plainService({ environment });
   const { keys } = await StoreKeysService.open({ store, clock, apiKey: adminKey });
   const usage = new StoreKeyUsage({ store, clock, coordinatorId: 'plain', keys, onFlushError: () => undefined });
+  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
   const answered: AnsweredRequest[] = [];
   const operations = new EmbeddedOperations({
     process: { coordinatorId: 'plain', nodeId: 'plain', address: 'local', zone: '', pid: process.pid },
     clock,
     collections: () => service.collections.list(),
     shards: () => service.readShards(),
+    reshards: () => service.reshards(),
     embedding: () => embedding.status(),
   });
   const durations = new StepHistogram<string>({ name: 'durations', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.001, 0.01, 0.1, 1] });
@@ -81,6 +84,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     },
     close: async () => {
       activity.close();
+      await resharder.close();
       await usage.close();
       keys.close();
       service.close();

@@ -40,8 +40,8 @@ const FLOORS: Record<string, string[][]> = {
     ['service-factory.ts'],
     ['demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
-    ['collections/'],
-    ['embedding/', 'keys/', 'limits/', 'native/', 'operations/', 'routing/', 'service.ts'],
+    ['collections/', 'operations/'],
+    ['embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
   ],
   node: [
     ['main.ts'],
@@ -59,6 +59,7 @@ const FLOORS: Record<string, string[][]> = {
 const PURE_CORE = [
   /^coordinator\/cluster\/(?:placement|plan|plan-moves|planned-change|promotion)\.ts$/,
   /^coordinator\/collections\/collection-record\.ts$/,
+  /^coordinator\/collections\/reshard\/reshard-record\.ts$/,
   /^coordinator\/documents\/(?:blank|chunk|text-boundaries)\.ts$/,
   /^coordinator\/routing\/shard-router\.ts$/,
   /^coordinator\/sampling\/(?:chosen-metadata|merged-sample|principal-axes|projection)\.ts$/,
@@ -67,7 +68,7 @@ const PURE_CORE = [
   /^node\/files\/(?:byte-reader|byte-writer|later-format)\.ts$/,
   /^node\/filter\/(?:matcher|matches|metadata-path)\.ts$/,
   /^node\/keyword\/(?!bm25-keyword-index)/,
-  /^node\/records\/(?:record-codec|record-keys)\.ts$/,
+  /^node\/records\/(?:record-codec|record-keys|shard-gate)\.ts$/,
   /^node\/replication\/core\//,
   /^node\/slots\//,
   /^shared\/(?:filter|text|vector)\//,

@@ -104,6 +104,7 @@ describe('the metrics of the cluster', () => {
     nodes: [node, { ...node, id: 'node-1', state: 'down', primaries: 0, replicas: 1 }],
     shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
+    reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null }],
   };
 
   test('show members, replicas, lag and moves, and a 0 for every state that nothing is in', async () => {
@@ -127,6 +128,13 @@ describe('the metrics of the cluster', () => {
       'quiver_nodes{state="drained"} 0',
       'quiver_nodes{state="draining"} 0',
       'quiver_nodes{state="up"} 1',
+      'quiver_reshards{state="cancelling"} 0',
+      'quiver_reshards{state="failed"} 0',
+      'quiver_reshards{state="filling"} 1',
+      'quiver_reshards{state="opening"} 0',
+      'quiver_reshards{state="retiring"} 0',
+      'quiver_reshards{state="sealing"} 0',
+      'quiver_reshards{state="stuck"} 0',
       'quiver_shard_epoch{collection="books",shard="0"} 4',
       'quiver_shard_in_sync_replicas{collection="books",shard="0"} 1',
       'quiver_shard_lag_operations{collection="books",shard="0",node="node-0"} 0',

@@ -28,7 +28,7 @@ describe('the samples of a collection', () => {
 
   function samples(given: { bounds?: Partial<SampleBounds>; timeoutMs?: number; worker?: string } = {}): ShardedSamplesService {
     const clock = systemClock;
-    const scatter = new ScatterGather({ clock, timeoutMs: given.timeoutMs ?? 30_000, exists: async () => true });
+    const scatter = new ScatterGather({ clock, timeoutMs: given.timeoutMs ?? 30_000, uidOf: async ({ uid }) => uid });
     const bounds = { vectorBytesMax: 1_000_000, itemCharactersMax: 1_000_000, ...given.bounds };
     return new ShardedSamplesService({ catalog: plain.service.catalog, shards: plain.shards, scatter, deep: new DeepReads(clock), clock, bounds, workerFile: given.worker ?? WORKER });
   }
