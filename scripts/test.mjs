@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureHelm } from './helm.mjs';
 import { ROOT, setUpOrExit } from './setup.mjs';
-import { ensureEtcd } from './system-packages.mjs';
+import { ensureChromium, ensureEtcd } from './system-packages.mjs';
 
 const words = process.argv.slice(2);
 /** The mode comes from package.json, before the arguments for Jest. */
@@ -15,7 +15,9 @@ const mode = words[0] === '--check' || words[0] === '--fast' ? words.shift() : '
 await setUpOrExit();
 if (mode === '--all') {
   try {
-    await ensureEtcd({ log: (line) => console.log(`setup: ${line}`) });
+    const log = (/** @type {string} */ line) => console.log(`setup: ${line}`);
+    await ensureEtcd({ log });
+    await ensureChromium({ log });
   } catch (error) {
     console.error(error.message);
     process.exit(1);

@@ -16,8 +16,8 @@ export interface Marks {
 const OPACITY = 200;
 const OPACITY_BESIDE = 38;
 const OPACITY_MARKED = 255;
-const SIZE_MARKED = 2;
-const SIZE_FOCUS = 3;
+const SIZE_MARKED = 1.5;
+const SIZE_FOCUS = 2.2;
 
 export function looksOf(colouring: Colouring, marks: Marks): PointLooks {
   const { groups, palette, kind } = colouring;
