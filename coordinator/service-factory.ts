@@ -13,6 +13,7 @@ import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { DeepReads } from './routing/deep-reads';
 import { ScatterGather } from './routing/scatter-gather';
 import { newStampMemory, StampClock } from './routing/stamp-clock';
+import { ShardedSamplesService } from './sampling/sharded-samples-service';
 import type { SearchObserver } from './search/search-observer';
 import { ShardedSearchService } from './search/sharded-search-service';
 import type { Service } from './service';
@@ -67,6 +68,8 @@ export function createService(options: {
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
+  /** The file of the worker that projects samples; default: the compiled one. */
+  projectionWorker?: string;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
@@ -79,6 +82,7 @@ export function createService(options: {
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
+  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     catalog,
@@ -87,6 +91,7 @@ export function createService(options: {
     collections,
     vectors,
     search,
+    samples,
     documents,
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {

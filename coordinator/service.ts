@@ -12,6 +12,7 @@ export interface Service {
   collections: CollectionsService;
   vectors: VectorsService;
   search: SearchService;
+  samples: SamplesService;
   documents: DocumentsService;
 }
 
@@ -181,6 +182,38 @@ export interface FusedPlaces {
   vectorScore: number | null;
   keywordRank: number | null;
   keywordScore: number | null;
+}
+
+export interface SamplesService {
+  /**
+   * A uniform sample of the items that match: those with the least keys by the seed, in the order of these. The same seed gives
+   * the same sample while the items are the same. Items that are written meanwhile may be left out. Errors: not_found;
+   * invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be too large.
+   */
+  sample(collection: string, request: SampleInput): Promise<SampleView>;
+}
+
+export interface SampleInput {
+  size: number;
+  seed: number;
+  filter: Filter | null;
+  /** Keys of metadata to answer; null: all. */
+  fields: readonly string[] | null;
+  vectors: boolean;
+  /** Dimensions to project to, by principal component analysis; null: no projection. */
+  dimensions: number | null;
+}
+
+export interface SampleView {
+  /** Items that match. */
+  population: number;
+  /** The collection's dimension. */
+  dim: number;
+  items: { externalId: string; metadata: string }[];
+  /** Row-major, items × dim; null if not requested. */
+  vectors: Float32Array | null;
+  /** `coordinates` row-major, items × dimensions; `shares` of the variance along each axis, and the bounds of the coordinates. */
+  projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
 }
 
 export interface DocumentsService {

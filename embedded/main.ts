@@ -23,6 +23,7 @@ import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
+import { LINK_MINUTES } from '../coordinator/keys/sign-in';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../coordinator/threads/front-state';
 import { EmbeddedOperations } from './embedded-operations';
@@ -70,7 +71,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
-  const { port, firstSecret } = await api.serve({
+  const { port, first } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
     rateLimiter,
@@ -99,14 +100,17 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
-  announce(config, port, firstSecret);
+  announce(config, port, first);
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
-function announce(config: Config, port: number, firstSecret: string | null): void {
+function announce(config: Config, port: number, first: { secret: string; token: string } | null): void {
   const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
-  const lines = [`Quiver serves on http://${shownHost}:${port}  (explorer: http://${shownHost}:${port}/docs)`];
-  if (firstSecret !== null) lines.push(`Admin key, shown this once: ${firstSecret}`);
+  const origin = `http://${shownHost}:${port}`;
+  const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
+  if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
+  if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);
+  if (first !== null && config.apiUi === 'true') lines.push(`Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

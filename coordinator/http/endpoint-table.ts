@@ -1,4 +1,5 @@
 import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { SignIn } from '../keys/sign-in';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import type { VectorFormat } from './body/vector-format';
@@ -8,7 +9,9 @@ import { documentEndpoints } from './endpoints/document-endpoints';
 import { keyEndpoints } from './endpoints/key-endpoints';
 import { operationsEndpoints } from './endpoints/operations-endpoints';
 import { type MetricsText, publicEndpoints } from './endpoints/public-endpoints';
+import { sampleEndpoints } from './endpoints/sample-endpoints';
 import { searchEndpoints } from './endpoints/search-endpoints';
+import { signInEndpoints } from './endpoints/sign-in-endpoints';
 import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
 import { openApiDocument } from './openapi/openapi-document';
@@ -24,10 +27,12 @@ export function endpointTable(parts: {
   operations: OperationsService;
   metricsText: MetricsText | null;
   hasDocs: boolean;
+  hasDashboard: boolean;
+  signIn: SignIn;
   format: VectorFormat;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, metricsText, hasDocs, format, limits } = parts;
+  const { service, keys, usage, operations, metricsText, hasDocs, hasDashboard, signIn, format, limits } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -35,12 +40,15 @@ export function endpointTable(parts: {
       metricsText,
       endpoints: () => table,
       openapiJson: hasDocs ? describe : null,
+      hasDashboard,
     }),
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
     ...vectorEndpoints({ vectors: service.vectors, format, limits }),
     ...searchEndpoints({ search: service.search, limits }),
+    ...sampleEndpoints({ samples: service.samples, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
     ...keyEndpoints({ keys, usage }),
+    ...signInEndpoints({ signIn }),
     ...operationsEndpoints({ operations }),
   ];
   return table;

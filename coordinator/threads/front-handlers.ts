@@ -18,7 +18,7 @@ import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'signIn' | 'observer' | 'clock'> {
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
@@ -69,6 +69,7 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...deepHandlers(deep, clock, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
+    ...handlersOf('signIn', main.signIn, ['redeem']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
@@ -109,6 +110,8 @@ function hitsOf(read: AnyRead): number {
     case 'search':
     case 'keywordSearch':
       return read.request.k;
+    case 'sample':
+      return read.request.size;
     case 'score':
       return read.request.externalIds.length;
     case 'fetch':

@@ -4,6 +4,7 @@ import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { DeepReads } from '../routing/deep-reads';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
+import { ShardedSamplesService } from '../sampling/sharded-samples-service';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
 import type { CollectionsService, DocumentsService, Service } from '../service';
@@ -37,8 +38,9 @@ export function frontServices(parts: {
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
+  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
-  return { catalog, service: { search, vectors, collections, documents: frontDocuments(main) } };
+  return { catalog, service: { search, samples, vectors, collections, documents: frontDocuments(main) } };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {

@@ -3,12 +3,14 @@ import { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
+import { dashboardFolderOf } from '../http/dashboard-folder';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
+import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
 import type { OperationsService } from '../operations/operations-service';
 import { DeepReads } from '../routing/deep-reads';
@@ -108,6 +110,8 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
     hasDocs: config.apiDocs === 'true',
+    dashboardFolder: dashboardFolderOf(config),
+    signIn: remote<SignIn>(main, 'signIn'),
     load,
     limits: config,
     overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },

@@ -2,6 +2,7 @@ import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/sh
 import type { RecordStore } from '../records/record-store';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardItems } from './shard-items';
+import { drawSample } from './shard-sample';
 import type { ShardSearch } from './shard-search';
 import type { ShardCounters } from './shard-writer';
 
@@ -22,6 +23,7 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),
+  sample: (reader, request) => drawSample(reader, request),
   count: ({ indexes }) => indexes.directory.liveCount,
   status: statusOf,
   optimize: ({ indexes }) => {

@@ -40,7 +40,7 @@ export class ShardItems {
   ) {}
 
   /** Errors: unavailable when the items change faster than they can be read. */
-  async fetch(request: { externalIds: string[]; vectors: boolean }): Promise<(StoredItem | null)[]> {
+  async fetch(request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }): Promise<(StoredItem | null)[]> {
     const found = await this.read(request.externalIds, request);
     return found.map((entry) => entry?.item ?? null);
   }

@@ -82,8 +82,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors }) => ({ externalIds: stringsToBytes(externalIds), vectors }),
-    requestFromProto: ({ externalIds, vectors }) => ({ externalIds: stringsFromBytes(externalIds), vectors }),
+    requestToProto: ({ externalIds, vectors, texts }) => ({ externalIds: stringsToBytes(externalIds), vectors, ...(texts === false ? { withoutTexts: true } : {}) }),
+    requestFromProto: ({ externalIds, vectors, withoutTexts }) => ({ externalIds: stringsFromBytes(externalIds), vectors, ...(withoutTexts === true ? { texts: false } : {}) }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
@@ -106,6 +106,20 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
+  },
+  sample: {
+    requestToProto: ({ size, seed, filter }) => ({ size, seed, filter: filterToProto(filter) }),
+    requestFromProto: ({ size, seed, filter }) => {
+      if (size === 0) throw malformed('sample');
+      return { size, seed, filter: filterFromProto(filter) };
+    },
+    requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: ({ population, drawn }) =>
+      hitsToProto(
+        drawn.map(({ externalId, key }) => ({ externalId, score: key, metadata: '' })),
+        population,
+      ),
+    answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, drawn: hitsFromBytes(hits).map(({ externalId, score }) => ({ externalId, key: score })) },
   },
   count: {
     requestToProto: () => ({}),

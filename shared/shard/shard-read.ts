@@ -17,10 +17,12 @@ export interface ShardReads {
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
-  /** Items in the requested order; null where absent. */
-  fetch: { request: { externalIds: string[]; vectors: boolean }; answer: (StoredItem | null)[] };
+  /** Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null. */
+  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
+  /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
+  sample: { request: SampleRequest; answer: SampleResult };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };
@@ -112,6 +114,28 @@ export interface ScanRequest {
   vectors: boolean;
   /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
+}
+
+export interface SampleRequest {
+  /** How many items, at least 1. */
+  size: number;
+  seed: number;
+  filter: Filter | null;
+}
+
+export interface SampleResult {
+  /** Items that match. */
+  population: number;
+  /**
+   * Every item whose key is at most the greatest here, in no order: at least `size` of them, or all that match. One that is
+   * written meanwhile may be missing, or there twice.
+   */
+  drawn: SampledItem[];
+}
+
+export interface SampledItem {
+  externalId: string;
+  key: number;
 }
 
 export interface ShardStatus {

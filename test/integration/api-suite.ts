@@ -7,6 +7,7 @@ import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
+import { samplesSuite } from './api-suite/samples';
 import { searchSuite } from './api-suite/search';
 import { vectorsSuite } from './api-suite/vectors';
 
@@ -58,6 +59,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     collectionsSuite(context);
     vectorsSuite(context);
     searchSuite(context);
+    samplesSuite(context);
     languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);

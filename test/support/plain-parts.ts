@@ -1,6 +1,7 @@
 import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import { OneTimeSignIn } from '../../coordinator/keys/sign-in';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
 import type { RunningService } from '../../coordinator/service-factory';
@@ -22,6 +23,7 @@ export interface PlainParts {
     service: RunningService;
     rateLimiter: ProcessLimiter;
     addressLimiter: ProcessLimiter;
+    signIn: OneTimeSignIn;
     keys: StoreKeysService;
     usage: StoreKeyUsage;
     metricsText: NonNullable<HttpServerParts['metricsText']>;
@@ -57,6 +59,7 @@ export async function plainParts(environment: Record<string, string>): Promise<P
       rateLimiter: new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock }),
       addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
       operations,
+      signIn: new OneTimeSignIn({ keys, clock }),
       observer: { requestAnswered: (facts) => answered.push(facts) },
       metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
       clock,

@@ -3,6 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { sampleKey } from '../../shared/shard/sample-key';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { systemClock, type Clock } from '../../shared/time/clock';
@@ -53,11 +54,15 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors }) =>
+  fetch: (shard, { externalIds, vectors, texts }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : stored(item, vectors);
+      return item === undefined ? null : { ...stored(item, vectors), ...(texts === false ? { text: null } : {}) };
     }),
+  sample: (shard, { size, seed, filter }) => {
+    const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
+    return { population: matching.length, drawn: matching.sort((a, b) => a.key - b.key).slice(0, size) };
+  },
   scan: (shard, { after, limit, filter, vectors, texts }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)

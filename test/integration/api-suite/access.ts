@@ -15,6 +15,7 @@ const READING: Route[] = [
   { method: 'GET', path: '/v1/collections/none/vectors/a' },
   { method: 'POST', path: '/v1/collections/none/vectors/fetch', body: { ids: ['a'] } },
   { method: 'POST', path: '/v1/collections/none/scroll', body: {} },
+  { method: 'POST', path: '/v1/collections/none/sample' },
   { method: 'POST', path: '/v1/collections/none/search', body: { vector: [1, 2, 3] } },
   { method: 'POST', path: '/v1/collections/none/bulk_search', body: { queries: [{ vector: [1, 2, 3] }] } },
   { method: 'POST', path: '/v1/collections/none/hybrid_search', body: { query_text: 'a' } },
@@ -61,7 +62,7 @@ export function accessSuite(context: SuiteContext): void {
       readwrite = await create('readwrite');
     });
 
-    test.each([...READING, ...WRITING, ...ADMIN, ...ADMIN_LISTS, { method: 'GET', path: '/v1/health' }, { method: 'GET', path: '/v1/unknown' }].map(titleOf))(
+    test.each([...READING, ...WRITING, ...ADMIN, ...ADMIN_LISTS, { method: 'GET', path: '/v1/health' }, { method: 'GET', path: '/v1/me' }, { method: 'GET', path: '/v1/unknown' }].map(titleOf))(
       '%s needs a key',
       async (_title, route) => {
         errorOf(await context.api.call({ ...route, key: null }), 401);

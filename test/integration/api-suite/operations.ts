@@ -34,6 +34,18 @@ export function operationsSuite(context: SuiteContext): void {
       expect(shard.in_sync).toContain(shard.primary);
     });
 
+    test('a caller learns which key it has and what that may do', async () => {
+      expect(dataOf(await context.api.get('/v1/me'))).toEqual({ key_id: 1, name: 'default', role: 'admin', expires_at: null });
+      const created = dataOf(await context.api.post('/v1/admin/keys', { name: 'who', role: 'readonly', expires_in_days: 1 }));
+      expect(dataOf(await context.api.get('/v1/me', { key: created.key }))).toEqual({ key_id: created.id, name: 'who', role: 'readonly', expires_at: created.expires_at });
+    });
+
+    test('a token that no link has signs nobody in, and says what to do', async () => {
+      expect(errorOf(await context.api.post('/v1/sign_in', { token: 'guessed' }, { key: null }), 401)).toContain('sign in with an API key');
+      errorOf(await context.api.post('/v1/sign_in', {}, { key: null }), 422);
+      errorOf(await context.api.post('/v1/sign_in', { token: 'x'.repeat(2_000) }, { key: null }), 400);
+    });
+
     test('an unknown node can’t be drained', async () => {
       expect(errorOf(await context.api.post('/v1/cluster/nodes/no-such/drain'), 404)).toContain('no-such');
       errorOf(await context.api.post('/v1/cluster/nodes/no-such/undrain'), 404);

@@ -7,7 +7,7 @@ export function protocolSuite(context: SuiteContext): void {
   describe('protocol', () => {
     test('GET / needs no key and says where to go on', async () => {
       const data = dataOf(await context.api.get('/', { key: null }));
-      expect(data).toEqual({ message: expect.any(String), docs: '/docs', endpoints: expect.any(Array) });
+      expect(data).toEqual({ message: expect.any(String), docs: '/docs', ui: '/ui', endpoints: expect.any(Array) });
       expect(data.endpoints).toContainEqual({ method: 'POST', path: '/v1/collections/{name}/search', summary: expect.any(String) });
     });
 

@@ -79,6 +79,26 @@ const WRITTEN = [
     'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
   ),
   written('scan', { after: null, limit: 3, filter: null, vectors: false, texts: true }, 'CiMIBxIFCgF1EAMYBSCEB3oTCgARAAAAAAAAAAAYAyIAKAAwAA==', [], 'ChIIBxAAWgwAAAAAAAAAAAAAAAA='),
+  written(
+    'fetch',
+    { externalIds: ['a'], vectors: false, texts: false },
+    'CiMIBxIFCgF1EAMYBSCEB3ITCg0BAAAAAAAAAAEAAABhEAAYAQ==',
+    [null],
+    'CioIBxAAWiQBAAAAAAAAAAAAAAAAAAAAAAAAAP////8AAAAAAAAAAAAAAAA=',
+  ),
+  written(
+    'sample',
+    { size: 2, seed: 2 ** 32 - 1, filter },
+    'CmsIBxIFCgF1EAMYBSCEB5oBWggCEP////8PGlB7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fQ==',
+    {
+      population: 9,
+      drawn: [
+        { externalId: 'é', key: 2 ** 53 - 1 },
+        { externalId: 'b', key: 0 },
+      ],
+    },
+    'CjsIBxAAGAlSMwIAAAAAAAAA////////P0MBAAAAAAAAAP////8AAAAAAAAAAAEAAAAAAAAA/////8OpYg==',
+  ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
   written(
     'status',

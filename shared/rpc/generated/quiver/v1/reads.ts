@@ -50,11 +50,15 @@ export interface Count__Output {
 export interface Fetch {
   'externalIds'?: (Buffer | Uint8Array | string);
   'vectors'?: (boolean);
+  'withoutTexts'?: (boolean);
+  '_withoutTexts'?: "withoutTexts";
 }
 
 export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
+  'withoutTexts'?: (boolean);
+  '_withoutTexts'?: "withoutTexts";
 }
 
 export interface IndexProgress {
@@ -141,7 +145,8 @@ export interface ReadRequest {
   'count'?: (Count | null);
   'status'?: (Status | null);
   'optimize'?: (Optimize | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
+  'sample'?: (Sample | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
 }
 
 export interface ReadRequest__Output {
@@ -158,7 +163,8 @@ export interface ReadRequest__Output {
   'count'?: (Count__Output | null);
   'status'?: (Status__Output | null);
   'optimize'?: (Optimize__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize";
+  'sample'?: (Sample__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -176,6 +182,18 @@ export interface ReadsHandlers extends grpc.UntypedServiceImplementation {
 
 export interface ReadsDefinition extends grpc.ServiceDefinition {
   Exchange: MethodDefinition<ReadFrame, AnswerFrame, ReadFrame__Output, AnswerFrame__Output>
+}
+
+export interface Sample {
+  'size'?: (number);
+  'seed'?: (number);
+  'filter'?: (string);
+}
+
+export interface Sample__Output {
+  'size': (number);
+  'seed': (number);
+  'filter': (string);
 }
 
 export interface Scan {
