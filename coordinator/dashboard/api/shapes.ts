@@ -105,3 +105,34 @@ export interface Health {
   uptime_seconds: number;
   embedding: { configured: string; active: string; fallback_reason: string | null };
 }
+
+export interface OperationRates {
+  endpoint: string;
+  per_second: number;
+  errors_per_second: number;
+  p50_ms: number | null;
+  p99_ms: number | null;
+}
+
+/** What the process that answers does at present. */
+export interface Activity {
+  process: { id: string; uptime_seconds: number; memory_bytes: number; processors: number };
+  requests: { per_second: number; errors_per_second: number; total: number };
+  operations: OperationRates[];
+  in_flight: number;
+  shed_total: number;
+  slow_ms: number;
+  /** The latest first; null for keys that are no admin's. */
+  slow_requests: SlowRequest[] | null;
+}
+
+export interface SlowRequest {
+  at: string;
+  method: string;
+  endpoint: string;
+  collection: string | null;
+  code: number;
+  ms: number;
+  key_id: number | null;
+  request_id: string;
+}

@@ -6,7 +6,7 @@ import { Meter } from '../parts/notice';
 
 /** Sizes change slowly; an index that is being built is looked at more often. */
 const REST_MS = 30_000;
-const BUILDING_MS = 4000;
+const BUILDING_MS = 5000;
 /** Sizes are asked for the first of them: each costs a call. */
 const STATS_MAX = 30;
 

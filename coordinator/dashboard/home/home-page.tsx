@@ -13,10 +13,10 @@ import { EmptyHome } from './empty-home';
 import { TrafficPanel } from './traffic-panel';
 
 /** A node that is gone is seen within five seconds: the cluster knows after two or three. */
-const CLUSTER_POLL_MS = 1500;
+const CLUSTER_POLL_MS = 2000;
 /** One process has no moves to follow. */
 const EMBEDDED_POLL_MS = 10_000;
-const COLLECTIONS_POLL_MS = 4000;
+const COLLECTIONS_POLL_MS = 6000;
 
 export function HomePage() {
   const [isCreating, setCreating] = useState(false);

@@ -1,27 +1,28 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { callText } from '../api/client';
+import { useEffect, useState } from 'preact/hooks';
+import { call } from '../api/client';
+import type { Activity } from '../api/shapes';
 import { Chart } from '../parts/chart';
+import { bytes, milliseconds } from '../parts/format';
 import { usePolling } from '../state/polling';
-import { percentileMs, rate, type Reading, readingFrom } from './traffic';
+import { type Traffic, trafficOf } from './traffic';
 
-const POLL_MS = 2000;
+/** Each costs one of the key's requests. */
+const POLL_MS = 4000;
 /** What the charts show of the past. */
 const SPAN_SECONDS = 180;
 
-interface Point {
-  second: number;
-  searches: number;
-  writes: number;
-  errors: number;
-  p50: number | null;
-  p99: number | null;
-}
-
-/** Rates and latencies of this server, as they are now. */
+/** Rates and latencies of the process that answers, as they are now. */
 export function TrafficPanel() {
-  const points = usePoints();
-  if (points === null) return null;
+  const activity = usePolling('activity', POLL_MS, (signal) => call<Activity>('GET', '/v1/metrics/summary', { signal })).data;
+  const [points, setPoints] = useState<Traffic[]>([]);
+  useEffect(() => {
+    if (activity === null) return;
+    const now = trafficOf(activity, Date.now() / 1000);
+    setPoints((all) => [...all.filter(({ second }) => second > now.second - SPAN_SECONDS), now]);
+  }, [activity]);
+  if (activity === null) return null;
   const times = points.map(({ second }) => second);
+  const { memory_bytes: memory, processors } = activity.process;
   return (
     <section class="columns two" aria-label="Traffic">
       <div class="card card-body">
@@ -42,38 +43,17 @@ export function TrafficPanel() {
           title="Latency of searches"
           times={times}
           spanSeconds={SPAN_SECONDS}
-          format={(value) => (value >= 1000 ? `${(value / 1000).toFixed(1)} s` : `${value >= 10 ? Math.round(value) : value.toFixed(1)} ms`)}
+          format={(value) => (value === 0 ? '0' : milliseconds(value))}
           lines={[
-            { label: 'half below', colour: '--accent', values: points.map(({ p50 }) => p50) },
-            { label: '99 % below', colour: '--warn', values: points.map(({ p99 }) => p99) },
+            { label: 'half below', colour: '--accent', values: points.map(({ p50Ms }) => p50Ms) },
+            { label: '99 % below', colour: '--warn', values: points.map(({ p99Ms }) => p99Ms) },
           ]}
         />
       </div>
+      <p class="quiet small number traffic-said">
+        {activity.process.id}: {bytes(memory)} of memory, {processors.toFixed(1)} processors busy, {activity.in_flight} in flight
+        {activity.shed_total > 0 ? `, ${activity.shed_total} refused as too much since the start` : ''}
+      </p>
     </section>
   );
-}
-
-/** A point between each two readings; null where the server does not tell. */
-function usePoints(): Point[] | null {
-  const polled = usePolling('traffic', POLL_MS, async (signal): Promise<Reading> => readingFrom(await callText('/metrics', signal), Date.now() / 1000));
-  const last = useRef<Reading | null>(null);
-  const [points, setPoints] = useState<Point[]>([]);
-  const now = polled.data;
-  useEffect(() => {
-    if (now === null) return;
-    const before = last.current;
-    last.current = now;
-    // A server that was started again counts from 0.
-    if (before === null || now.second <= before.second || now.searches < before.searches) return;
-    const point: Point = {
-      second: now.second,
-      searches: rate(before, now, 'searches'),
-      writes: rate(before, now, 'writes'),
-      errors: rate(before, now, 'errors'),
-      p50: percentileMs(before, now, 0.5),
-      p99: percentileMs(before, now, 0.99),
-    };
-    setPoints((all) => [...all.filter(({ second }) => second > now.second - SPAN_SECONDS), point]);
-  }, [now]);
-  return now === null ? null : points;
 }

@@ -10,6 +10,7 @@ import { tell } from '../state/toasts';
 import { CreateKey } from './create-key';
 import { OperationsPanel } from './operations-panel';
 import { type Secret, SecretDialog } from './secret-dialog';
+import { SlowRequests } from './slow-requests';
 import { UsagePanel } from './usage-panel';
 
 const POLL_MS = 10_000;
@@ -79,6 +80,7 @@ export function KeysPage() {
         onChoose={setShownUsage}
         load={(key, signal) => call<Usage>('GET', key === null ? '/v1/admin/keys/usage/summary' : path('/v1/admin/keys/', key.id, '/usage'), { signal })}
       />
+      <SlowRequests keys={keys.data ?? []} />
       <OperationsPanel />
       {isCreating && (
         <CreateKey

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Camera, fitting, type Frame, panned, toMap, zoomed } from './camera';
 import { inside, PointGrid } from './point-grid';
-import { type PointLooks, PointPainter } from './point-painter';
+import { openPainter, type PointLooks, type PointPainter } from './point-painter';
 
 interface MapCanvasProps {
   /** x, y of each point, in the square from −1 to 1. */
@@ -159,7 +159,7 @@ class View {
   private isMoved = false;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
-    this.painter = new PointPainter(canvas);
+    this.painter = openPainter(canvas);
     this.camera = fitting(this.frame());
     this.watch = new ResizeObserver(() => {
       if (!this.isMoved) this.camera = fitting(this.frame());

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort, quota } from '../api/client';
 
 /** Below this share of the key's requests in a minute, the page asks less often: the rest is for the person. */
-const QUOTA_LOW = 0.35;
+const QUOTA_LOW = 0.25;
 const SLOWED = 5;
 
 export interface Polled<Data> {

@@ -18,7 +18,7 @@ interface Upload {
 }
 
 /** How often the server is asked how many chunks it has stored. */
-const STORED_POLL_MS = 1000;
+const STORED_POLL_MS = 2000;
 
 export function UploadPage({ collection, onStored }: { collection: Collection; onStored: () => void }) {
   const [uploads, setUploads] = useState<Upload[]>([]);
