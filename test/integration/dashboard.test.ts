@@ -484,6 +484,38 @@ describe('for everybody', () => {
   }
 });
 
+describe('the first minutes', () => {
+  test('lead by the link that the first start prints to the demo, a hybrid search and the map, on a phone too', async () => {
+    const fresh = new EmbeddedProcess({ environment: { API_KEY: '' } });
+    try {
+      await fresh.start();
+      const link = /http\S+\/ui(#sign-in=\S+)/.exec(fresh.output);
+      const { page, misdeeds } = await browser.open(fresh.baseUrl, { hash: link?.[1], viewport: { width: 360, height: 740 } });
+      await page.getByRole('button', { name: 'Load the demo' }).click();
+      await page.getByRole('heading', { level: 1, name: 'demo' }).waitFor();
+      expect(page.url()).not.toContain('sign-in');
+      await page.getByRole('radio', { name: 'Hybrid' }).click();
+      await page.getByRole('searchbox', { name: 'Query' }).fill('planet with rings');
+      await page.keyboard.press('Enter');
+      await card(page, 'Hits').getByRole('listitem').first().waitFor();
+      expect(await overflow(page)).toBe(0);
+      await page.getByRole('link', { name: 'Map' }).click();
+      await page.locator('canvas.map-canvas').waitFor();
+      await page.getByText(/^\d+ items/).waitFor();
+      expect(await overflow(page)).toBe(0);
+      expect(misdeeds).toMatchObject({ violations: [], errors: [], strangers: [] });
+      await page.context().close();
+      // A link works once.
+      const again = await browser.open(fresh.baseUrl, { hash: link?.[1] });
+      await again.page.getByRole('alert').waitFor();
+      await again.page.getByLabel('API key').waitFor();
+      await again.page.context().close();
+    } finally {
+      await fresh.destroy();
+    }
+  });
+});
+
 // The last: nothing is served for a while.
 describe('a server that goes away', () => {
   test('is told within seconds, and the page goes on by itself when it is back', () =>
