@@ -24,7 +24,9 @@ import { ApiMetrics } from './metrics/api-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
+import { RecentActivity } from './metrics/recent-activity';
 import { RequestReporter } from './metrics/request-reporter';
+import { SlowRequests } from './metrics/slow-requests';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { DeepReads } from './routing/deep-reads';
@@ -144,10 +146,11 @@ export class ApiProcess {
     endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
+    const measured = new MeasuredEmbedding(embedding, this.metrics);
     const service = createService({
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
-      embedding: new MeasuredEmbedding(embedding, this.metrics),
+      embedding: measured,
       clock,
       config,
       log,
@@ -162,10 +165,14 @@ export class ApiProcess {
     this.operations = operations;
 
     const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
-    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config });
+    const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
+    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, slow, logger: log, rule: config });
+    const { load, requests } = this.apiMetrics;
+    const activity = new RecentActivity({ id: this.coordinatorId, clock, requests, embedding: measured, load, slow });
+    endings.defer(async () => activity.close());
     const metricsText: MetricsText = () => this.metrics.read();
     const signIn = new OneTimeSignIn({ keys, clock });
-    const main = { service, keys, usage, rateLimiter, addressLimiter, operations, signIn, observer, clock };
+    const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
     let port: number;
     let close: () => Promise<void>;

@@ -8,6 +8,7 @@ import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
 import type { CollectionQuota } from './collections/collection-quota';
 import type { ShardReading } from './collections/shard-reading';
+import { CollectionDemoService } from './demo/collection-demo-service';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { DeepReads } from './routing/deep-reads';
@@ -93,6 +94,7 @@ export function createService(options: {
     search,
     samples,
     documents,
+    demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {
       await collections.recover(others.creationMs, others.stop);

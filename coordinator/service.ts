@@ -14,6 +14,7 @@ export interface Service {
   search: SearchService;
   samples: SamplesService;
   documents: DocumentsService;
+  demo: DemoService;
 }
 
 export interface CollectionsService {
@@ -222,6 +223,24 @@ export interface DocumentsService {
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
    */
   upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+}
+
+export interface DemoService {
+  /**
+   * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model. Does
+   * nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has the name.
+   */
+  load(): Promise<DemoView>;
+}
+
+export interface DemoView {
+  collection: string;
+  /** How many texts there are. */
+  count: number;
+  /** Whether this call stored them. */
+  loaded: boolean;
+  dim: number;
+  embeddingModel: string | null;
 }
 
 export interface SearchTiming {

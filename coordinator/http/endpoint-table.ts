@@ -1,10 +1,13 @@
 import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { SignIn } from '../keys/sign-in';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import type { VectorFormat } from './body/vector-format';
 import type { Endpoint } from './endpoint';
+import { activityEndpoints } from './endpoints/activity-endpoints';
 import { collectionEndpoints } from './endpoints/collection-endpoints';
+import { demoEndpoints } from './endpoints/demo-endpoints';
 import { documentEndpoints } from './endpoints/document-endpoints';
 import { keyEndpoints } from './endpoints/key-endpoints';
 import { operationsEndpoints } from './endpoints/operations-endpoints';
@@ -25,6 +28,7 @@ export function endpointTable(parts: {
   keys: KeysService;
   usage: KeyUsage;
   operations: OperationsService;
+  activity: ActivityService;
   metricsText: MetricsText | null;
   hasDocs: boolean;
   hasDashboard: boolean;
@@ -32,7 +36,7 @@ export function endpointTable(parts: {
   format: VectorFormat;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, metricsText, hasDocs, hasDashboard, signIn, format, limits } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, signIn, format, limits } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -47,9 +51,11 @@ export function endpointTable(parts: {
     ...searchEndpoints({ search: service.search, limits }),
     ...sampleEndpoints({ samples: service.samples, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
+    ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage }),
     ...signInEndpoints({ signIn }),
     ...operationsEndpoints({ operations }),
+    ...activityEndpoints({ activity }),
   ];
   return table;
 }

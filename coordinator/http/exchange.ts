@@ -275,6 +275,7 @@ export class Exchange {
       requestId: this.requestId,
       method: this.request.method ?? '',
       endpoint: this.endpoint,
+      url: this.request.url ?? '',
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.keyId,

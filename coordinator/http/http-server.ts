@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/time/clock';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { BodyReader } from './body/body-reader';
@@ -39,6 +40,7 @@ export interface HttpServerParts {
   /** Limits requests with a bad key, by client address. */
   addressLimiter: RateLimiter;
   operations: OperationsService;
+  activity: ActivityService;
   observer: RequestObserver;
   /** null: no metrics on this port. */
   metricsText: MetricsText | null;
@@ -92,12 +94,12 @@ class TwoVersionServer extends Server {
 
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
+  const { service, keys, usage, rateLimiter, operations, activity, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, format: codec.format, limits });
+  const endpoints = endpointTable({ service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.

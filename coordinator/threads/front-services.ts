@@ -7,7 +7,7 @@ import { StampClock } from '../routing/stamp-clock';
 import { ShardedSamplesService } from '../sampling/sharded-samples-service';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
-import type { CollectionsService, DocumentsService, Service } from '../service';
+import type { CollectionsService, DemoService, DocumentsService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from './thread-peer';
@@ -40,7 +40,7 @@ export function frontServices(parts: {
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
-  return { catalog, service: { search, samples, vectors, collections, documents: frontDocuments(main) } };
+  return { catalog, service: { search, samples, vectors, collections, documents: frontDocuments(main), demo: remote<DemoService>(main, 'demo') } };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {

@@ -12,6 +12,7 @@ import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
 import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
@@ -107,6 +108,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
     addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
     operations: remote<OperationsService>(main, 'operations'),
+    activity: remote<ActivityService>(main, 'activity'),
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
     hasDocs: config.apiDocs === 'true',

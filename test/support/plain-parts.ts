@@ -1,13 +1,17 @@
+import { HttpLoad } from '../../coordinator/http/http-load';
 import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { OneTimeSignIn } from '../../coordinator/keys/sign-in';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
+import { RecentActivity } from '../../coordinator/metrics/recent-activity';
+import { SlowRequests } from '../../coordinator/metrics/slow-requests';
 import type { RunningService } from '../../coordinator/service-factory';
 import { sharedClock } from '../../coordinator/threads/front-state';
 import { EmbeddedOperations } from '../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../shared/config/config';
+import { StepHistogram } from '../../shared/metrics/step-histogram';
 import { systemClock } from '../../shared/time/clock';
 import type { PlainShardClient } from './plain-shard-client';
 import { plainService } from './plain-service';
@@ -24,6 +28,7 @@ export interface PlainParts {
     rateLimiter: ProcessLimiter;
     addressLimiter: ProcessLimiter;
     signIn: OneTimeSignIn;
+    activity: RecentActivity;
     keys: StoreKeysService;
     usage: StoreKeyUsage;
     metricsText: NonNullable<HttpServerParts['metricsText']>;
@@ -47,6 +52,15 @@ export async function plainParts(environment: Record<string, string>): Promise<P
     shards: () => service.readShards(),
     embedding: () => embedding.status(),
   });
+  const durations = new StepHistogram<string>({ name: 'durations', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.001, 0.01, 0.1, 1] });
+  const counted = { bounds: durations.bounds, counts: () => durations.read(), failures: () => new Map<string, number>() };
+  const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
+  const activity = new RecentActivity({ id: 'plain', clock, requests: counted, embedding: { ...counted, counts: () => new Map() }, load: new HttpLoad(), slow });
+  const requestAnswered = (facts: AnsweredRequest): void => {
+    answered.push(facts);
+    durations.observe(facts.endpoint, facts.durationMs / 1000);
+    slow.note(facts);
+  };
   return {
     config,
     adminKey,
@@ -60,11 +74,13 @@ export async function plainParts(environment: Record<string, string>): Promise<P
       addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
       operations,
       signIn: new OneTimeSignIn({ keys, clock }),
-      observer: { requestAnswered: (facts) => answered.push(facts) },
+      activity,
+      observer: { requestAnswered },
       metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
       clock,
     },
     close: async () => {
+      activity.close();
       await usage.close();
       keys.close();
       service.close();

@@ -41,7 +41,7 @@ const FLOORS: Record<string, string[][]> = {
     ['metrics/'],
     ['cluster/', 'http/'],
     ['service-factory.ts'],
-    ['documents/', 'sampling/', 'search/'],
+    ['demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
     ['collections/'],
     ['embedding/', 'keys/', 'limits/', 'native/', 'operations/', 'routing/', 'service.ts'],

@@ -62,14 +62,22 @@ export function accessSuite(context: SuiteContext): void {
       readwrite = await create('readwrite');
     });
 
-    test.each([...READING, ...WRITING, ...ADMIN, ...ADMIN_LISTS, { method: 'GET', path: '/v1/health' }, { method: 'GET', path: '/v1/me' }, { method: 'GET', path: '/v1/unknown' }].map(titleOf))(
-      '%s needs a key',
-      async (_title, route) => {
-        errorOf(await context.api.call({ ...route, key: null }), 401);
-        errorOf(await context.api.call({ ...route, key: 'wrong' }), 401);
-        errorOf(await context.api.call({ ...route, key: '' }), 401);
-      },
-    );
+    test.each(
+      [
+        ...READING,
+        ...WRITING,
+        ...ADMIN,
+        ...ADMIN_LISTS,
+        { method: 'GET', path: '/v1/health' },
+        { method: 'GET', path: '/v1/me' },
+        { method: 'GET', path: '/v1/metrics/summary' },
+        { method: 'GET', path: '/v1/unknown' },
+      ].map(titleOf),
+    )('%s needs a key', async (_title, route) => {
+      errorOf(await context.api.call({ ...route, key: null }), 401);
+      errorOf(await context.api.call({ ...route, key: 'wrong' }), 401);
+      errorOf(await context.api.call({ ...route, key: '' }), 401);
+    });
 
     test.each(READING.map((route): [string, Route] => [titleOf(route)[0], route]))('%s is open to readonly keys, and names a missing collection', async (_title, route) => {
       if (route.path === '/v1/collections') dataOf(await context.api.call({ ...route, key: readonly }));

@@ -177,9 +177,16 @@ describe('the metrics of embedding', () => {
 });
 
 describe('the reporter of requests', () => {
-  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
+  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', url: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
 
-  function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): { reporter: RequestReporter; observed: unknown[][]; phases: unknown[][]; lines: Record<string, any>[] } {
+  function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): {
+    reporter: RequestReporter;
+    observed: unknown[][];
+    phases: unknown[][];
+    lines: Record<string, any>[];
+    slow: string[];
+  } {
+    const slow: string[] = [];
     const observed: unknown[][] = [];
     const phases: unknown[][] = [];
     const lines: Record<string, any>[] = [];
@@ -192,9 +199,11 @@ describe('the reporter of requests', () => {
       observed,
       phases,
       lines,
+      slow,
       reporter: new RequestReporter({
         metrics: { observeRequest: (...call) => void observed.push(call) },
         searches: { phase: (...call) => void phases.push(call) },
+        slow: { note: ({ requestId }) => void slow.push(requestId) },
         logger,
         rule,
       }),
@@ -209,13 +218,14 @@ describe('the reporter of requests', () => {
   });
 
   test('tells the log only what is notable, unless it is to have all', () => {
-    const { reporter: subject, observed, lines } = reporter({ logRequests: 'notable', logSlowMs: 50 });
+    const { reporter: subject, observed, lines, slow } = reporter({ logRequests: 'notable', logSlowMs: 50 });
     for (const durationMs of [0, 49.9, 50, 5_000]) subject.requestAnswered({ ...facts, requestId: `${durationMs} ms`, durationMs });
     subject.requestAnswered({ ...facts, requestId: 'refused', code: 404 });
     subject.requestAnswered({ ...facts, requestId: 'failed', code: 500 });
     subject.requestAnswered({ ...facts, requestId: 'administrative', isAdministrative: true });
     expect(lines.map((line) => line.requestId)).toEqual(['50 ms', '5000 ms', 'refused', 'failed', 'administrative']);
     expect(observed).toHaveLength(7);
+    expect(slow).toEqual(lines.map((line) => line.requestId));
   });
 
   test('tells the steps of a search to those who measure searches', () => {
