@@ -24,7 +24,7 @@ const WINDOW = { width: 1200, height: 760 };
 const PICTURES = [
   { name: 'dashboard-home', hash: '#/', prepare: (page) => page.getByText('ready').first().waitFor() },
   { name: 'dashboard-search', hash: '#/collections/demo/search?mode=hybrid&q=a+planet+with+rings', prepare: (page) => page.getByRole('listitem').nth(3).waitFor() },
-  { name: 'dashboard-map', hash: '#/collections/demo/map', isDark: true, prepare: unfoldMap },
+  { name: 'dashboard-map', hash: '#/collections/demo/map', isDark: true, window: { width: 1200, height: 900 }, prepare: unfoldMap },
   { name: 'dashboard-browse', hash: '#/collections/demo/browse', prepare: (page) => page.getByRole('row').nth(5).waitFor() },
   {
     name: 'dashboard-phone',

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, isReachable, messageOf } from './api/client';
 import { CollectionPage } from './collection/collection-page';
 import { LazyPage } from './parts/lazy-page';
@@ -32,6 +32,7 @@ export function App() {
   }, []);
   useHeartbeat();
   useTitle();
+  useFocusOnPage();
 
   if (isRedeeming) return <p class="empty">Signing in…</p>;
   return (
@@ -100,6 +101,16 @@ function useHeartbeat(): void {
     const timer = setInterval(check, isAway ? AWAY_CHECK_MS : IDLE_CHECK_MS);
     return () => clearInterval(timer);
   }, [isAway]);
+}
+
+/** Who goes to another page by the keyboard begins at its top, and a screen reader reads it. */
+function useFocusOnPage(): void {
+  const page = route.value.parts.slice(0, 2).join('/');
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) document.getElementById('main')?.focus();
+    isFirst.current = false;
+  }, [page]);
 }
 
 function useTitle(): void {

@@ -108,7 +108,7 @@ describe('the dashboard', () => {
       await dialog.getByLabel('Name').fill('made-here');
       await dialog.getByLabel('Dimension').fill('768');
       await dialog.getByLabel('Vectors you expect').fill('1000000');
-      await expect(dialog.getByText(/About .* of memory/).innerText()).resolves.toMatch(/1\.2 GB of memory and 4\.5 GB on disk/);
+      await expect(dialog.getByText(/About .* of memory/).innerText()).resolves.toMatch(/1\.1 GB of memory and 6\.4 GB on disk/);
       await dialog.getByRole('button', { name: 'Create collection' }).click();
       await page.getByRole('heading', { level: 1, name: 'made-here' }).waitFor();
       await page.getByRole('link', { name: 'Settings' }).click();
@@ -194,6 +194,14 @@ describe('browsing', () => {
       expect(await item.locator('details pre').isVisible()).toBe(false);
       await item.getByText('Vector of 64 numbers').click();
       expect((await item.locator('details pre').innerText()).split(',')).toHaveLength(64);
+      // A neighbour takes its place.
+      const neighbour = item.getByRole('list').getByRole('button').first();
+      const next = await neighbour.innerText();
+      await neighbour.click();
+      await page
+        .getByRole('dialog', { name: `Item ${next}` })
+        .getByRole('heading', { name: next })
+        .waitFor();
       await page.keyboard.press('Escape');
       await item.waitFor({ state: 'detached' });
     }));

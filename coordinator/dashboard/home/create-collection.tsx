@@ -23,7 +23,7 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const [failure, setFailure] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
   const health = usePolling('health', 0, (signal) => call<Health>('GET', '/v1/health', { signal })).data;
-  const need = estimate({ dim, vectors, shards, replicas });
+  const need = estimate({ dim, vectors, replicas });
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();

@@ -8,6 +8,8 @@ export interface Piece {
 const WORD = /[\p{L}\p{N}]+/gu;
 /** Words that share so much of their beginning are taken for forms of one: "river", "rivers". */
 const STEM_MIN = 4;
+/** Words like "of" and "in" are everywhere: they are shown only when there is nothing else. */
+const SHORT_MAX = 2;
 /** Of a word, how much may be its ending. */
 const ENDING_MAX = 3;
 
@@ -40,7 +42,9 @@ export function excerpt(text: string, query: string, charactersMax: number): str
 }
 
 function wordsOf(query: string): string[] {
-  return [...new Set((query.match(WORD) ?? []).map(folded))].filter((word) => word.length > 1);
+  const words = [...new Set((query.match(WORD) ?? []).map(folded))];
+  const long = words.filter((word) => word.length > SHORT_MAX);
+  return long.length > 0 ? long : words;
 }
 
 function folded(word: string): string {
