@@ -1,7 +1,7 @@
 // Builds the page at /ui from coordinator/dashboard into a folder of static files: hashed names under assets/, and beside each
 // file that gets smaller by it the same as .gz and .br, so that nothing is compressed while somebody waits.
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -37,7 +37,8 @@ export async function buildDashboard(root, folder) {
     .replace('{{script}}', BASE + page.entries['main.tsx'])
     .replace(/\n\s*/g, '\n');
   writeFileSync(join(folder, 'index.html'), html);
-  await Promise.all([favicon, ...workers.files, ...page.files, 'index.html'].map((file) => compress(join(folder, file))));
+  writeFileSync(join(folder, 'licenses.txt'), licensesOf(root, [...workers.packages, ...page.packages]));
+  await Promise.all([favicon, 'licenses.txt', ...workers.files, ...page.files, 'index.html'].map((file) => compress(join(folder, file))));
 }
 
 /**
@@ -71,8 +72,9 @@ async function bundle(sources, folder, entries, define) {
     logLevel: 'error',
     metafile: true,
   });
-  /** @type {{ files: string[], entries: Record<string, string>, styles: Record<string, string> }} */
-  const built = { files: [], entries: {}, styles: {} };
+  const packages = Object.keys(metafile.inputs).flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+  /** @type {{ files: string[], entries: Record<string, string>, styles: Record<string, string>, packages: string[] }} */
+  const built = { files: [], entries: {}, styles: {}, packages };
   for (const [path, { entryPoint, cssBundle }] of Object.entries(metafile.outputs)) {
     const file = `assets/${basename(path)}`;
     built.files.push(file);
@@ -81,6 +83,22 @@ async function bundle(sources, folder, entries, define) {
     if (cssBundle !== undefined) built.styles[entryPoint] = `assets/${basename(cssBundle)}`;
   }
   return built;
+}
+
+/**
+ * The licences of what was built in, as they ask for.
+ * @param {string} root
+ * @param {string[]} packages
+ */
+function licensesOf(root, packages) {
+  const texts = [...new Set(packages)].sort().map((name) => {
+    const folder = join(root, 'node_modules', name);
+    const { version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const file = existsSync(folder) ? readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry)) : undefined;
+    const text = file === undefined ? `${license}, ${author?.name ?? author ?? 'its authors'}\n` : readFileSync(join(folder, file), 'utf8');
+    return `${name} ${version} (${license})\n\n${text.trim()}\n`;
+  });
+  return `The dashboard holds these packages.\n\n${texts.join('\n---\n\n')}`;
 }
 
 /**

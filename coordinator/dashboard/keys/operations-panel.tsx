@@ -17,6 +17,9 @@ export function OperationsPanel() {
         <a class="small" href="/docs/">
           API explorer
         </a>
+        <a class="small" href="/ui/licenses.txt">
+          Licences of this page
+        </a>
       </div>
       <div class="card-body stack">
         <dl class="big-numbers">

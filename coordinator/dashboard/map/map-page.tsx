@@ -14,10 +14,16 @@ import { MapSearch } from './map-search';
 import { looksOf } from './point-looks';
 import { FocusPanel, SelectionPanel } from './map-panels';
 import { fetchFields, fetchSample, type Sample } from './sample';
-import { useUmap } from './use-umap';
+import { type Umap, useUmap } from './use-umap';
 
 const SIZES = [1000, 5000, 20_000, 50_000];
 const SIZE_DEFAULT = 50_000;
+const UMAP_PHASES: Record<Umap['phase'], string> = {
+  sample: 'UMAP: asking for more directions',
+  neighbours: 'UMAP: finding neighbours',
+  graph: 'UMAP: weighing them',
+  layout: 'UMAP: laying out',
+};
 const NOBODY: ReadonlySet<number> = new Set();
 
 export function MapPage({ collection, onItem }: { collection: Collection; onItem: (id: string) => void }) {
@@ -151,7 +157,7 @@ function LoadedMap({ collection, sample, fields, size, conditions, onItem }: Loa
         </div>
         {umap.state === 'running' && (
           <div class="map-progress">
-            <span class="small quiet">{umap.phase === 'neighbours' ? 'UMAP: finding neighbours' : umap.phase === 'layout' ? 'UMAP: laying out' : 'UMAP: asking for more directions'}</span>
+            <span class="small quiet">{UMAP_PHASES[umap.phase]}</span>
             <Meter share={umap.share} label="UMAP" />
             <button type="button" class="tight plain" onClick={umap.stop}>
               Stop

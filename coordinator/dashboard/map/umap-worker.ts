@@ -35,6 +35,8 @@ function run({ rows, dimensions, start }: UmapTask): void {
     scope.postMessage({ type: 'progress', phase: 'neighbours', share });
   });
 
+  // The next step tells nothing of itself until it is done: for 50,000 points, some half a minute.
+  scope.postMessage({ type: 'progress', phase: 'graph', share: 0 });
   const umap = new UMAP({ nComponents: 2, nNeighbors: k, minDist: MIN_DIST, random: seeded(SEED) });
   umap.setPrecomputedKNN(listsOf(indices, k), listsOf(distances, k));
   // Of the rows themselves it needs only how many there are: their neighbours are known.

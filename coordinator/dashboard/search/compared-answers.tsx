@@ -11,7 +11,7 @@ export function ComparedAnswers({ outcome, onItem }: { outcome: SearchOutcome; o
     <section class="stack" aria-label="Hits">
       <p class="notice" role="status">
         <strong class="number">Recall {percent(recall)}</strong>
-        <span class="quiet">of the exact hits are among the calibrated ones.</span>
+        <span class="quiet">so much of the exact answer the calibrated one found</span>
       </p>
       <div class="columns two">
         <Column title="Calibrated" answer={calibrated} others={ids(exact)} missing="not exact" outcome={outcome} onItem={onItem} />
