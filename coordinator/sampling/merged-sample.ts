@@ -1,6 +1,11 @@
-import type { SampledItem, SampleResult } from '../../shared/shard/shard-read';
+import type { SampleResult } from '../../shared/shard/shard-read';
 
 /** Pure: which items of the shards' parts are the sample. */
+
+export interface SampledItem {
+  externalId: string;
+  key: number;
+}
 
 /** How many items to ask a shard for: ids are spread by a hash, so hardly ever does one shard hold more of a sample than this. */
 export function partSize(size: number, shards: number): number {
@@ -22,10 +27,10 @@ export function* mergedSample(parts: readonly SampleResult[], asked: number, siz
   /** Every item with a key up to here is known. */
   let known = Infinity;
   let count = 0;
-  for (const { drawn } of parts) {
-    count += drawn.length;
+  for (const { keys } of parts) {
+    count += keys.length;
     // A part as large as the sample reaches far enough by itself.
-    if (drawn.length >= asked && asked < size) known = Math.min(known, greatestKey(drawn));
+    if (keys.length >= asked && asked < size) known = Math.min(known, greatestOf(keys));
     yield;
   }
   if (count === 0) return [];
@@ -43,19 +48,19 @@ export function* mergedSample(parts: readonly SampleResult[], asked: number, siz
   return known === Infinity || sample.length === size ? sample : null;
 }
 
-function greatestKey(drawn: readonly SampledItem[]): number {
-  return drawn.reduce((greatest, { key }) => (key > greatest ? key : greatest), 0);
+function greatestOf(keys: Float64Array): number {
+  return keys.reduce((greatest, key) => (key > greatest ? key : greatest), 0);
 }
 
 /** All items in order, cut into runs: keys are spread evenly, so each goes to its run by its key, and runs are sorted one by one. */
 function* sortedRuns(parts: readonly SampleResult[], count: number): Generator<undefined, SampledItem[][]> {
-  const greatest = Math.max(...parts.map(({ drawn }) => greatestKey(drawn)));
+  const greatest = Math.max(...parts.map(({ keys }) => greatestOf(keys)));
   const runs: SampledItem[][] = Array.from({ length: Math.ceil(count / RUN_ITEMS) }, () => []);
   const runOf = (key: number): number => Math.min(runs.length - 1, Math.floor((key / (greatest + 1)) * runs.length));
   let placed = 0;
-  for (const { drawn } of parts) {
-    for (const item of drawn) {
-      runs[runOf(item.key)].push(item);
+  for (const { keys, externalIds } of parts) {
+    for (let i = 0; i < keys.length; i++) {
+      runs[runOf(keys[i])].push({ externalId: externalIds[i], key: keys[i] });
       if (++placed % RUN_ITEMS === 0) yield;
     }
   }

@@ -24,7 +24,7 @@ function main(port: MessagePort): void {
 function yieldToServing(): void {
   if (process.platform !== 'linux') return;
   try {
-    setPriority(10);
+    setPriority(5);
   } catch {
     // A process that runs with less already may not set it.
   }

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
-import type { SampledItem, StoredItem } from '../../shared/shard/shard-read';
+import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inTime } from '../../shared/time/deadline';
 import { inSlices } from '../../shared/time/work-slices';
@@ -11,7 +11,7 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import type { SampleInput, SamplesService, SampleView } from '../service';
 import { chosenMetadata } from './chosen-metadata';
-import { mergedSample, partSize } from './merged-sample';
+import { mergedSample, partSize, type SampledItem } from './merged-sample';
 import { PROJECTION_WORKER, ProjectionThread } from './projection-thread';
 
 /** Items whose contents are read at once, and bytes of their vectors. */

@@ -1,4 +1,4 @@
-import type { SampledItem, SampleRequest, SampleResult } from '../../shared/shard/shard-read';
+import type { SampleRequest, SampleResult } from '../../shared/shard/shard-read';
 import { SAMPLE_KEYS } from '../../shared/shard/sample-key';
 import { inSlices } from '../../shared/time/work-slices';
 import type { ShardIndexes } from './shard-indexes';
@@ -37,15 +37,19 @@ function* drawing(
   // Keys are spread evenly, so how many are below a bound is known before any is looked at.
   for (let margin = MARGIN_ITEMS + MARGIN_DEVIATIONS * Math.sqrt(size); ; margin = 2 * (margin + size)) {
     const bound = ((size + margin) / Math.max(1, population)) * SAMPLE_KEYS;
-    const drawn: SampledItem[] = [];
+    const externalIds: string[] = [];
+    const keys: number[] = [];
     let looks = 0;
     for (const slot of slots()) {
       if (isSame(slot)) {
         const key = directory.sampleKeyOf(slot, seed);
-        if (key < bound) drawn.push({ externalId: directory.externalIdOf(slot), key });
+        if (key < bound) {
+          externalIds.push(directory.externalIdOf(slot));
+          keys.push(key);
+        }
       }
       if (++looks % STEP_ITEMS === 0) yield;
     }
-    if (drawn.length >= size || bound >= SAMPLE_KEYS) return { population, drawn };
+    if (keys.length >= size || bound >= SAMPLE_KEYS) return { population, externalIds, keys: Float64Array.from(keys) };
   }
 }

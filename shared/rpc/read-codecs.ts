@@ -6,6 +6,7 @@ import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as Pr
 import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
+import { drawnFromBytes, drawnToBytes } from './sample-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
 
 /** How one kind of read is sent (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
@@ -114,12 +115,11 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
       return { size, seed, filter: filterFromProto(filter) };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
-    answerToProto: ({ population, drawn }) =>
-      hitsToProto(
-        drawn.map(({ externalId, key }) => ({ externalId, score: key, metadata: '' })),
-        population,
-      ),
-    answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, drawn: hitsFromBytes(hits).map(({ externalId, score }) => ({ externalId, key: score })) },
+    answerToProto: ({ population, externalIds, keys }) => {
+      const hits = drawnToBytes({ externalIds, keys });
+      return { message: { hits, vectorCount: population }, bytes: hits.length };
+    },
+    answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
   },
   count: {
     requestToProto: () => ({}),

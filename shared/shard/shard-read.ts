@@ -123,6 +123,7 @@ export interface SampleRequest {
   filter: Filter | null;
 }
 
+/** Columns instead of objects: there may be 50,000 items, and they go from thread to thread. */
 export interface SampleResult {
   /** Items that match. */
   population: number;
@@ -130,12 +131,9 @@ export interface SampleResult {
    * Every item whose key is at most the greatest here, in no order: at least `size` of them, or all that match. One that is
    * written meanwhile may be missing, or there twice.
    */
-  drawn: SampledItem[];
-}
-
-export interface SampledItem {
-  externalId: string;
-  key: number;
+  externalIds: string[];
+  /** Of each item. */
+  keys: Float64Array;
 }
 
 export interface ShardStatus {

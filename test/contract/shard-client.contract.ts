@@ -326,7 +326,8 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
       for (const { size, odd } of [{ size: 1 }, { size: 40 }, { size: 1000 }, { size: 25, odd: true }]) {
         const matching = all.filter(({ metadata }) => odd === undefined || (JSON.parse(metadata) as { odd?: boolean }).odd === odd);
         const filter = odd === undefined ? null : parseFilter({ odd });
-        const { population, drawn } = await client.read(id, 'sample', { size, seed: 3, filter }, IN_TIME());
+        const { population, externalIds, keys } = await client.read(id, 'sample', { size, seed: 3, filter }, IN_TIME());
+        const drawn = externalIds.map((externalId, i) => ({ externalId, key: keys[i] }));
         expect(population).toBe(matching.length);
         const least = matching.map(({ externalId }) => ({ externalId, key: sampleKey(3, externalId) })).sort((a, b) => a.key - b.key);
         expect(drawn.sort((a, b) => a.key - b.key)).toEqual(least.slice(0, drawn.length));
@@ -335,7 +336,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
     });
 
     test('a sample of an empty shard is empty', async () => {
-      expect(await client.read(await opened(), 'sample', { size: 5, seed: 0, filter: null }, IN_TIME())).toEqual({ population: 0, drawn: [] });
+      expect(await client.read(await opened(), 'sample', { size: 5, seed: 0, filter: null }, IN_TIME())).toEqual({ population: 0, externalIds: [], keys: new Float64Array(0) });
     });
 
     test('fetch leaves texts out when they are not asked for', async () => {

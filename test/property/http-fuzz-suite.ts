@@ -35,6 +35,8 @@ const BODIES: Record<string, object> = {
   delete_by_filter: { filters: { nowhere: 'to be found' } },
   'vectors/fetch': { ids: ['x', 'seed-0'], include_vectors: true },
   scroll: { cursor: null, limit: 5, filters: { a: { $exists: true } }, include_vectors: false },
+  // Without a projection, which starts a thread each time.
+  sample: { size: 5, seed: 3, filters: { a: { $gte: 0 } }, metadata_fields: ['a'], include_vectors: true },
 };
 const WRITES = new Set(['upsert', 'bulk_upsert', 'delete_batch', 'delete_by_filter']);
 

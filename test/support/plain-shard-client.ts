@@ -61,7 +61,8 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
-    return { population: matching.length, drawn: matching.sort((a, b) => a.key - b.key).slice(0, size) };
+    const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
+    return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
   },
   scan: (shard, { after, limit, filter, vectors, texts }) =>
     passing(shard, filter)

@@ -1,6 +1,6 @@
-import { mergedSample, partSize } from '../../../../coordinator/sampling/merged-sample';
+import { mergedSample, partSize, type SampledItem } from '../../../../coordinator/sampling/merged-sample';
 import { SAMPLE_KEYS, sampleKey, sampleKeyOfAscii } from '../../../../shared/shard/sample-key';
-import type { SampledItem, SampleResult } from '../../../../shared/shard/shard-read';
+import type { SampleResult } from '../../../../shared/shard/shard-read';
 import { resultOf } from '../../../../shared/time/work-slices';
 import { shardOf } from '../../../../coordinator/routing/shard-router';
 
@@ -9,11 +9,15 @@ const keyed = (ids: string[], seed: number): SampledItem[] => ids.map((externalI
 const byKey = (items: SampledItem[]): SampledItem[] => [...items].sort((a, b) => a.key - b.key);
 const ids = (items: SampledItem[] | null): string[] | undefined => items?.map(({ externalId }) => externalId);
 
+function partOf(population: number, drawn: SampledItem[]): SampleResult {
+  return { population, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
+}
+
 /** What each of some shards answers when it is asked for `asked` items: some more than that. */
 function partsOf(items: SampledItem[], shards: number, asked: number): SampleResult[] {
   return Array.from({ length: shards }, (_, shard) => {
     const own = byKey(items.filter(({ externalId }) => shardOf(externalId, shards) === shard));
-    return { population: own.length, drawn: own.slice(0, asked + 3).reverse() };
+    return partOf(own.length, own.slice(0, asked + 3).reverse());
   });
 }
 
@@ -83,22 +87,19 @@ describe('merging the parts of a sample', () => {
 
   test('has an item once that was seen twice, and ties in the order of ids', () => {
     const parts = [
-      {
-        population: 3,
-        drawn: [
-          { externalId: 'b', key: 5 },
-          { externalId: 'a', key: 1 },
-          { externalId: 'a', key: 1 },
-        ],
-      },
-      { population: 1, drawn: [{ externalId: 'c', key: 5 }] },
+      partOf(3, [
+        { externalId: 'b', key: 5 },
+        { externalId: 'a', key: 1 },
+        { externalId: 'a', key: 1 },
+      ]),
+      partOf(1, [{ externalId: 'c', key: 5 }]),
     ];
     expect(ids(resultOf(mergedSample(parts, 4, 4)))).toEqual(['a', 'b', 'c']);
     expect(ids(resultOf(mergedSample(parts, 3, 3)))).toEqual(['a', 'b', 'c']);
   });
 
   test('of nothing is nothing', () => {
-    expect(resultOf(mergedSample([{ population: 0, drawn: [] }], 5, 5))).toEqual([]);
+    expect(resultOf(mergedSample([partOf(0, [])], 5, 5))).toEqual([]);
   });
 });
 
