@@ -21,7 +21,6 @@ const SIZE_DEFAULT = 50_000;
 const UMAP_PHASES: Record<Umap['phase'], string> = {
   sample: 'UMAP: asking for more directions',
   neighbours: 'UMAP: finding neighbours',
-  graph: 'UMAP: weighing them',
   layout: 'UMAP: laying out',
 };
 const NOBODY: ReadonlySet<number> = new Set();

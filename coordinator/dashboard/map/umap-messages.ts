@@ -8,7 +8,7 @@ export interface UmapTask {
 }
 
 export type UmapNews =
-  | { type: 'progress'; phase: 'neighbours' | 'graph' | 'layout'; share: number }
+  | { type: 'progress'; phase: 'neighbours' | 'layout'; share: number }
   /** x, y of each point as they are now. */
   | { type: 'places'; points: Float32Array; isLast: boolean }
   | { type: 'failed'; reason: string };

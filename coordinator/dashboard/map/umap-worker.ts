@@ -1,9 +1,12 @@
-import { UMAP } from 'umap-js';
 import { nearestNeighbours } from './knn';
+import { fuzzyGraph, UmapLayout } from './umap-layout';
 import type { UmapNews, UmapTask } from './umap-messages';
 
 const NEIGHBOURS = 15;
-const MIN_DIST = 0.08;
+/** Fewer for many, as the authors do: each costs more, and does more. */
+const EPOCHS = 500;
+const EPOCHS_OF_MANY = 200;
+const MANY = 10_000;
 /** The picture begins within ± this, as UMAP's own random beginning does. */
 const START_EXTENT = 10;
 /** The page sees the points move so often; more would cost more than it shows. */
@@ -29,38 +32,26 @@ function run({ rows, dimensions, start }: UmapTask): void {
   const count = rows.length / dimensions;
   const k = Math.min(NEIGHBOURS, count - 1);
   let told = 0;
-  const { indices, distances } = nearestNeighbours(rows, dimensions, k, (share) => {
+  const neighbours = nearestNeighbours(rows, dimensions, k, (share) => {
     if (share - told < 0.02 && share < 1) return;
     told = share;
     scope.postMessage({ type: 'progress', phase: 'neighbours', share });
   });
 
-  // The next step tells nothing of itself until it is done: for 50,000 points, some half a minute.
-  scope.postMessage({ type: 'progress', phase: 'graph', share: 0 });
-  const umap = new UMAP({ nComponents: 2, nNeighbors: k, minDist: MIN_DIST, random: seeded(SEED) });
-  umap.setPrecomputedKNN(listsOf(indices, k), listsOf(distances, k));
-  // Of the rows themselves it needs only how many there are: their neighbours are known.
-  const epochs = umap.initializeFit(Array.from({ length: count }, () => []));
-  const embedding = umap.getEmbedding();
-  embedding.forEach((place, i) => {
-    place[0] = (start[2 * i] as number) * START_EXTENT;
-    place[1] = (start[2 * i + 1] as number) * START_EXTENT;
-  });
+  const graph = fuzzyGraph(neighbours);
+  const places = start.map((value) => value * START_EXTENT);
+  const layout = new UmapLayout(places, graph, count > MANY ? EPOCHS_OF_MANY : EPOCHS, seeded(SEED));
 
   let shownAt = 0;
-  for (let epoch = 1; epoch <= epochs; epoch++) {
-    umap.step();
+  for (let epoch = 1; epoch <= layout.epochs; epoch++) {
+    layout.step();
     const now = performance.now();
-    if (now - shownAt < SHOWN_EVERY_MS && epoch < epochs) continue;
+    if (now - shownAt < SHOWN_EVERY_MS && epoch < layout.epochs) continue;
     shownAt = now;
-    const points = Float32Array.from(umap.getEmbedding().flat());
-    scope.postMessage({ type: 'progress', phase: 'layout', share: epoch / epochs });
-    scope.postMessage({ type: 'places', points, isLast: epoch === epochs }, { transfer: [points.buffer] });
+    const points = places.slice();
+    scope.postMessage({ type: 'progress', phase: 'layout', share: epoch / layout.epochs });
+    scope.postMessage({ type: 'places', points, isLast: epoch === layout.epochs }, { transfer: [points.buffer] });
   }
-}
-
-function listsOf(values: Uint32Array | Float32Array, k: number): number[][] {
-  return Array.from({ length: values.length / k }, (_, row) => [...values.subarray(row * k, (row + 1) * k)]);
 }
 
 /** mulberry32: the same picture each time. */

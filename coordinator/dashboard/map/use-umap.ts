@@ -11,7 +11,7 @@ const DIMENSIONS = 24;
 
 export interface Umap {
   state: 'off' | 'running' | 'done';
-  phase: 'sample' | 'neighbours' | 'graph' | 'layout';
+  phase: 'sample' | 'neighbours' | 'layout';
   share: number;
   /** Where the points are now; null before it has any. */
   points: Float32Array | null;
