@@ -22,7 +22,7 @@ const WINDOW = { width: 1200, height: 760 };
  * @type {{ name: string, hash: string, isDark?: boolean, window?: { width: number, height: number }, prepare: (page: Page) => Promise<unknown> }[]}
  */
 const PICTURES = [
-  { name: 'dashboard-home', hash: '#/', prepare: (page) => page.getByText('ready').first().waitFor() },
+  { name: 'dashboard-home', hash: '#/', prepare: showTraffic },
   { name: 'dashboard-search', hash: '#/collections/demo/search?mode=hybrid&q=a+planet+with+rings', prepare: (page) => page.getByRole('listitem').nth(3).waitFor() },
   { name: 'dashboard-map', hash: '#/collections/demo/map', isDark: true, window: { width: 1200, height: 900 }, prepare: unfoldMap },
   { name: 'dashboard-browse', hash: '#/collections/demo/browse', prepare: (page) => page.getByRole('row').nth(5).waitFor() },
@@ -33,6 +33,21 @@ const PICTURES = [
     prepare: (page) => page.getByRole('listitem').nth(3).waitFor(),
   },
 ];
+
+/**
+ * Searches for a while, so that the charts have something to show.
+ * @param {Page} page
+ */
+async function showTraffic(page) {
+  await page.getByText('ready').first().waitFor();
+  for (const [round, text] of ['ice', 'a planet with rings', 'metal that melts', 'animals that sleep', 'rivers', 'the printing press', 'stars', 'bread'].entries()) {
+    for (let i = 0; i < 10 + 6 * (round % 3); i++) {
+      const body = JSON.stringify({ text: `${text} ${i % 5}`, k: 10 });
+      await fetch(`${new URL(page.url()).origin}/v1/collections/demo/search`, { method: 'POST', headers: { 'x-api-key': KEY, 'content-type': 'application/json' }, body });
+    }
+    await page.waitForTimeout(4000);
+  }
+}
 
 /** @param {Page} page */
 async function unfoldMap(page) {

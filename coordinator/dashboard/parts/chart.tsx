@@ -45,7 +45,8 @@ export function Chart({ title, times, lines, format, spanSeconds }: ChartProps) 
         { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map(format) },
       ],
       scales: {
-        x: { time: false, range: (_plot, _min, max) => [max - spanSeconds, max] },
+        // Without a value there is no end to go by, and now will do.
+        x: { time: false, range: (plotted, _min, max) => (plotted.data[0].length === 0 ? [Date.now() / 1000 - spanSeconds, Date.now() / 1000] : [max - spanSeconds, max]) },
         y: { range: (_plot, _min, max) => [0, Math.max(max * 1.15, 1)] },
       },
       series: [{}, ...lines.map(({ label, colour: name }) => ({ label, stroke: colour(name), width: 1.75, points: { show: false } }))],
