@@ -21,7 +21,7 @@ module.exports = {
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fixed-seeds.ts' },
   setupFilesAfterEnv: ['<rootDir>/test/support/time-limit.js'],
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
-  // On two cores: what starts processes mostly waits for them, and one worker of three computes meanwhile.
-  maxWorkers: 3,
+  // On two cores: what starts processes mostly waits for them, and one worker of four computes meanwhile.
+  maxWorkers: 4,
   reporters: ['default', '<rootDir>/scripts/hanging-test-reporter.cjs', '<rootDir>/scripts/closing-line-reporter.cjs'],
 };

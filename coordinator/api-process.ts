@@ -13,8 +13,10 @@ import { type EmbeddingModelLoader, EmbeddingRegistry } from './embedding/embedd
 import { transformersLoader } from './embedding/transformers/transformers-loader';
 import type { ConnectionBounds } from './http/connection-gate';
 import type { MetricsText } from './http/endpoints/public-endpoints';
+import { dashboardFolderOf } from './http/dashboard-folder';
 import { closeHttpServer, createHttpServer, listen } from './http/http-server';
 import { StoreKeysService } from './keys/store-keys-service';
+import { OneTimeSignIn } from './keys/sign-in';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
 import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
@@ -22,7 +24,9 @@ import { ApiMetrics } from './metrics/api-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
+import { RecentActivity } from './metrics/recent-activity';
 import { RequestReporter } from './metrics/request-reporter';
+import { SlowRequests } from './metrics/slow-requests';
 import type { OperationsService } from './operations/operations-service';
 import { type BodyScannerAddon, loadBodyScanner } from './native/body-scanner';
 import { DeepReads } from './routing/deep-reads';
@@ -110,7 +114,8 @@ export class ApiProcess {
 
   /**
    * Serves the API; resolves when it does. `recover` prepares the service for its first call. `operations` and the
-   * limiters depend on the form. Answers the port, and the secret of the first key if it was made now.
+   * limiters depend on the form. Answers the port, and the secret of the first key if it was made now, with the token of a link
+   * by which it can be had once.
    */
   async serve(parts: {
     clusterStore: ClusterStore;
@@ -123,9 +128,10 @@ export class ApiProcess {
     connections: ConnectionBounds;
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
+    reshardObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
-  }): Promise<{ port: number; firstSecret: string | null }> {
+  }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
     const { config, clock, log, endings, instanceId } = this;
     const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
     endings.defer(() => keys.close());
@@ -141,14 +147,16 @@ export class ApiProcess {
     endings.defer(() => embedding.close());
     await embedding.defaultModel();
 
+    const measured = new MeasuredEmbedding(embedding, this.metrics);
     const service = createService({
       clusterStore: parts.clusterStore,
       shardClient: parts.shardClient,
-      embedding: new MeasuredEmbedding(embedding, this.metrics),
+      embedding: measured,
       clock,
       config,
       log,
       quota: parts.quota,
+      reshardObstacle: parts.reshardObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
     });
@@ -159,9 +167,14 @@ export class ApiProcess {
     this.operations = operations;
 
     const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
-    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, logger: log, rule: config });
+    const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
+    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, slow, logger: log, rule: config });
+    const { load, requests } = this.apiMetrics;
+    const activity = new RecentActivity({ id: this.coordinatorId, clock, requests, embedding: measured, load, slow });
+    endings.defer(async () => activity.close());
     const metricsText: MetricsText = () => this.metrics.read();
-    const main = { service, keys, usage, rateLimiter, addressLimiter, operations, observer, clock };
+    const signIn = new OneTimeSignIn({ keys, clock });
+    const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
     let port: number;
     let close: () => Promise<void>;
@@ -181,6 +194,7 @@ export class ApiProcess {
         ...main,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
+        dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
         limits: config,
         connections,
@@ -194,7 +208,7 @@ export class ApiProcess {
     });
     this.readiness = { ready: true };
     log.info({ port, opsPort: config.opsPort, dataDir: config.dataDir }, 'ready');
-    return { port, firstSecret };
+    return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) } };
   }
 
   private async startThreads(

@@ -39,6 +39,7 @@ import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
+import { reshardObstacle } from './cluster/reshard-obstacle';
 import { Sealing } from './cluster/sealing';
 import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
@@ -59,6 +60,8 @@ import { handlersOf } from './threads/thread-peer';
 
 /** How long a session outlives a coordinator that died; etcd's minimum is 2. */
 const SESSION_SECONDS = 3;
+/** After a reshard, added to the time that a call may take: for coordinators that have not heard of it. */
+const RETIRE_ROOM_MS = 10_000;
 /** How long running calls have when the server for other coordinators closes. */
 const DRAIN_MS = 1_000;
 
@@ -188,13 +191,17 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
             askNode: (address) => reports.ask(address),
             clock,
             log,
+            reshards: () => service.reshards(),
             health: new HealthReading({ clock, collections: () => service.collections.list(), embedding: () => embedding.status() }),
           }),
         recover: async (service) => {
           await service.follow();
           const housekeeping = new Housekeeping({ service, office: election, map, log, requestTimeoutMs: config.requestTimeoutMs });
           endings.defer(() => housekeeping.close());
+          const resharder = await service.driveReshards(election, config.requestTimeoutMs + RETIRE_ROOM_MS);
+          endings.defer(() => resharder.close());
         },
+        reshardObstacle: () => reshardObstacle(map),
       }),
     { ending, log },
   );

@@ -7,16 +7,21 @@ import { CatalogCollectionsService } from './collections/catalog-collections-ser
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
 import type { CollectionQuota } from './collections/collection-quota';
+import type { ReshardOffice } from './collections/reshard/owned-reshard';
+import { ReshardRequests } from './collections/reshard/reshard-requests';
+import { Resharder } from './collections/reshard/resharder';
 import type { ShardReading } from './collections/shard-reading';
+import { CollectionDemoService } from './demo/collection-demo-service';
 import { DocumentService } from './documents/document-service';
 import type { EmbeddingProvider } from './embedding/embedding-provider';
 import { DeepReads } from './routing/deep-reads';
 import { ScatterGather } from './routing/scatter-gather';
 import { newStampMemory, StampClock } from './routing/stamp-clock';
+import { ShardedSamplesService } from './sampling/sharded-samples-service';
 import type { SearchObserver } from './search/search-observer';
 import { RecallCheck } from './search/recall-check';
 import { ShardedSearchService } from './search/sharded-search-service';
-import type { Service } from './service';
+import type { ReshardView, Service } from './service';
 import { ShardedVectorsService } from './vectors/sharded-vectors-service';
 
 /** What a recovery must leave alone. */
@@ -52,6 +57,13 @@ export interface RunningService extends Service {
    * REQUEST_TIMEOUT_MS) has no status. Errors: unavailable as for `recover`.
    */
   readShards(timeoutMs?: number): Promise<ShardReading[]>;
+  /** Collections that change their number of shards, by name. Errors: unavailable. */
+  reshards(): Promise<ReshardView[]>;
+  /**
+   * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others took
+   * their place. Errors: unavailable.
+   */
+  driveReshards(office: ReshardOffice, retireMs: number): Promise<Resharder>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;
 }
@@ -68,18 +80,34 @@ export function createService(options: {
   /** Identifies this process among those that share the cluster store; a new one at each start. */
   instanceId: string;
   searchObserver?: SearchObserver;
+  /** The file of the worker that projects samples; default: the compiled one. */
+  projectionWorker?: string;
+  /** Why no collection may change its number of shards at present; null, the default: it may. */
+  reshardObstacle?: (() => string | null) | undefined;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
-  const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, exists: (collection) => catalog.has(collection) });
+  const scatter = new ScatterGather({ clock, timeoutMs: config.requestTimeoutMs, uidOf: (collection) => catalog.uidOf(collection) });
   const stampMemory = newStampMemory();
   const stamps = new StampClock({ clock, last: stampMemory });
   const embedder = new CollectionEmbedder({ catalog, provider: options.embedding });
   const defaults = { shards: config.defaultShards, replicas: config.defaultReplicas };
-  const collections = new CatalogCollectionsService({ catalog, shards, scatter, stamps, clock, log, defaults, quota: options.quota });
+  const reshards = new ReshardRequests({ store, shards, clock, quota: options.quota, obstacle: options.reshardObstacle ?? (() => null) });
+  const collections = new CatalogCollectionsService({
+    reshards,
+    catalog,
+    shards,
+    scatter,
+    stamps,
+    clock,
+    log,
+    defaults,
+    quota: options.quota,
+  });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
+  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock, workerFile: options.projectionWorker });
   const documents = new DocumentService({ collections, vectors, store, config, clock, log, instanceId });
   return {
     catalog,
@@ -88,14 +116,22 @@ export function createService(options: {
     collections,
     vectors,
     search,
-    recall: new RecallCheck({ catalog, shards, scatter, clock }),
+    samples,
+    recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
     documents,
+    demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     follow: () => catalog.follow(),
     recover: async (others = NO_OTHERS) => {
       await collections.recover(others.creationMs, others.stop);
       await documents.recoverUploads(others);
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),
+    reshards: () => reshards.list(),
+    driveReshards: async (office, retireMs) => {
+      const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent) });
+      await resharder.start();
+      return resharder;
+    },
     close: () => {
       documents.close();
       catalog.close();

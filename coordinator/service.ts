@@ -13,8 +13,10 @@ export interface Service {
   collections: CollectionsService;
   vectors: VectorsService;
   search: SearchService;
+  samples: SamplesService;
   documents: DocumentsService;
   recall: RecallService;
+  demo: DemoService;
 }
 
 export interface CollectionsService {
@@ -30,6 +32,31 @@ export interface CollectionsService {
    * way; goes on in the background. Errors: as `stats`; internal when a node of an earlier version holds a shard.
    */
   optimize(name: string): Promise<CollectionStats>;
+  /**
+   * Begins to change the collection's number of shards; goes on in the background, while the collection is used. Errors:
+   * not_found; invalid_parameter for the number that it has; already_exists while one is under way; limit_exceeded; unavailable.
+   */
+  reshard(name: string, shards: number): Promise<ReshardView>;
+  /** Gives a reshard up: the collection stays as it is. Errors: not_found, also when it is too late. */
+  cancelReshard(name: string): Promise<ReshardView>;
+}
+
+/** A change of a collection's number of shards, under way or failed. */
+export interface ReshardView {
+  collection: string;
+  from: number;
+  to: number;
+  state: 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+  /** Share of the items that are copied, 0 to 1. */
+  fraction: number;
+  copied: number;
+  /** Items when it began. */
+  total: number;
+  /** Changes that are to be made in the new shards, too. */
+  behind: number;
+  startedAt: string;
+  /** Why it failed; null if it did not. */
+  error: string | null;
 }
 
 export interface NewCollection {
@@ -223,12 +250,62 @@ export interface FusedPlaces {
   keywordScore: number | null;
 }
 
+export interface SamplesService {
+  /**
+   * A uniform sample of the items that match: those with the least keys by the seed, in the order of these. The same seed gives
+   * the same sample while the items are the same. Items that are written meanwhile may be left out. Errors: not_found;
+   * invalid_parameter for more dimensions than the collection has; limit_exceeded when an answer would be too large.
+   */
+  sample(collection: string, request: SampleInput): Promise<SampleView>;
+}
+
+export interface SampleInput {
+  size: number;
+  seed: number;
+  filter: Filter | null;
+  /** Keys of metadata to answer; null: all. */
+  fields: readonly string[] | null;
+  vectors: boolean;
+  /** Dimensions to project to, by principal component analysis; null: no projection. */
+  dimensions: number | null;
+}
+
+export interface SampleView {
+  /** Items that match. */
+  population: number;
+  /** The collection's dimension. */
+  dim: number;
+  items: { externalId: string; metadata: string }[];
+  /** Row-major, items × dim; null if not requested. */
+  vectors: Float32Array | null;
+  /** `coordinates` row-major, items × dimensions; `shares` of the variance along each axis, and the bounds of the coordinates. */
+  projection: { dimensions: number; coordinates: Float32Array; shares: number[]; minima: number[]; maxima: number[] } | null;
+}
+
 export interface DocumentsService {
   /**
    * Splits, embeds and stores one UTF-8 text file, all or nothing. `content` is consumed as it arrives. Errors:
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
    */
   upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+}
+
+export interface DemoService {
+  /**
+   * Makes the collection `demo` and stores the texts in it that ship with the program, embedded by the default model. Does
+   * nothing once they are there; finishes what was interrupted. Errors: already_exists when another collection has the name.
+   */
+  load(): Promise<DemoView>;
+}
+
+export interface DemoView {
+  collection: string;
+  /** How many texts there are. */
+  count: number;
+  /** Whether this call stored them. */
+  loaded: boolean;
+  dim: number;
+  embeddingModel: string | null;
 }
 
 export interface SearchTiming {

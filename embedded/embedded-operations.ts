@@ -1,6 +1,7 @@
 import type { Clock } from '../shared/time/clock';
 import { QuiverError } from '../shared/errors/quiver-error';
 import type { ShardReading } from '../coordinator/collections/shard-reading';
+import type { ReshardView } from '../coordinator/service';
 import { HealthReading } from '../coordinator/operations/health-reading';
 import type { ClusterView, HealthView, NodeView, OperationsService, ShardView } from '../coordinator/operations/operations-service';
 
@@ -18,6 +19,7 @@ export interface EmbeddedProcess {
 export class EmbeddedOperations implements OperationsService {
   private readonly process: EmbeddedProcess;
   private readonly shards: () => Promise<ShardReading[]>;
+  private readonly reshards: () => Promise<ReshardView[]>;
   private readonly reading: HealthReading;
 
   /** The process counts as started now. */
@@ -26,10 +28,12 @@ export class EmbeddedOperations implements OperationsService {
     clock: Clock;
     collections: () => Promise<{ name: string; vectorCount: number; dim: number }[]>;
     shards: () => Promise<ShardReading[]>;
+    reshards: () => Promise<ReshardView[]>;
     embedding: () => HealthView['embedding'];
   }) {
     this.process = options.process;
     this.shards = options.shards;
+    this.reshards = options.reshards;
     this.reading = new HealthReading(options);
   }
 
@@ -47,6 +51,7 @@ export class EmbeddedOperations implements OperationsService {
       nodes: [this.node(readings)],
       shards: readings.map((reading) => this.shard(reading)),
       moves: [],
+      reshards: await this.reshards(),
     };
   }
 

@@ -23,6 +23,8 @@ import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
+import { LINK_MINUTES } from '../coordinator/keys/sign-in';
+import { ONLY_DRIVER } from '../coordinator/collections/reshard/owned-reshard';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../coordinator/threads/front-state';
 import { EmbeddedOperations } from './embedded-operations';
@@ -35,6 +37,9 @@ import { EmbeddedOperations } from './embedded-operations';
 /** The one coordinator and the one node of this form. */
 const COORDINATOR_ID = 'coordinator-0';
 const NODE_ID = 'node-0';
+
+/** After a reshard, for calls that the old shards are still answering. */
+const RETIRE_MS = 2_000;
 
 async function build(config: Config, log: Logger, endings: Endings, ending: AbortSignal): Promise<void> {
   const clock = systemClock;
@@ -70,7 +75,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
   metrics.gauge('quiver_write_queue_bytes', 'Bytes of writes that wait, of all shards', () => host.waitingWriteBytes);
 
   const rateLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
-  const { port, firstSecret } = await api.serve({
+  const { port, first } = await api.serve({
     clusterStore,
     shardClient: new LocalShardClient({ host, clock }),
     rateLimiter,
@@ -88,10 +93,13 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         clock,
         collections: () => service.collections.list(),
         shards: () => service.readShards(),
+        reshards: () => service.reshards(),
         embedding: () => embedding.status(),
       }),
     recover: async (service) => {
       await service.recover();
+      const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
+      endings.defer(() => resharder.close());
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)
         log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');
@@ -99,14 +107,17 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         log.warn(facts, `there are more shards than are allowed: no collection is created before some are deleted; the limit comes from ${capacity.shardsMaxSource}`);
     },
   });
-  announce(config, port, firstSecret);
+  announce(config, port, first);
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
-function announce(config: Config, port: number, firstSecret: string | null): void {
+function announce(config: Config, port: number, first: { secret: string; token: string } | null): void {
   const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
-  const lines = [`Quiver serves on http://${shownHost}:${port}  (explorer: http://${shownHost}:${port}/docs)`];
-  if (firstSecret !== null) lines.push(`Admin key, shown this once: ${firstSecret}`);
+  const origin = `http://${shownHost}:${port}`;
+  const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
+  if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
+  if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);
+  if (first !== null && config.apiUi === 'true') lines.push(`Or open the dashboard by this link, which works once and for ${LINK_MINUTES} minutes: ${origin}/ui#sign-in=${first.token}`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 

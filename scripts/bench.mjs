@@ -16,6 +16,7 @@ const BENCHES = {
   text: ['../test/bench/text/text-bench.mjs', 'textBench'],
   embed: ['../test/bench/embed-speed.mjs', 'benchEmbed'],
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
+  map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],

@@ -10,10 +10,11 @@ const PROGRAMS = {
   'cluster-front-thread': 'coordinator/cluster-front-thread',
   node: 'node/main',
   'embedding-worker': 'coordinator/embedding/transformers/embedding-worker',
+  'projection-worker': 'coordinator/sampling/projection-worker',
 };
 
 /** The threads, which Node loads as any file. */
-const THREADS = ['front-thread', 'cluster-front-thread', 'embedding-worker'];
+const THREADS = ['front-thread', 'cluster-front-thread', 'embedding-worker', 'projection-worker'];
 
 /** Packages that are loaded from their own folders: because they look for files there, and only when they are needed. */
 const APART = ['@huggingface/transformers', 'express', 'snowball-stemmers', 'swagger-ui-express'];

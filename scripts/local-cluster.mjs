@@ -80,6 +80,7 @@ export class LocalCluster {
       `Quiver cluster in ${this.#folder}`,
       ...rows,
       `It serves on http://${HOST}:${first.port} and through every other coordinator  (explorer: http://${HOST}:${first.port}/docs)`,
+      `Dashboard: http://${HOST}:${first.port}/ui`,
       `For its metrics: prometheus --config.file=${this.#scrapeFile} --storage.tsdb.path=${join(this.#folder, 'prometheus')}`,
       process.env.API_KEY ? 'Admin key: that of API_KEY' : `Admin key: ${this.#apiKey}`,
     ].join('\n');

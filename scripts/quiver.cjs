@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
-// this role would use. `quiver etcd-users`: switches etcd's authentication on. Needs a checkout or image that is set
+// this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver demo`: has a running service load
+// its demo. Needs a checkout or image that is set
 // up. This file is CommonJS, because loading an ES module already uses libuv's thread pool, whose size is fixed at its
 // first use.
 const { availableParallelism } = require('node:os');
@@ -40,8 +41,12 @@ function run([word, ...rest]) {
     require(join(DIST, 'shared', 'config', 'check-config.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
+  } else if (word === 'demo' && rest.length <= 1) {
+    void require('./load-demo.cjs').loadDemo(rest[0]);
   } else {
-    process.stderr.write(`usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\nThe environment configures it: see docs/configuration.md.\n`);
+    process.stderr.write(
+      `usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\n       quiver demo [address of the service]\nThe environment configures it: see docs/configuration.md.\n`,
+    );
     process.exitCode = 2;
   }
 }

@@ -1,4 +1,5 @@
-// Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, native addons.
+// Makes a checkout ready to run: system packages, npm packages from the lock file, compiled TypeScript, the dashboard's files,
+// native addons.
 // Each step is skipped if its inputs have not changed since its last run, so a second run takes a fraction of a second.
 // Uses only Node's own modules until the packages are installed.
 //
@@ -6,9 +7,10 @@
 //   node scripts/setup.mjs packages    the system and npm packages only
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildDashboard } from './build-dashboard.mjs';
 import { buildNative } from './build-native.mjs';
 import { bundlePrograms } from './bundle-programs.mjs';
 import { withSetupLock } from './setup-lock.mjs';
@@ -17,6 +19,8 @@ import { ensureSystemPackages } from './system-packages.mjs';
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const MODULES_STAMP = join(ROOT, 'node_modules', '.quiver-stamp');
 const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
+const DASHBOARD = join(ROOT, 'coordinator', 'dashboard');
+const DASHBOARD_STAMP = join(ROOT, 'dist', '.ui-stamp');
 const NODE_MINIMUM = [20, 15];
 const SOURCE_FOLDERS = ['coordinator', 'embedded', 'node', 'shared'];
 
@@ -65,11 +69,31 @@ async function installAndCompile(log, packagesOnly, stop) {
     writeFileSync(MODULES_STAMP, lock);
   }
   if (packagesOnly) return;
-  const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts'));
+  const sources = SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(ROOT, folder), '.ts')).filter((file) => !file.startsWith(DASHBOARD + sep));
   const sourceHash = hashOf([...sources, join(ROOT, 'tsconfig.json'), join(ROOT, 'tsconfig.build.json'), join(ROOT, 'scripts', 'bundle-programs.mjs')], [lock]);
-  if (isStamped(DIST_STAMP, sourceHash)) return;
-  log('compiling TypeScript');
-  await compile(sourceHash, stop);
+  if (!isStamped(DIST_STAMP, sourceHash)) {
+    log('compiling TypeScript');
+    await compile(sourceHash, stop);
+  }
+  const dashboardHash = hashOf([...filesUnder(DASHBOARD, ''), join(ROOT, 'scripts', 'build-dashboard.mjs')], [lock]);
+  if (isStamped(DASHBOARD_STAMP, dashboardHash)) return;
+  log('building the dashboard');
+  await replaceDashboard(dashboardHash);
+}
+
+/**
+ * Builds the page at /ui beside the one that is there, which it replaces at the end.
+ * @param {string} hash
+ */
+async function replaceDashboard(hash) {
+  const folder = join(ROOT, 'dist', 'ui');
+  const [next, last] = [`${folder}.next`, `${folder}.last`];
+  rmSync(last, { recursive: true, force: true });
+  await buildDashboard(ROOT, next);
+  if (existsSync(folder)) renameSync(folder, last);
+  renameSync(next, folder);
+  writeFileSync(DASHBOARD_STAMP, hash);
+  rmSync(last, { recursive: true, force: true });
 }
 
 /**
@@ -84,6 +108,8 @@ async function compile(sourceHash, stop) {
   for (const folder of [next, last]) rmSync(folder, { recursive: true, force: true });
   await runBeside(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', join(ROOT, 'tsconfig.build.json'), '--outDir', next], stop);
   await bundlePrograms(next);
+  // The page is of other sources: it stays as it is.
+  for (const kept of [join(dist, 'ui'), DASHBOARD_STAMP]) if (existsSync(kept)) cpSync(kept, join(next, basename(kept)), { recursive: true });
   writeFileSync(join(next, basename(DIST_STAMP)), sourceHash);
   if (existsSync(dist)) renameSync(dist, last);
   renameSync(next, dist);

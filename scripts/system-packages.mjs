@@ -23,6 +23,22 @@ const REQUIREMENTS = [
 /** Needed only for a cluster on this machine. */
 const ETCD = { isThere: () => hasCommand('etcd'), debian: 'etcd-server', fedora: 'etcd', macos: 'etcd' };
 
+/** Needed only for the tests of the dashboard. Its fonts come with it. */
+const CHROMIUM = {
+  isThere: () => ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'].some(hasCommand),
+  debian: 'chromium',
+  fedora: 'chromium',
+  macos: '--cask chromium',
+};
+
+/**
+ * Ensures that Chromium is installed, as `ensureSystemPackages` does for the rest.
+ * @param {{ log: (line: string) => void }} options
+ */
+export function ensureChromium({ log }) {
+  return ensure([CHROMIUM], log);
+}
+
 /**
  * Ensures that etcd is installed, as `ensureSystemPackages` does for the rest.
  * @param {{ log: (line: string) => void }} options

@@ -17,11 +17,8 @@ import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import type { Logger } from '../../shared/logs/logger';
 import { collectionFromEntry, COLLECTIONS_PREFIX, type CollectionRecord } from '../collections/collection-record';
+import { getsShards, resharded, reshardFromEntry, RESHARDS_PREFIX, type ReshardRecord } from '../collections/reshard/reshard-record';
 
-/** How often everything is read again, in case a watch lost an event. */
-const REFRESH_MS = 5_000;
-/** The same for tombstones: there may be many, and only calls for collections that are gone look at them. */
-const REFRESH_TOMBSTONES_MS = 300_000;
 /** What this process knows itself, among what members know; no node is called so. */
 const OWN = '(this coordinator)';
 
@@ -35,6 +32,7 @@ export class ClusterMap {
   readonly intents: WatchedEntries<NodeIntent>;
   readonly assignments: WatchedEntries<ShardAssignment>;
   readonly collections: WatchedEntries<CollectionRecord>;
+  readonly reshards: WatchedEntries<ReshardRecord>;
   /** Nodes that coordinators can't reach; the value is the id of the coordinator. */
   readonly suspicions: WatchedEntries<string>;
   /** By node, the paths of shards whose replica on it failed. */
@@ -44,7 +42,6 @@ export class ClusterMap {
   readonly tombstones: WatchedEntries<string>;
   /** The controller's election entry; the value is the id of the coordinator. */
   readonly controller: WatchedEntries<string>;
-  private readonly log: Logger;
   private readonly everything: readonly WatchedEntries<unknown>[];
   /** Nodes as they were when last seen. A node that lost its session by mistake still runs. */
   private readonly lastSeen = new Map<string, NodeMember>();
@@ -52,17 +49,16 @@ export class ClusterMap {
   private readonly latest = new Map<string, KnownAssignment>();
   /** What `behind` answered; null when that may have changed since. */
   private knownBehind: ReadonlyMap<string, ReadonlyMap<string, KnownAssignment>> | null = null;
-  private refreshing: NodeJS.Timeout[] = [];
 
   constructor(options: { store: ClusterStore; log: Logger }) {
     const { store } = options;
-    this.log = options.log;
     const onUnreadable = (error: unknown): void => options.log.error({ error }, 'an entry of the cluster store is unreadable and left out');
     this.nodes = new WatchedEntries({ store, prefix: NODES_PREFIX, decode: memberFromEntry<NodeMember>, onUnreadable });
     this.coordinators = new WatchedEntries({ store, prefix: COORDINATORS_PREFIX, decode: memberFromEntry<CoordinatorMember>, onUnreadable });
     this.intents = new WatchedEntries({ store, prefix: NODE_INTENTS_PREFIX, decode: memberFromEntry<NodeIntent>, onUnreadable });
     this.assignments = new WatchedEntries({ store, prefix: ASSIGNMENTS_PREFIX, decode: assignmentFromEntry, onUnreadable });
     this.collections = new WatchedEntries({ store, prefix: COLLECTIONS_PREFIX, decode: collectionFromEntry, onUnreadable });
+    this.reshards = new WatchedEntries({ store, prefix: RESHARDS_PREFIX, decode: reshardFromEntry, onUnreadable });
     this.controller = new WatchedEntries({ store, prefix: CONTROLLER_PATH, decode: (entry) => entry.value, onUnreadable });
     this.suspicions = new WatchedEntries({ store, prefix: SUSPICIONS_PREFIX, decode: (entry) => entry.value, onUnreadable });
     this.failures = new WatchedEntries({ store, prefix: FAILURES_PREFIX, decode: (entry) => JSON.parse(entry.value) as string[], onUnreadable });
@@ -73,19 +69,12 @@ export class ClusterMap {
     });
     this.assignments.onChange(() => this.remember());
     for (const entries of [this.assignments, this.later]) entries.onChange(() => (this.knownBehind = null));
-    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
+    this.everything = [this.nodes, this.coordinators, this.intents, this.assignments, this.collections, this.reshards, this.suspicions, this.failures, this.later, this.tombstones, this.controller];
   }
 
   /** Reads the cluster's state and follows its changes. Errors: unavailable. */
   async follow(): Promise<void> {
     await Promise.all(this.everything.map((entries) => entries.follow()));
-    if (this.refreshing.length > 0) return;
-    const others = this.everything.filter((entries) => entries !== this.tombstones);
-    this.refreshing = [setInterval(() => this.refresh(others), REFRESH_MS), setInterval(() => this.refresh([this.tombstones]), REFRESH_TOMBSTONES_MS)];
-  }
-
-  private refresh(some: readonly WatchedEntries<unknown>[]): void {
-    Promise.all(some.map((entries) => entries.refresh())).catch((error: unknown) => this.log.debug({ error }, 'the cluster state could not be read again; the known one stays in force'));
   }
 
   /** The node as it last registered, whether it is present or not; null if it was never seen. */
@@ -97,6 +86,20 @@ export class ClusterMap {
   usableNodes(): NodeMember[] {
     const draining = this.draining();
     return [...this.lastSeen.values()].filter(({ id }) => !draining.has(id));
+  }
+
+  /**
+   * Every set of shards that is to be placed and kept, as the collection that has it or will have it, with the entry that
+   * says so.
+   */
+  shardSets(): { key: string; revision: number; record: CollectionRecord }[] {
+    const own = this.collections.all().map(({ key, revision, value }) => ({ key, revision, record: value }));
+    const byIdentity = new Map(own.map((set) => [set.record.identity, set]));
+    const coming = this.reshards.all().flatMap(({ key, revision, value }) => {
+      const collection = byIdentity.get(value.identity)?.record;
+      return collection === undefined || !getsShards(value) || collection.uid === value.to.uid ? [] : [{ key, revision, record: resharded(collection, value) }];
+    });
+    return [...own, ...coming];
   }
 
   /** Ids of the nodes that drain. */
@@ -186,8 +189,6 @@ export class ClusterMap {
   }
 
   close(): void {
-    for (const timer of this.refreshing) clearInterval(timer);
-    this.refreshing = [];
     for (const entries of this.everything) entries.close();
   }
 }

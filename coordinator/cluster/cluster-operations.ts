@@ -11,6 +11,7 @@ import { collectionNotFound } from '../routing/collection-not-found';
 import { Adoption } from './adoption';
 import type { ClusterMap } from './cluster-map';
 import { type AskNode, reportsOf } from './node-reports';
+import type { ReshardView } from '../service';
 
 type ReplicaKey = string;
 
@@ -20,13 +21,15 @@ export class ClusterOperations implements OperationsService {
   private readonly map: ClusterMap;
   private readonly askNode: AskNode;
   private readonly reading: HealthReading;
+  private readonly reshards: () => Promise<ReshardView[]>;
   private readonly adoption: Adoption;
 
-  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading; clock: Clock; log: Logger }) {
+  constructor(options: { store: ClusterStore; map: ClusterMap; askNode: AskNode; health: HealthReading; reshards: () => Promise<ReshardView[]>; clock: Clock; log: Logger }) {
     this.store = options.store;
     this.map = options.map;
     this.askNode = options.askNode;
     this.reading = options.health;
+    this.reshards = options.reshards;
     this.adoption = new Adoption({ ...options, reports: () => this.nodeReports() });
   }
 
@@ -53,6 +56,7 @@ export class ClusterOperations implements OperationsService {
       nodes: this.nodeViews(reports),
       shards: assignments.map(({ assignment, collection }) => this.shardView(assignment, collection, reports)),
       moves: assignments.flatMap(({ assignment, collection }) => movesOf(assignment, collection, reports)),
+      reshards: await this.reshards(),
     };
   }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { collectionPath } from '../collections/collection-record';
 import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-store';
 import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
 import { assignmentToValue } from '../../shared/cluster/shard-assignment';
@@ -113,11 +112,11 @@ export class Controller {
       if (member === null || storeOf(member.value, assignment.spec) !== store) return;
       guards.push({ key: member.key, revision: member.revision });
     }
-    // Assign a shard only while its collection exists: a collection that was deleted meanwhile must not come back.
+    // Assign a shard only while its collection exists, and wants it: a collection that was deleted meanwhile must not come back.
     if (change.expectedRevision === 0) {
-      const collection = this.map.collections.all().find((entry) => entry.value.uid === collectionUid);
-      if (collection === undefined) return;
-      guards.push({ key: collectionPath(collection.value.name), revision: collection.revision });
+      const set = this.map.shardSets().find(({ record }) => record.uid === collectionUid);
+      if (set === undefined) return;
+      guards.push({ key: set.key, revision: set.revision });
     }
     try {
       const result = await this.store.transact(guards, [{ type: 'put', key: change.path, value }]);
@@ -140,7 +139,7 @@ export class Controller {
     const members = this.map.nodes.all().map(({ value }) => value);
     const reprieved = this.reprieved(members.length, awayMs);
     return {
-      collections: this.map.collections.all().map(({ value, revision }) => ({ record: value, revision })),
+      collections: this.map.shardSets(),
       assignments: this.map.assignments.all().map(({ value, revision }) => ({ assignment: value, revision })),
       members: [...members, ...reprieved],
       reprieved: new Set(reprieved.map(({ id }) => id)),

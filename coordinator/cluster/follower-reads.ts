@@ -3,7 +3,6 @@ import type { ErrorKind } from '../../shared/errors/quiver-error';
 import { ANY_REPLICA, type ShardId } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
-import { deadlineTimer } from '../../shared/time/deadline';
 import type { NodeLinks } from './node-links';
 import type { OpenCall } from './open-calls';
 import { isLost, kindOf } from './routed-calls';
@@ -29,10 +28,11 @@ const BUSY_READS = 4;
 const DECLINED_PAUSE_MS = 1_000;
 
 /**
- * A follower that has not answered by then is passed over for the primary: long for a read, and short beside the time in which
- * a node that stands still is noticed.
+ * A follower whose node has not sent anything for so long is passed over for the primary, at the latest after twice this time.
+ * A node that works on a read says so several times a second, and a second is short beside the time in which one that stands
+ * still is noticed.
  */
-const ANSWER_MS = 1_000;
+const SILENT_MS = 1_000;
 const SILENT_PAUSE_MS = 5_000;
 
 /** Most followers that are remembered to be left alone; what was remembered first is forgotten first. */
@@ -66,13 +66,19 @@ export class FollowerReads {
   async read<Kind extends ReadKind>(address: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<{ answer: AnswerOf<Kind> } | null> {
     let timer: NodeJS.Timeout | undefined;
     try {
-      const attempt = this.parts.links.to(address).read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
+      const link = this.parts.links.to(address);
+      let heard = link.readsHeard;
+      const attempt = link.read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
       return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
         attempt.answer.then((answer) => done({ answer }), fail);
-        timer = deadlineTimer(ANSWER_MS, () => {
+        timer = setInterval(() => {
+          if (link.readsHeard !== heard) {
+            heard = link.readsHeard;
+            return;
+          }
           this.pause(address, SILENT_PAUSE_MS);
           open.cancel();
-        });
+        }, SILENT_MS);
         open.cancel = () => {
           attempt.cancel();
           done(null);
@@ -83,7 +89,7 @@ export class FollowerReads {
       if (isLost(error) || DECLINING.has(kindOf(error))) this.pause(keyOf(address, id), DECLINED_PAUSE_MS);
       return null;
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
     }
   }
 

@@ -10,7 +10,7 @@ import { NodeLinks } from './node-links';
 import { type OpenCall, OpenCalls } from './open-calls';
 import { OpenWrites } from './open-writes';
 import { RoutedCalls, type Verdict, isLost, kindOf, notInTime } from './routed-calls';
-import type { ShardRoutes } from './shard-routes';
+import type { ShardRoute, ShardRoutes } from './shard-routes';
 
 /** Makes and removes shards: the client leaves that to the cluster's controller. Calls as in ShardClient. */
 export interface ShardPlacement {
@@ -100,8 +100,9 @@ export class GrpcShardClient implements ShardClient {
     return this.calls.run(
       call.deadlineMs,
       (open) => {
-        const follower = this.followers.choose(id, kind, this.routes.route(id));
-        return follower === null ? this.readUntilDone(id, kind, request, open) : this.readFromFollower(follower, id, kind, request, open);
+        const route = this.routes.route(id);
+        const follower = this.followers.choose(id, kind, route);
+        return follower === null ? this.readUntilDone(id, kind, request, open, route) : this.readFromFollower(follower, id, kind, request, open);
       },
       () => notInTime(id),
     );
@@ -125,7 +126,7 @@ export class GrpcShardClient implements ShardClient {
     return this.readUntilDone(id, kind, request, open);
   }
 
-  private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<AnswerOf<Kind>> {
+  private readUntilDone<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall, known?: ShardRoute | null): Promise<AnswerOf<Kind>> {
     let retryUntilMs = 0;
     const judge = (error: unknown): Verdict => {
       if (!isLost(error)) return kindOf(error) === 'misrouted' ? 'rerouted' : 'final';
@@ -133,7 +134,7 @@ export class GrpcShardClient implements ShardClient {
       if (retryUntilMs === 0) retryUntilMs = nowMs + this.readRetryMs;
       return nowMs < retryUntilMs ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to) => link.read(to, kind, request), judge);
+    return this.routed.run(id, open, (link, to) => link.read(to, kind, request), judge, known);
   }
 
   private writeUntilDone(id: ShardId, write: NamedWrite, open: OpenCall): Promise<WriteOutcome[]> {

@@ -127,6 +127,11 @@ export class NodeLink {
     return this.reads.open + (this.longReads?.open ?? 0);
   }
 
+  /** Grows, at least each quarter of a second, while the node lives and reads are under way; stands still with an earlier version until an answer comes. */
+  get readsHeard(): number {
+    return this.reads.heard + (this.longReads?.heard ?? 0);
+  }
+
   /** Bytes of requests that wait to be sent. */
   get queuedBytes(): number {
     return this.reads.queuedBytes + (this.longReads?.queuedBytes ?? 0) + this.writes.queuedBytes;

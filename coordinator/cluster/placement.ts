@@ -74,6 +74,11 @@ export function loadOf(members: NodeMember[], assignments: ShardAssignment[]): P
   return [...nodes.values()];
 }
 
+/** Whether a replica on `node` would be as safe as on `best`: only the loads differ. */
+export function isAsGood(node: PlacementNode, best: PlacementNode, zonesTaken: readonly string[]): boolean {
+  return roomOf(node.member) === roomOf(best.member) && isCrowded(node, zonesTaken) === isCrowded(best, zonesTaken);
+}
+
 function compare(a: PlacementNode, b: PlacementNode, zonesTaken: readonly string[]): number {
   return (
     Number(roomOf(a.member) === 'little') - Number(roomOf(b.member) === 'little') ||

@@ -1,9 +1,12 @@
 import { assignmentPath, isComplete, isInSync, type ShardAssignment, withMoveEnded } from '../../shared/cluster/shard-assignment';
-import { chooseNode, isFull, loadOf, type PlacementNode, roomOf } from './placement';
+import { chooseNode, isAsGood, isFull, loadOf, type PlacementNode, roomOf } from './placement';
 import { changeOf, type ClusterPicture, type PlannedChange } from './planned-change';
 
-/** Shards copied at once in the whole cluster: copying takes disk and network bandwidth from serving. */
-const MOVES_AT_ONCE = 2;
+/**
+ * Shards that are copied to a node at once, and from it: copying takes disk and network bandwidth from serving. Each node
+ * has its own limit, so that a large cluster mends itself as quickly as a small one.
+ */
+const COPIES_PER_NODE = 2;
 /**
  * How long a node may be away before its replicas are made anew elsewhere. Longer than a restart or a reboot, which
  * bring the data back at a lower cost than copying everything.
@@ -29,7 +32,8 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const changes: PlannedChange[] = [];
   // Where the map is behind, nothing is planned, nor does it hold up the others.
   const upToDate = picture.assignments.filter(({ assignment }) => !picture.behind.has(assignmentPath(assignment.spec)));
-  let underWay = upToDate.filter(({ assignment }) => isMoving(assignment)).length;
+  const copies = new Copies(upToDate);
+  let isWaiting = false;
 
   for (const found of upToDate) {
     const { assignment } = found;
@@ -40,14 +44,35 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
       changes.push(ended);
       continue;
     }
-    if (isMoving(assignment) || underWay >= MOVES_AT_ONCE) continue;
-    const begun = repair(found, { nodes, wanted, mustLeave });
-    if (begun === null) continue;
-    underWay += 1;
-    changes.push(begun);
+    if (isMoving(assignment)) continue;
+    const begun = repair(found, { nodes, copies, wanted, mustLeave });
+    if (begun === 'later') isWaiting = true;
+    else if (begun !== null) changes.push(begun);
   }
-  if (underWay === 0 && changes.length === 0) changes.push(...rebalance(upToDate, nodes, picture));
+  if (changes.length === 0 && !isWaiting) changes.push(...rebalance(upToDate, nodes, { copies, picture }));
   return changes;
+}
+
+/** What is copied at present, by the nodes at both ends. The primary sends the copy. */
+class Copies {
+  private readonly byNode = new Map<string, number>();
+
+  constructor(assignments: readonly Found[]) {
+    for (const { assignment } of assignments) for (const target of assignment.adding) this.begin(assignment, target);
+  }
+
+  mayBegin({ primary }: ShardAssignment, target: string): boolean {
+    return this.takes(target) && (primary === null || this.takes(primary.node));
+  }
+
+  begin({ primary }: ShardAssignment, target: string): void {
+    for (const node of primary === null ? [target] : [target, primary.node]) this.byNode.set(node, (this.byNode.get(node) ?? 0) + 1);
+  }
+
+  /** Whether the node may send or get one more. */
+  takes(node: string): boolean {
+    return (this.byNode.get(node) ?? 0) < COPIES_PER_NODE;
+  }
 }
 
 export function isMoving({ adding, removing }: ShardAssignment): boolean {
@@ -76,9 +101,10 @@ function endMove(found: Found, present: ReadonlySet<string>, mustLeave: (id: str
   return changeOf(found, { epoch, replicas: kept, adding: [], removing: [] }, 'abort-move');
 }
 
-/** Adds one replica if there are too few, or to replace one whose node drains or is lost. */
-function repair(found: Found, surroundings: { nodes: PlacementNode[]; wanted: number; mustLeave: (id: string) => boolean }): PlannedChange | null {
+/** Adds one replica if there are too few, or to replace one whose node drains or is lost. `later`: the nodes for that are busy. */
+function repair(found: Found, surroundings: { nodes: PlacementNode[]; copies: Copies; wanted: number; mustLeave: (id: string) => boolean }): PlannedChange | 'later' | null {
   const { assignment } = found;
+  const { copies, nodes } = surroundings;
   const { replicas } = assignment;
   const leavers = replicas.filter(surroundings.mustLeave);
   // First one that can be done without: removing one in sync may have to wait for the others.
@@ -87,10 +113,22 @@ function repair(found: Found, surroundings: { nodes: PlacementNode[]; wanted: nu
   if (leaving === undefined && replicas.length >= surroundings.wanted) {
     return replicas.length > surroundings.wanted ? dropSurplus(found, surroundings.wanted) : null;
   }
-  const zones = surroundings.nodes.filter(({ member }) => staying.includes(member.id)).map(({ member }) => member.zone);
-  const target = staying.length < surroundings.wanted ? chooseNode(surroundings.nodes, replicas, zones) : null;
-  if (target === null && staying.length < surroundings.wanted) return null;
-  if (target !== null) target.replicas += 1;
+  const zones = nodes.filter(({ member }) => staying.includes(member.id)).map(({ member }) => member.zone);
+  const isShort = staying.length < surroundings.wanted;
+  const best = isShort ? chooseNode(nodes, replicas, zones) : null;
+  if (best === null && isShort) return null;
+  const target =
+    best &&
+    chooseNode(
+      nodes.filter((node) => copies.mayBegin(assignment, node.member.id) && isAsGood(node, best, zones)),
+      replicas,
+      zones,
+    );
+  if (target === null && isShort) return 'later';
+  if (target !== null) {
+    target.replicas += 1;
+    copies.begin(assignment, target.member.id);
+  }
   const added = target === null ? [] : [target.member.id];
   return changeOf(found, { replicas: [...replicas, ...added], adding: added, removing: leaving === undefined ? [] : [leaving] }, 'move');
 }
@@ -106,27 +144,60 @@ function dropSurplus(found: Found, wanted: number): PlannedChange | null {
 }
 
 /**
- * Moves one replica of a healthy shard from the fullest node to the emptiest one with room on its disk, if that makes
- * the two more even.
+ * Moves replicas of healthy shards from the fullest nodes to the emptiest ones with room on their disks, as far as that makes
+ * them more even, one after the other in thought.
  */
-function rebalance(assignments: readonly Found[], nodes: PlacementNode[], picture: ClusterPicture): PlannedChange[] {
-  const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
-  const emptiest = byLoad.find((node) => roomOf(node.member) === 'enough' && !isFull(node));
-  const fullest = byLoad[byLoad.length - 1];
-  if (emptiest === undefined || fullest.replicas - emptiest.replicas < UNEVEN_REPLICAS) return [];
+function rebalance(assignments: readonly Found[], nodes: PlacementNode[], { copies, picture }: { copies: Copies; picture: ClusterPicture }): PlannedChange[] {
   const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));
-  const found = assignments
-    .filter(({ assignment }) => isSettled(assignment) && assignment.replicas.includes(fullest.member.id))
-    .filter(({ assignment }) => !assignment.replicas.includes(emptiest.member.id))
-    .filter(({ assignment }) => {
-      const { zone } = emptiest.member;
-      return zone === '' || assignment.replicas.every((id) => id === fullest.member.id || zoneOf.get(id) !== zone);
-    })
-    // Moving a follower costs less than moving a primary.
-    .sort((a, b) => Number(leads(a, fullest)) - Number(leads(b, fullest)) || (assignmentPath(a.assignment.spec) < assignmentPath(b.assignment.spec) ? -1 : 1))[0];
-  if (found === undefined) return [];
-  const { replicas } = found.assignment;
-  return [changeOf(found, { replicas: [...replicas, emptiest.member.id], adding: [emptiest.member.id], removing: [fullest.member.id] }, 'move')];
+  const settled = new Map<string, Set<Found>>();
+  for (const found of assignments) {
+    const { assignment } = found;
+    if (!isSettled(assignment) || isMoving(assignment)) continue;
+    for (const node of assignment.replicas) settled.set(node, (settled.get(node) ?? new Set()).add(found));
+  }
+  const changes: PlannedChange[] = [];
+  for (let move = nextMove(settled, nodes, copies, zoneOf); move !== null; move = nextMove(settled, nodes, copies, zoneOf)) {
+    const { found, from, to } = move;
+    const { replicas } = found.assignment;
+    changes.push(changeOf(found, { replicas: [...replicas, to.member.id], adding: [to.member.id], removing: [from.member.id] }, 'move'));
+    copies.begin(found.assignment, to.member.id);
+    for (const node of replicas) settled.get(node)?.delete(found);
+    from.replicas -= 1;
+    to.replicas += 1;
+  }
+  return changes;
+}
+
+/** From the fullest node that has something to give, to the emptiest that can take anything. `settled`: by node, the shards that can be moved. */
+function nextMove(
+  settled: ReadonlyMap<string, ReadonlySet<Found>>,
+  nodes: PlacementNode[],
+  copies: Copies,
+  zoneOf: ReadonlyMap<string, string>,
+): { found: Found; from: PlacementNode; to: PlacementNode } | null {
+  const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
+  for (const to of byLoad) {
+    if (roomOf(to.member) !== 'enough' || isFull(to) || !copies.takes(to.member.id)) continue;
+    for (const from of [...byLoad].reverse()) {
+      if (from.replicas - to.replicas < UNEVEN_REPLICAS) break;
+      const { zone } = to.member;
+      let best: Found | null = null;
+      for (const found of settled.get(from.member.id) ?? []) {
+        const { assignment } = found;
+        if (assignment.replicas.includes(to.member.id) || !copies.mayBegin(assignment, to.member.id)) continue;
+        if (zone !== '' && !assignment.replicas.every((id) => id === from.member.id || zoneOf.get(id) !== zone)) continue;
+        if (best === null || isCheaper(found, best, from)) best = found;
+      }
+      if (best !== null) return { found: best, from, to };
+    }
+  }
+  return null;
+}
+
+/** Moving a follower costs less than moving a primary. */
+function isCheaper(one: Found, other: Found, from: PlacementNode): boolean {
+  const [oneLeads, otherLeads] = [leads(one, from), leads(other, from)];
+  return oneLeads === otherLeads ? assignmentPath(one.assignment.spec) < assignmentPath(other.assignment.spec) : otherLeads;
 }
 
 function isSettled({ replicas, inSync }: ShardAssignment): boolean {

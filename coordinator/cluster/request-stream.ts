@@ -38,6 +38,8 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
   private readonly stream: RpcStream<Frame>;
   private readonly pending = new NumberTable<Pending<Answer>>();
   private end: StreamEnd | null = null;
+  /** Frames that have come. It grows while the other side lives and has requests to answer. */
+  heard = 0;
 
   /** `ready` is called when the other side has accepted the stream, `ended` once when it has ended, for any reason. */
   constructor(
@@ -58,6 +60,7 @@ export class RequestStream<Frame, AnswerFrame, Answer extends { id: number }> {
         parts.ready();
       },
       frame: (frame) => {
+        this.heard += 1;
         for (const answer of answersOf(frame)) this.take(answer);
       },
       ended: (end) => this.close(end),

@@ -29,13 +29,21 @@ export class RoutedCalls {
 
   /**
    * Resolves to the answer of the first attempt that succeeds. Rejects with the first error that `judge` declares
-   * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over.
+   * final; if that is a lost connection, with `unavailable`. Ends then, or when `open` is over. `known`: the route of now,
+   * for a caller that has looked it up.
    */
-  async run<Result>(id: ShardId, open: OpenCall, send: (link: NodeLink, to: Addressed) => Attempt<Result>, judge: (error: unknown) => Verdict): Promise<Result> {
+  async run<Result>(
+    id: ShardId,
+    open: OpenCall,
+    send: (link: NodeLink, to: Addressed) => Attempt<Result>,
+    judge: (error: unknown) => Verdict,
+    known: ShardRoute | null = this.parts.routes.route(id),
+  ): Promise<Result> {
     const { routes, links, clock } = this.parts;
     let backoff: RetryBackoff | null = null;
+    let next = known;
     for (;;) {
-      const route = routes.route(id) ?? (await this.nextRoute(id, open));
+      const route = next ?? (await this.nextRoute(id, open));
       try {
         const attempt = send(links.to(route.address), { id, epoch: route.epoch, deadlineMs: open.deadlineMs });
         open.cancel = attempt.cancel;
@@ -51,6 +59,7 @@ export class RoutedCalls {
         await routes.changed(id, route, Math.min(open.deadlineMs, clock.monotonicMs() + waitMs));
       }
       if (open.isOver) throw notInTime(id);
+      next = routes.route(id);
     }
   }
 

@@ -6,12 +6,14 @@ import type { ShardStatus } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { ScatterGather } from '../routing/scatter-gather';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionStats, CollectionView, NewCollection } from '../service';
+import { ShardSets } from '../routing/shard-sets';
+import type { CollectionsService, CollectionStats, CollectionView, NewCollection, ReshardView } from '../service';
 import type { CollectionCatalog } from './collection-catalog';
 import { DEFAULT_QUANTIZATION } from '../../shared/vector/quantization';
 import { collectionProgress } from './collection-progress';
 import type { CollectionQuota } from './collection-quota';
 import { type CollectionRecord, defaultMinInSync, type DropIntent, shardSettings } from './collection-record';
+import type { ReshardRequests } from './reshard/reshard-requests';
 import type { ShardReading } from './shard-reading';
 
 /** 128 random bits, so that two collections never get the same uid. */
@@ -33,6 +35,8 @@ export class CatalogCollectionsService implements CollectionsService {
   private readonly log: Logger;
   private readonly defaults: { shards: number; replicas: number };
   private readonly quota: CollectionQuota;
+  private readonly reshards: ReshardRequests;
+  private readonly sets: ShardSets<CollectionRecord>;
 
   constructor(options: {
     catalog: CollectionCatalog;
@@ -43,6 +47,7 @@ export class CatalogCollectionsService implements CollectionsService {
     log: Logger;
     defaults: { shards: number; replicas: number };
     quota: CollectionQuota;
+    reshards: ReshardRequests;
   }) {
     this.catalog = options.catalog;
     this.shards = options.shards;
@@ -52,6 +57,8 @@ export class CatalogCollectionsService implements CollectionsService {
     this.log = options.log;
     this.defaults = options.defaults;
     this.quota = options.quota;
+    this.reshards = options.reshards;
+    this.sets = new ShardSets(options);
   }
 
   /**
@@ -62,8 +69,10 @@ export class CatalogCollectionsService implements CollectionsService {
     const replicas = input.replicas ?? this.defaults.replicas;
     const { minInSync = defaultMinInSync(replicas) } = input;
     if (minInSync > replicas) throw new QuiverError('invalid_parameter', `min_in_sync is ${minInSync}, more than the collection's replicas (${replicas})`);
+    const uid = randomBytes(UID_BYTES).toString('hex');
     const reserved: CollectionRecord = {
-      uid: randomBytes(UID_BYTES).toString('hex'),
+      uid,
+      identity: uid,
       name: input.name,
       dim: input.dim,
       metric: input.metric,
@@ -115,8 +124,16 @@ export class CatalogCollectionsService implements CollectionsService {
   async optimize(name: string): Promise<CollectionStats> {
     const record = await this.catalog.read(name);
     const call = this.scatter.begin();
-    await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'optimize', null, call));
+    await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'optimize', null, call)));
     return this.statsOf(record);
+  }
+
+  reshard(name: string, shards: number): Promise<ReshardView> {
+    return this.reshards.begin(name, shards);
+  }
+
+  cancelReshard(name: string): Promise<ReshardView> {
+    return this.reshards.cancel(name);
   }
 
   /** Resolves when the shards are gone, too. A shard that can't be reached is dropped by a later recovery. */
@@ -184,7 +201,8 @@ export class CatalogCollectionsService implements CollectionsService {
     await this.scatter.readAll(record, this.scatter.begin(), (id) => this.shards.open({ ...id, ...settings }));
   }
 
-  private async dropShards(intent: DropIntent): Promise<void> {
+  /** Drops the shards, then the intent to do so. Errors: unavailable; it is done by a later recovery then. */
+  async dropShards(intent: DropIntent): Promise<void> {
     await this.scatter.readAll(intent, this.scatter.begin(), (id) => this.shards.drop(id));
     await this.catalog.dropped(intent);
   }
@@ -216,7 +234,7 @@ export class CatalogCollectionsService implements CollectionsService {
 
   private async statuses(record: CollectionRecord): Promise<ShardStatus[]> {
     const call = this.scatter.begin();
-    const statuses = await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'status', null, call));
+    const statuses = await this.sets.inOne(record, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'status', null, call)));
     for (const status of statuses) this.stamps.observe(status.lastStamp);
     return statuses;
   }

@@ -17,6 +17,7 @@ import {
   type DropIntent,
 } from './collection-record';
 import { LostAnswers } from './lost-answers';
+import { shardSetsOfReshards } from './reshard/reshard-requests';
 
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
@@ -77,12 +78,13 @@ export class CollectionCatalog {
     return (await this.readEntry(name)).record;
   }
 
-  /** Whether the store still has the collection with this uid. */
-  async has(collection: { name: string; uid: string }): Promise<boolean> {
+  /** The uid that the shards of this collection have now, by the store; null when it is gone. */
+  async uidOf(collection: { name: string; uid: string; identity?: string | undefined }): Promise<string | null> {
     const entry = await this.store.get(collectionPath(collection.name));
-    if (entry === null) return false;
+    if (entry === null) return null;
     const record = collectionFromEntry(entry);
-    return record.uid === collection.uid && record.state === 'ready';
+    this.directory.put(record, entry.revision);
+    return record.identity === (collection.identity ?? collection.uid) && record.state === 'ready' ? record.uid : null;
   }
 
   /** All collections as they are in the store now, by name. */
@@ -115,7 +117,7 @@ export class CollectionCatalog {
       // Reserved by an attempt before, whose answer was lost.
       if (present?.uid === record.uid) return;
       if (present !== undefined) throw alreadyExists(record.name);
-      checkQuota(quota, { collections, drops: await this.pendingDrops() }, record);
+      checkQuota(quota, { collections, drops: [...(await this.pendingDrops()), ...(await shardSetsOfReshards(this.store))] }, record);
       const guards = [
         { key, revision: 0 },
         { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },

@@ -44,7 +44,7 @@ export class CollectionEmbedder {
   /** Records the model if the collection has none; answers the one in force. */
   private async record(collection: CollectionRecord, model: string): Promise<string> {
     const record = await this.catalog.update(collection.name, (current) => {
-      if (current.uid !== collection.uid) throw collectionNotFound(collection.name);
+      if (current.identity !== collection.identity) throw collectionNotFound(collection.name);
       return current.embeddingModel === null ? { ...current, embeddingModel: model } : current;
     });
     assert(record.embeddingModel !== null);

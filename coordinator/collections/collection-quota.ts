@@ -13,11 +13,12 @@ export interface CollectionQuota {
 
 /**
  * Refuses a collection that does not fit beside the present ones. Collections that are being created count, and so do
- * shards that are still to be dropped, because they still use their resources. Errors: limit_exceeded that names the
+ * shards that are still to be dropped, because they still use their resources. `isReshard`: only the shards are wanted, for
+ * a collection that is there. Errors: limit_exceeded that names the
  * limit.
  */
-export function checkQuota(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[] }, wanted: CollectionRecord): void {
-  if (present.collections.length >= quota.collectionsMax) {
+export function checkQuota(quota: CollectionQuota, present: { collections: CollectionRecord[]; drops: DropIntent[]; isReshard?: boolean }, wanted: CollectionRecord): void {
+  if (present.isReshard !== true && present.collections.length >= quota.collectionsMax) {
     throw new QuiverError('limit_exceeded', `there are ${present.collections.length} collections: at most ${quota.collectionsMax} are allowed (MAX_COLLECTIONS)`);
   }
   // A collection that is deleted between the two listings is in both.

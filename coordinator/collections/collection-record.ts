@@ -19,8 +19,10 @@ export const CREATIONS_PATH = '/q/collection-creations';
  *                          └──failed or found at a start──────────▶ (none), and a drop intent
  */
 export interface CollectionRecord {
-  /** Random, never reused. Shards know their collection by it. */
+  /** Random, never reused. The shards know their collection by it; a reshard makes others, under a new one. */
   uid: string;
+  /** The uid of its first shards, which stays the same: that of the collection itself. */
+  identity: string;
   name: string;
   dim: number;
   metric: Metric;
@@ -77,6 +79,8 @@ export function dropPath(uid: string): string {
 export function collectionToValue(record: CollectionRecord): string {
   return JSON.stringify({
     uid: record.uid,
+    // As versions wrote it that knew no other.
+    identity: record.identity === record.uid ? undefined : record.identity,
     name: record.name,
     dim: record.dim,
     metric: record.metric,
@@ -98,6 +102,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
   if (typeof json.uid !== 'string' || !Number.isSafeInteger(json.dim) || !Number.isSafeInteger(json.shards)) throw unreadable(entry);
   return {
     uid: json.uid,
+    identity: (json.identity as string | undefined) ?? json.uid,
     name: json.name as string,
     dim: json.dim as number,
     metric: json.metric as Metric,

@@ -9,6 +9,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
   return {
     isAdministrative: definition.access === 'admin',
     sheds: true,
+    isGuarded: false,
     description: '',
     errors: [],
     ...definition,

@@ -1,15 +1,21 @@
 import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { SignIn } from '../keys/sign-in';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import type { VectorFormat } from './body/vector-format';
 import type { Endpoint } from './endpoint';
+import { activityEndpoints } from './endpoints/activity-endpoints';
 import { collectionEndpoints } from './endpoints/collection-endpoints';
+import { demoEndpoints } from './endpoints/demo-endpoints';
 import { documentEndpoints } from './endpoints/document-endpoints';
 import { keyEndpoints } from './endpoints/key-endpoints';
 import { operationsEndpoints } from './endpoints/operations-endpoints';
 import { type MetricsText, publicEndpoints } from './endpoints/public-endpoints';
 import { recallEndpoints } from './endpoints/recall-endpoints';
+import { sampleEndpoints } from './endpoints/sample-endpoints';
 import { searchEndpoints } from './endpoints/search-endpoints';
+import { signInEndpoints } from './endpoints/sign-in-endpoints';
 import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
 import { openApiDocument } from './openapi/openapi-document';
@@ -23,12 +29,15 @@ export function endpointTable(parts: {
   keys: KeysService;
   usage: KeyUsage;
   operations: OperationsService;
+  activity: ActivityService;
   metricsText: MetricsText | null;
   hasDocs: boolean;
+  hasDashboard: boolean;
+  signIn: SignIn;
   format: VectorFormat;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, metricsText, hasDocs, format, limits } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, signIn, format, limits } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -36,14 +45,19 @@ export function endpointTable(parts: {
       metricsText,
       endpoints: () => table,
       openapiJson: hasDocs ? describe : null,
+      hasDashboard,
     }),
     ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
     ...vectorEndpoints({ vectors: service.vectors, format, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...recallEndpoints({ recall: service.recall, limits }),
+    ...sampleEndpoints({ samples: service.samples, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
+    ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage }),
+    ...signInEndpoints({ signIn }),
     ...operationsEndpoints({ operations }),
+    ...activityEndpoints({ activity }),
   ];
   return table;
 }

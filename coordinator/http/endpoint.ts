@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
-import type { Role } from '../keys/keys-service';
+import type { ApiKeyView, Role } from '../keys/keys-service';
 
 /**
  * One row of the endpoint table: everything that is known about an endpoint. Routing, checks, validation, the OpenAPI
@@ -16,6 +16,8 @@ export interface Endpoint {
   isAdministrative: boolean;
   /** Whether an overloaded process may refuse it. */
   sheds: boolean;
+  /** Whether somebody could guess what it asks for: then the calls of a client's address are limited, like those with a bad key. */
+  isGuarded: boolean;
   tag: string;
   summary: string;
   description: string;
@@ -47,6 +49,8 @@ export interface JsonBody {
    * MAX_BODY_BYTES; otherwise MAX_REQUEST_BYTES. The output of `schema` has it under the same name.
    */
   list?: BodyList;
+  /** The most that a body may have where that is less, because anybody may send it. */
+  bytesMax?: number;
 }
 
 export interface BodyList {
@@ -65,8 +69,10 @@ export interface EndpointCall {
   path: unknown;
   query: unknown;
   body: unknown;
-  /** For forms only. */
+  /** For forms, and for what a header says. */
   request: IncomingMessage;
+  /** The caller; null for a public endpoint. */
+  key: ApiKeyView | null;
 }
 
 /** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
@@ -81,15 +87,24 @@ export type Answer =
    */
   | { type: 'pieces'; pieces: Iterable<string> | AsyncIterable<string>; worked?: WorkedTime }
   /** Outside the envelope. */
-  | { type: 'text'; contentType: string; text: string | Buffer };
+  | { type: 'text'; contentType: string; text: string | Buffer }
+  | BareAnswer;
+
+/** For browsers: outside the envelope, with an HTTP status and headers of its own. `bytes` null: an answer that has no body. */
+export interface BareAnswer {
+  type: 'bare';
+  status: number;
+  headers: OutgoingHttpHeaders;
+  bytes: Buffer | null;
+}
 
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'description' | 'errors'>> {
+    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'isGuarded' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage }): Promise<Answer>;
+  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage; key: ApiKeyView | null }): Promise<Answer>;
 }

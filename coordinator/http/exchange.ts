@@ -6,12 +6,13 @@ import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
-import type { Answer, WorkedTime } from './endpoint';
+import type { Answer, BareAnswer, WorkedTime } from './endpoint';
 import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
 import { TURN_MS, type Turns } from './turns';
 
+const NO_BYTES = Buffer.alloc(0);
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** A caller's own request id that is safe in a header and in a log line. */
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
@@ -99,6 +100,9 @@ export class Exchange {
       case 'text':
         this.send(answer.text, answer.contentType);
         return this.observe(200, null);
+      case 'bare':
+        this.sendBare(answer);
+        return this.observe(answer.status < 400 ? 200 : answer.status, null);
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);
@@ -139,12 +143,20 @@ export class Exchange {
     this.end(text);
   }
 
+  private sendBare({ status, headers, bytes }: BareAnswer): void {
+    const own: OutgoingHttpHeaders = { ...this.headers(''), ...headers };
+    if (bytes !== null) own['content-length'] = bytes.length;
+    this.begin(own, status);
+    // The answer to HEAD says how long the body would be.
+    this.end(bytes === null || this.request.method === 'HEAD' ? NO_BYTES : bytes);
+  }
+
   /** Writes the head. If much of the body is still to come, the connection ends with this answer, and the head says so. */
-  private begin(headers: OutgoingHttpHeaders): void {
+  private begin(headers: OutgoingHttpHeaders, status = 200): void {
     // Over HTTP/2, the rest of a body stands in nobody's way.
     if (!this.request.complete && !(this.response instanceof StreamResponse) && this.unreadBytes() > KEEP_ALIVE_REST_MAX) headers.connection = 'close';
     this.isLast = headers.connection === 'close' || !this.response.shouldKeepAlive;
-    this.response.writeHead(200, headers);
+    this.response.writeHead(status, headers);
   }
 
   /** Bytes of the body that may still come; Infinity if unknown. */
@@ -263,6 +275,7 @@ export class Exchange {
       requestId: this.requestId,
       method: this.request.method ?? '',
       endpoint: this.endpoint,
+      url: this.request.url ?? '',
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.keyId,

@@ -36,6 +36,11 @@ export const REQUEST_BOUNDS = {
   scrollDefault: 100,
   scrollMax: 1000,
   fetchIdsMax: 100,
+  sampleDefault: 1000,
+  sampleMax: 50_000,
+  /** Columns to colour a picture by; whoever wants more leaves the list out. */
+  sampleFieldsMax: 100,
+  projectionDimensionsMax: 64,
   bulkQueriesMax: 20,
   /** Enough for a standard error of a thousandth at a recall of .99. */
   recallSamplesMax: 500,

@@ -4,13 +4,16 @@ import type { Duplex } from 'node:stream';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
+import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
 import { BodyReader } from './body/body-reader';
 import { openVectorCodec, type VectorCodec } from './body/vector-codec';
 import { type ConnectionBounds, ConnectionGate } from './connection-gate';
 import { ConnectionQueue } from './connection-queue';
+import { DASHBOARD_SEGMENT, DashboardFiles } from './dashboard-files';
 import { docsPage } from './docs-page';
 import { EndpointMatcher } from './endpoint-matcher';
 import { endpointTable } from './endpoint-table';
@@ -37,11 +40,15 @@ export interface HttpServerParts {
   /** Limits requests with a bad key, by client address. */
   addressLimiter: RateLimiter;
   operations: OperationsService;
+  activity: ActivityService;
   observer: RequestObserver;
   /** null: no metrics on this port. */
   metricsText: MetricsText | null;
   /** Whether /docs and /openapi.json are served. */
   hasDocs: boolean;
+  /** The folder of the dashboard's built files; null: nothing is at /ui. */
+  dashboardFolder: string | null;
+  signIn: SignIn;
   limits: HttpLimits;
   clock: Clock;
   /** Default: the native codec if it is built. */
@@ -87,12 +94,12 @@ class TwoVersionServer extends Server {
 
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
 export function createHttpServer(parts: HttpServerParts): Server {
-  const { service, keys, usage, rateLimiter, operations, observer, metricsText, hasDocs, limits, clock } = parts;
+  const { service, keys, usage, rateLimiter, operations, activity, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, metricsText, hasDocs, format: codec.format, limits });
+  const endpoints = endpointTable({ service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, format: codec.format, limits });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
@@ -118,10 +125,17 @@ export function createHttpServer(parts: HttpServerParts): Server {
     const target = parseTarget(request.url ?? '/');
     return { request, response, target, match: matcher.match(request.method ?? '', target.segments), awaitsContinue };
   };
+  const dashboard = dashboardFolder === null ? null : new DashboardFiles(dashboardFolder);
+  const serve = (arrival: Arrival): void => {
+    const { request, target } = arrival;
+    const isPage = dashboard !== null && target.segments[0] === DASHBOARD_SEGMENT && (request.method === 'GET' || request.method === 'HEAD');
+    if (isPage) void pipeline.serveFile(arrival, `/${DASHBOARD_SEGMENT}`, () => dashboard.answer(request, target.segments.slice(1)));
+    else void pipeline.serve(arrival);
+  };
   const queue = new ConnectionQueue((request, response) => {
     const arrival = arrivalOf(request, response, waiting.has(request));
     if (hasDocs && arrival.target.segments[0] === 'docs') (explorer ??= docsPage())(request, response, () => void pipeline.serve(arrival));
-    else void pipeline.serve(arrival);
+    else serve(arrival);
   });
   const refuse = (request: IncomingMessage, response: ServerResponse): void => connections.refuse(request, response, { clock, observer, turns });
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
@@ -132,7 +146,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     // Express, which serves the explorer, knows HTTP/1.1 only.
     serve: (request, response, { socket, awaitsContinue }) => {
       if (connections.isTurnedAway(socket)) refuse(request, response);
-      else void pipeline.serve(arrivalOf(request, response, awaitsContinue));
+      else serve(arrivalOf(request, response, awaitsContinue));
     },
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
     headerBytesMax: HEADER_BYTES_MAX,

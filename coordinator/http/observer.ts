@@ -8,6 +8,8 @@ export interface AnsweredRequest {
   method: string;
   /** The route's template, for example `/v1/collections/{name}/search`, or `unmatched`. */
   endpoint: string;
+  /** As it came, for what has a path and not a template: the collection that it names. */
+  url: string;
   /** 200 on success, otherwise the envelope's error code. */
   code: number;
   durationMs: number;

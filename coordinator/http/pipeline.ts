@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
-import type { RateLimiter } from '../limits/rate-limiter';
+import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
-import type { Endpoint, JsonBody } from './endpoint';
+import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
 import type { HttpLimits } from './http-limits';
@@ -61,9 +61,8 @@ export class Pipeline {
 
   /** Answers the request; never rejects. */
   async serve(arrival: Arrival): Promise<void> {
-    const { clock, observer, isDraining, turns, limits } = this.parts;
-    const { request, response, awaitsContinue, match } = arrival;
-    const exchange = new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs });
+    const { match } = arrival;
+    const exchange = this.exchangeOf(arrival);
     if (match !== null) {
       exchange.endpoint = match.endpoint.template;
       exchange.isAdministrative = match.endpoint.isAdministrative;
@@ -75,12 +74,31 @@ export class Pipeline {
     }
   }
 
+  /** Answers a request for a file, which needs no key and is in memory; `endpoint` is its name in metrics. Never rejects. */
+  async serveFile(arrival: Arrival, endpoint: string, file: () => Promise<BareAnswer>): Promise<void> {
+    const exchange = this.exchangeOf(arrival);
+    exchange.endpoint = endpoint;
+    try {
+      await exchange.answer(await file());
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  private exchangeOf({ request, response, awaitsContinue }: Arrival): Exchange {
+    const { clock, observer, isDraining, turns, limits } = this.parts;
+    return new Exchange({ request, response, clock, observer, awaitsContinue, isDraining, turns, stallTimeoutMs: limits.stallTimeoutMs });
+  }
+
   private async run(arrival: Arrival, exchange: Exchange): Promise<void> {
     const { match, request, target } = arrival;
     const endpoint = match?.endpoint ?? null;
+    let key: ApiKeyView | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
-      const key = await this.admit(request, exchange);
+      key = await this.admit(request, exchange);
       if (endpoint !== null) this.authorise(key, endpoint);
+    } else if (endpoint?.isGuarded) {
+      await this.admitAddress(request, exchange);
     }
     if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
 
@@ -90,7 +108,7 @@ export class Pipeline {
     try {
       const body = await this.body(request, endpoint, exchange, admission);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      await exchange.answer(await endpoint.handle({ path, query, body, request }));
+      await exchange.answer(await endpoint.handle({ path, query, body, request, key }));
     } finally {
       admission.release();
     }
@@ -101,14 +119,16 @@ export class Pipeline {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
     exchange.keyId = key?.id ?? null;
-    exchange.rate = key === null ? await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`) : await this.parts.rateLimiter.admit(`key:${key.id}`);
-    if (!exchange.rate.allowed) {
-      const { limit, resetSeconds } = exchange.rate;
-      throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
-    }
+    if (key === null) await this.admitAddress(request, exchange);
+    else mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(`key:${key.id}`)));
     if (key === null) throw new QuiverError('unauthenticated', secret === undefined ? 'missing API key: send it in the x-api-key header' : 'invalid API key');
     if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
     return key;
+  }
+
+  /** Errors: rate_limited. */
+  private async admitAddress(request: IncomingMessage, exchange: Exchange): Promise<void> {
+    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)));
   }
 
   private authorise(key: ApiKeyView, endpoint: Endpoint): void {
@@ -130,6 +150,7 @@ export class Pipeline {
 
   /** Only a bulk may be large: no other valid request is. */
   private bodyBound(body: JsonBody): BodyBound {
+    if (body.bytesMax !== undefined) return { bytesMax: body.bytesMax, setting: null };
     const { bodyBytesMax, requestBytesMax } = this.parts.limits;
     if (body.list !== undefined || bodyBytesMax <= requestBytesMax) return { bytesMax: bodyBytesMax, setting: 'MAX_BODY_BYTES' };
     return { bytesMax: requestBytesMax, setting: 'MAX_REQUEST_BYTES' };
@@ -155,6 +176,10 @@ export class Pipeline {
     exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
+}
+
+function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {
+  if (!allowed) throw new QuiverError('rate_limited', `rate limit exceeded: at most ${limit} requests per minute; try again in ${resetSeconds} s`);
 }
 
 const UNBOUNDED: Admission = { grow: () => undefined, release: () => undefined };

@@ -4,6 +4,7 @@ import { LABELLED_SHARDS_MAX } from '../../shared/metrics/label-bounds';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import { CHANGE_REASONS, type ChangeReason } from '../cluster/planned-change';
 import type { ClusterView, NodeView, ShardView } from '../operations/operations-service';
+import type { ReshardView } from '../service';
 
 const NODE_STATES = ['up', 'draining', 'drained', 'down'] as const;
 const SHARD_STATES = ['ok', 'degraded', 'unavailable'] as const;
@@ -22,6 +23,8 @@ const SHARD_GAUGES: GaugeColumn<ShardView>[] = [
 ];
 
 type Move = ClusterView['moves'][number];
+
+const RESHARD_STATES = ['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'] as const satisfies readonly ReshardView['state'][];
 
 /**
  * Adds the state of the cluster as this coordinator sees it: members, who holds the shards, how far the replicas are,
@@ -44,6 +47,7 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
     ['state'],
     [['quiver_shards', 'Shards by state: ok, degraded (some replica is not in sync), unavailable (no serving primary)', (count) => count]],
   );
+  const reshardCounts = new GaugeTable<'state', number>(registry, ['state'], [['quiver_reshards', 'Collections that change their number of shards, or failed to, by state', (count) => count]]);
   const nodes = new GaugeTable(registry, ['node'], NODE_GAUGES);
   const shards = new GaugeTable(registry, ['collection', 'shard'], SHARD_GAUGES);
   const lags = new GaugeTable<'collection' | 'shard' | 'node', number>(
@@ -69,6 +73,7 @@ export function addClusterMetrics(metrics: ProcessMetrics, options: { coordinato
       totals.show(view === null ? [] : [{ labels: {}, entry: view }]);
       nodeCounts.show(view === null ? [] : countsOf(NODE_STATES, view.nodes));
       shardCounts.show(view === null ? [] : countsOf(SHARD_STATES, view.shards));
+      reshardCounts.show(view === null ? [] : countsOf(RESHARD_STATES, view.reshards));
       nodes.show((view?.nodes ?? []).map((node) => ({ labels: { node: node.id }, entry: node })));
       shards.show(labelled.map((shard) => ({ labels: labelsOf(shard), entry: shard })));
       lags.show(labelled.flatMap((shard) => Object.entries(shard.lagOperations).map(([node, lag]) => ({ labels: { ...labelsOf(shard), node }, entry: lag }))));

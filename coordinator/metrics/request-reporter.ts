@@ -2,6 +2,7 @@ import type { Logger } from '../../shared/logs/logger';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
 import type { SearchObserver } from '../search/search-observer';
 import type { RequestMetrics } from './request-metrics';
+import type { SlowRequests } from './slow-requests';
 
 /** Which requests get a line in the log, as settings have it. */
 export interface RequestLogRule {
@@ -19,13 +20,15 @@ export function isLogged(rule: RequestLogRule, { code, durationMs, isAdministrat
 export class RequestReporter implements RequestObserver {
   private readonly metrics: Pick<RequestMetrics, 'observeRequest'>;
   private readonly searches: SearchObserver;
+  private readonly slow: Pick<SlowRequests, 'note'>;
   private readonly logger: Logger;
   private readonly rule: RequestLogRule;
 
-  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; logger: Logger; rule: RequestLogRule }) {
+  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; slow: Pick<SlowRequests, 'note'>; logger: Logger; rule: RequestLogRule }) {
     this.rule = options.rule;
     this.metrics = options.metrics;
     this.searches = options.searches;
+    this.slow = options.slow;
     this.logger = options.logger;
   }
 
@@ -37,6 +40,8 @@ export class RequestReporter implements RequestObserver {
       this.searches.phase('serialise', steps.serialiseMs);
     }
     if (!isLogged(this.rule, facts)) return;
+    // Slow ones are always in the log.
+    this.slow.note(facts);
     const fields = {
       method,
       endpoint,

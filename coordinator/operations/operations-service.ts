@@ -1,3 +1,5 @@
+import type { ReshardView } from '../service';
+
 /**
  * What operators ask a running service: its health and the state of the cluster. The embedded form answers as a cluster
  * of one.
@@ -30,6 +32,7 @@ export interface ClusterView {
   nodes: NodeView[];
   shards: ShardView[];
   moves: { collection: string; shard: number; from: string; to: string; phase: string; progress: number }[];
+  reshards: ReshardView[];
 }
 
 export interface AdoptionView {

@@ -6,7 +6,10 @@ import { collectionNotFound } from './collection-not-found';
 
 /** What a call needs to know about a collection to reach its shards. */
 export interface ShardedCollection {
+  /** Of its shards: those of another number have another one. */
   uid: string;
+  /** Stays the same for the life of the collection; that of its first shards. Absent where nothing but its shards is left. */
+  identity?: string;
   name: string;
   shards: number;
 }
@@ -24,19 +27,20 @@ export type ShardCall<T> = (id: ShardId, index: number) => Promise<T>;
  * Asks shards of a collection, all at once and under one deadline. Either all of them answer, or the call fails with
  * one error after the last has settled (so that nothing of a failed write is still under way, except past the deadline):
  * - an error that is not about reachability (overloaded, storage_failed, …) as the shard gave it, lowest shard first;
- * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile;
+ * - `not_found` of the collection if a shard is gone because the collection was dropped meanwhile; if others are in its place,
+ *   `resharded` of a read and `commit_unknown` of a write;
  * - otherwise `unavailable`, or `commit_unknown` for a write that may have been applied in part; both name the shards.
  */
 export class ScatterGather {
   private readonly clock: Clock;
   private readonly timeoutMs: number;
-  private readonly exists: (collection: ShardedCollection) => Promise<boolean>;
+  private readonly uidOf: (collection: ShardedCollection) => Promise<string | null>;
 
-  /** `exists` says whether the collection with this uid still exists; called only if a shard is missing. */
-  constructor(options: { clock: Clock; timeoutMs: number; exists: (collection: ShardedCollection) => Promise<boolean> }) {
+  /** `uidOf` answers the uid that the collection's shards have now, null when it is gone; called only if a shard is missing. */
+  constructor(options: { clock: Clock; timeoutMs: number; uidOf: (collection: ShardedCollection) => Promise<string | null> }) {
     this.clock = options.clock;
     this.timeoutMs = options.timeoutMs;
-    this.exists = options.exists;
+    this.uidOf = options.uidOf;
   }
 
   /** The deadline of a call that starts now, for all of its rounds. Default: the time that a client's request may take. */
@@ -69,7 +73,7 @@ export class ScatterGather {
       const settle = (): void => {
         clearTimeout(timer);
         if (failures.length === 0) resolve(answers);
-        else this.errorOf(collection, failures, isWrite && mayBeApplied(failures, shards.length)).then(reject, reject);
+        else this.errorOf(collection, failures, isWrite, isWrite && mayBeApplied(failures, shards.length)).then(reject, reject);
       };
       const timer = deadlineTimer(Math.ceil(call.deadlineMs - this.clock.monotonicMs()), () => {
         shards.forEach((shard, i) => isOpen[i] && failures.push({ shard, error: null }));
@@ -94,13 +98,19 @@ export class ScatterGather {
     });
   }
 
-  private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isUnknown: boolean): Promise<unknown> {
+  private async errorOf(collection: ShardedCollection, failures: ShardFailure[], isWrite: boolean, isUnknown: boolean): Promise<unknown> {
     failures.sort((a, b) => a.shard - b.shard);
     const decisive = failures.find(({ error }) => error !== null && !isOutOfReach(error) && !isGone(error));
     // "Overloaded" promises that nothing was written. That holds for this shard, but others may have written.
     const isPromise = isUnknown && isQuiverError(decisive?.error) && decisive.error.kind === 'overloaded';
     if (decisive !== undefined && !isPromise) return decisive.error;
-    if (failures.some(({ error }) => isGone(error)) && !(await this.exists(collection))) return collectionNotFound(collection.name);
+    if (failures.some(({ error }) => isGone(error))) {
+      const uid = await this.uidOf(collection);
+      if (uid === null) return collectionNotFound(collection.name);
+      // Other shards took their place some time ago. Of a write, they may have it from there.
+      if (uid !== collection.uid && !isWrite) return new QuiverError('resharded', `collection "${collection.name}" has other shards now; the call may be retried`);
+      if (uid !== collection.uid) return shardsUnavailable(collection, failures, true);
+    }
     return shardsUnavailable(collection, failures, isUnknown);
   }
 }

@@ -1,12 +1,12 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
-import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
 import type { Hit, SearchCost, SearchEffort } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionRecord } from '../collections/collection-record';
 import type { ScatterGather } from '../routing/scatter-gather';
-import type { RecallReport, RecallRequest, RecallService } from '../service';
+import { ShardSets } from '../routing/shard-sets';
+import type { RecallReport, RecallRequest, RecallService, SamplesService } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { mergeHits } from './merge';
 
@@ -30,9 +30,14 @@ interface RecallQuery {
  * the shards as a search does it. One check of a process at a time, so that it takes one search's share of the machine.
  */
 export class RecallCheck implements RecallService {
+  private readonly sets: ShardSets<CollectionRecord>;
   private isRunning = false;
 
-  constructor(private readonly parts: { catalog: Pick<CollectionCatalog, 'read'>; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; clock: Clock }) {}
+  constructor(
+    private readonly parts: { catalog: Pick<CollectionCatalog, 'known' | 'find' | 'read'>; shards: Pick<ShardClient, 'read'>; scatter: ScatterGather; samples: SamplesService; clock: Clock },
+  ) {
+    this.sets = new ShardSets(parts);
+  }
 
   async check(name: string, request: RecallRequest): Promise<RecallReport> {
     const collection = await this.parts.catalog.read(name);
@@ -50,9 +55,9 @@ export class RecallCheck implements RecallService {
     const { scatter, shards, clock } = this.parts;
     const call = scatter.begin();
     const endMs = clock.monotonicMs() + (call.deadlineMs - clock.monotonicMs()) * TIME_SHARE;
-    const counts = await scatter.readAll(collection, call, (id) => shards.read(id, 'count', null, call));
+    const counts = await this.sets.inOne(collection, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'count', null, call)));
     const rows = counts.reduce((sum, count) => sum + count, 0);
-    const queries = await this.queriesOf(collection, request, rows, call);
+    const queries = await this.queriesOf(collection, request, rows);
     const recalls: number[] = [];
     const totals = { asked: 0, scored: 0, rescored: 0, calibratedMs: 0, exactMs: 0 };
     for (const query of queries) {
@@ -79,22 +84,16 @@ export class RecallCheck implements RecallService {
     };
   }
 
-  private async queriesOf(collection: CollectionRecord, request: RecallRequest, rows: number, call: CallOptions): Promise<RecallQuery[]> {
+  private async queriesOf(collection: CollectionRecord, request: RecallRequest, rows: number): Promise<RecallQuery[]> {
     const atMost = Math.max(1, Math.floor(COMPARED_MAX / Math.max(1, rows)));
     const wanted = request.queries?.length ?? request.samples ?? Math.min(SAMPLES, atMost);
     if (wanted > atMost) {
       throw new QuiverError('limit_exceeded', `${wanted} queries over ${rows} vectors are more than a check compares: at most ${atMost} here (${COMPARED_MAX} in all)`);
     }
     if (request.queries !== null) return request.queries.map((vector) => ({ vector, ownId: null }));
-    const { seed } = request;
-    const { scatter, shards } = this.parts;
-    const drawn = await scatter.readAll(collection, call, (id) => shards.read(id, 'sample', { count: wanted, seed }, call));
-    return drawn
-      .flat()
-      .map(({ externalId, vector }) => ({ place: samplePlace(externalId, seed), externalId, vector: vector as Float32Array }))
-      .sort(inSampleOrder)
-      .slice(0, wanted)
-      .map(({ externalId, vector }) => ({ vector, ownId: externalId }));
+    const sample = { size: wanted, seed: request.seed, filter: null, vectors: true, fields: [], dimensions: null };
+    const { items, vectors, dim } = await this.parts.samples.sample(collection.name, sample);
+    return items.map(({ externalId }, i) => ({ vector: vectors!.subarray(i * dim, (i + 1) * dim), ownId: externalId }));
   }
 
   private async ask(collection: CollectionRecord, query: RecallQuery, request: RecallRequest, effort: SearchEffort, call: CallOptions): Promise<{ hits: Hit[]; cost: SearchCost | null; ms: number }> {
@@ -103,7 +102,7 @@ export class RecallCheck implements RecallService {
     // One more than wanted, where the item itself is most likely the best.
     const k = request.k + (query.ownId === null ? 0 : 1);
     const search = { vector: query.vector, k, filter: request.filter, effort, texts: false, counted: true } as const;
-    const answers = await scatter.readAll(collection, call, (id) => shards.read(id, 'search', search, call));
+    const answers = await this.sets.inOne(collection, call, (current) => scatter.readAll(current, call, (id) => shards.read(id, 'search', search, call)));
     const hits = mergeHits(
       answers.map((answer) => answer.hits),
       0,

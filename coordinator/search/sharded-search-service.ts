@@ -9,6 +9,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import type { DeepReads } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, shardOf } from '../routing/shard-router';
+import { ShardSets } from '../routing/shard-sets';
 import type { HybridInput, ScoredHit, SearchInput, SearchService, SearchTiming, VectorSource } from '../service';
 import { checkDimension } from '../vectors/dimension-check';
 import { vectorNotFound } from '../vectors/vector-not-found';
@@ -29,6 +30,7 @@ export class ShardedSearchService implements SearchService {
   private readonly embedder: Pick<CollectionEmbedder, 'embedQueries'>;
   private readonly shards: Pick<ShardClient, 'read'>;
   private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
   private readonly hybrid: HybridSearch;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly clock: Clock;
@@ -47,6 +49,7 @@ export class ShardedSearchService implements SearchService {
     this.embedder = options.embedder;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.sets = new ShardSets(options);
     this.deep = options.deep;
     this.observer = options.observer ?? NO_SEARCH_OBSERVER;
     this.hybrid = new HybridSearch({ shards: options.shards, scatter: options.scatter });
@@ -91,7 +94,7 @@ export class ShardedSearchService implements SearchService {
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (request.alpha > 0 ? await this.embedOne(collection, source) : null);
     const embeddedMs = this.clock.monotonicMs();
-    const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.hybrid.search(collection, { ...request, vector }, call));
+    const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector }, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
     return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
@@ -106,14 +109,17 @@ export class ShardedSearchService implements SearchService {
     this.observer.phase('route', this.clock.monotonicMs() - startMs);
     const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
-    const groups = groupByShard([...new Set(request.candidates)], collection.shards, (externalId) => externalId);
+    const candidates = [...new Set(request.candidates)];
     const scored = await this.deep.run(request.candidates.length, call, () =>
-      this.scatter.read(
-        collection,
-        groups.map((group) => group.shard),
-        call,
-        (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items }, call),
-      ),
+      this.sets.inOne(collection, call, (current) => {
+        const groups = groupByShard(candidates, current.shards, (externalId) => externalId);
+        return this.scatter.read(
+          current,
+          groups.map((group) => group.shard),
+          call,
+          (id, i) => this.shards.read(id, 'score', { vector, externalIds: groups[i].items }, call),
+        );
+      }),
     );
     const answeredMs = this.clock.monotonicMs();
     const hits = scored.flat().sort(compareHits);
@@ -162,7 +168,9 @@ export class ShardedSearchService implements SearchService {
     const { k, offset, filter, effort } = request;
     const shardRequest: VectorSearch = { vector, k: offset + k, filter, effort, texts };
     const askedMs = this.clock.monotonicMs();
-    const results = await this.deep.run(shardRequest.k, call, () => this.scatter.readAll(collection, call, (id) => this.shards.read(id, 'search', shardRequest, call)));
+    const results = await this.deep.run(shardRequest.k, call, () =>
+      this.sets.inOne(collection, call, (current) => this.scatter.readAll(current, call, (id) => this.shards.read(id, 'search', shardRequest, call))),
+    );
     const answeredMs = this.clock.monotonicMs();
     const lists = results.map(({ hits }) => hits);
     const nearest = { hits: mergeHits(lists, offset, k), totalCount: results.reduce((sum, { vectorCount }) => sum + vectorCount, 0) };
@@ -172,8 +180,10 @@ export class ShardedSearchService implements SearchService {
   }
 
   private async fetchOne(collection: CollectionRecord, externalId: string, call: CallOptions): Promise<StoredItem & { vector: Float32Array }> {
-    const shard = shardOf(externalId, collection.shards);
-    const [[item]] = await this.scatter.read(collection, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true }, call));
+    const [[item]] = await this.sets.inOne(collection, call, (current) => {
+      const shard = shardOf(externalId, current.shards);
+      return this.scatter.read(current, [shard], call, (id) => this.shards.read(id, 'fetch', { externalIds: [externalId], vectors: true }, call));
+    });
     if (item === null) throw vectorNotFound(collection.name, externalId);
     return item as StoredItem & { vector: Float32Array };
   }

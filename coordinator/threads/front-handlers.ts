@@ -18,11 +18,11 @@ import { ownDeadline } from './front-state';
 import { errorOf, handlersOf, type ThreadFailure, type ThreadHandlers, type ThreadPeer } from './thread-peer';
 
 /** What the main thread does for front threads. */
-export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'observer' | 'clock'> {
+export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' | 'usage' | 'rateLimiter' | 'operations' | 'activity' | 'signIn' | 'observer' | 'clock'> {
   addressLimiter: ProcessLimiter;
   /** The part of `rateLimiter` that is counted in this process. */
   localLimiter: ProcessLimiter;
-  catalog: Pick<CollectionCatalog, 'find' | 'has'>;
+  catalog: Pick<CollectionCatalog, 'find' | 'uidOf'>;
   embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'>;
   shardClient: Pick<ShardClient, 'read' | 'write'>;
   metricsText: MetricsText;
@@ -31,7 +31,7 @@ export interface MainServices extends Pick<HttpServerParts, 'service' | 'keys' |
 }
 
 /** A collection as a front thread knows it; another one may have its name by now. */
-type CollectionName = Pick<CollectionRecord, 'name' | 'uid'>;
+type CollectionName = Pick<CollectionRecord, 'name' | 'identity'>;
 
 /**
  * What a front thread may ask, by name. What counts is asked of all threads before it is read. A change of a key or a
@@ -50,9 +50,9 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
       await threads.synced();
     }
   };
-  const found = async ({ name, uid }: CollectionName): Promise<CollectionRecord> => {
+  const found = async ({ name, identity }: CollectionName): Promise<CollectionRecord> => {
     const record = await catalog.find(name);
-    if (record.uid !== uid) throw collectionNotFound(name);
+    if (record.identity !== identity) throw collectionNotFound(name);
     return record;
   };
   return {
@@ -69,17 +69,20 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     ...deepHandlers(deep, clock, peer),
     'metrics.text': main.metricsText,
     ...handlersOf('operations', operations, ['health', 'cluster', 'drain', 'undrain', 'adopt']),
+    ...handlersOf('activity', main.activity, ['activity']),
+    ...handlersOf('signIn', main.signIn, ['redeem']),
     ...handlersOf('rateLimiter', main.rateLimiter, ['admit']),
     ...handlersOf('localLimiter', main.localLimiter, ['window']),
     ...handlersOf('addressLimiter', main.addressLimiter, ['admit', 'window']),
-    ...handlersOf('collections', service.collections, ['list', 'get', 'stats', 'optimize']),
+    ...handlersOf('collections', service.collections, ['list', 'get', 'stats', 'optimize', 'reshard', 'cancelReshard']),
     ...handlersOf('recall', service.recall, ['check']),
     'collections.create': (...args: Parameters<typeof create>) => known(service.collections.create(...args)),
     'collections.update': (...args: Parameters<typeof update>) => known(service.collections.update(...args)),
     'collections.delete': (...args: Parameters<typeof drop>) => known(service.collections.delete(...args)),
+    'demo.load': () => known(service.demo.load()),
     'documents.upload': (collection: string, file: { name: string; stream: number }) =>
       service.documents.upload(collection, { name: file.name, content: buffers(peer().drawn<Uint8Array>(file.stream)) }),
-    ...handlersOf('catalog', catalog, ['find', 'has']),
+    ...handlersOf('catalog', catalog, ['find', 'uidOf']),
     'embedder.embedQueries': async (of: CollectionName, texts: string[]) => embedder.embedQueries(await found(of), texts),
     'embedder.embedPassages': async (of: CollectionName, texts: string[]) => embedder.embedPassages(await found(of), texts),
     // Given once in each round of the event loop, and in turn with all long work.
@@ -110,6 +113,8 @@ function hitsOf(read: AnyRead): number {
     case 'search':
     case 'keywordSearch':
       return read.request.k;
+    case 'sample':
+      return read.request.size;
     case 'score':
       return read.request.externalIds.length;
     case 'fetch':

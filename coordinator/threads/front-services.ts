@@ -4,9 +4,10 @@ import type { CollectionEmbedder } from '../collections/collection-embedder';
 import type { DeepReads } from '../routing/deep-reads';
 import { ScatterGather } from '../routing/scatter-gather';
 import { StampClock } from '../routing/stamp-clock';
+import { ShardedSamplesService } from '../sampling/sharded-samples-service';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
-import type { CollectionsService, DocumentsService, RecallService, Service } from '../service';
+import type { CollectionsService, DemoService, DocumentsService, RecallService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from './thread-peer';
@@ -30,15 +31,17 @@ export function frontServices(parts: {
   const { main, shards, deep, clock } = parts;
   const catalog = new FrontCatalog(main);
   const collections = remote<CollectionsService>(main, 'collections');
-  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, exists: ({ name, uid }) => main.ask('catalog.has', { name, uid }) });
+  const scatter = new ScatterGather({ clock, timeoutMs: parts.requestTimeoutMs, uidOf: ({ name, uid, identity }) => main.ask('catalog.uidOf', { name, uid, identity }) });
   const embedder: Pick<CollectionEmbedder, 'embedQueries' | 'embedPassages'> = {
-    embedQueries: ({ name, uid }, texts) => main.ask('embedder.embedQueries', { name, uid }, texts),
-    embedPassages: ({ name, uid }, texts) => main.ask('embedder.embedPassages', { name, uid }, texts),
+    embedQueries: ({ name, identity }, texts) => main.ask('embedder.embedQueries', { name, identity }, texts),
+    embedPassages: ({ name, identity }, texts) => main.ask('embedder.embedPassages', { name, identity }, texts),
   };
   const shared = { catalog, embedder, shards, scatter, deep, clock };
   const search = new ShardedSearchService({ ...shared, observer: parts.observer });
+  const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
-  return { catalog, service: { search, vectors, collections, documents: frontDocuments(main), recall: remote<RecallService>(main, 'recall') } };
+  const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
+  return { catalog, service: { ...own, recall: remote<RecallService>(main, 'recall'), demo: remote<DemoService>(main, 'demo') } };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {

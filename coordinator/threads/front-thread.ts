@@ -3,13 +3,16 @@ import { Socket } from 'node:net';
 import type { Config } from '../../shared/config/config';
 import type { ShardClient } from '../../shared/shard/shard-client';
 import { type Clock, systemClock } from '../../shared/time/clock';
+import { dashboardFolderOf } from '../http/dashboard-folder';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
 import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
 import type { KeyUsage } from '../keys/keys-service';
+import type { SignIn } from '../keys/sign-in';
 import type { RateLimiter } from '../limits/rate-limiter';
+import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import { DeepReads } from '../routing/deep-reads';
 import { frontKeys } from './front-keys';
@@ -105,9 +108,12 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     rateLimiter: frontLimiter(main, { whole: 'rateLimiter', local: 'localLimiter', limit: config.rateLimitPerMinute, around: form.limiterAround }),
     addressLimiter: frontLimiter(main, { whole: 'addressLimiter', local: 'addressLimiter', limit: config.badKeyLimitPerMinute }),
     operations: remote<OperationsService>(main, 'operations'),
+    activity: remote<ActivityService>(main, 'activity'),
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
     hasDocs: config.apiDocs === 'true',
+    dashboardFolder: dashboardFolderOf(config),
+    signIn: remote<SignIn>(main, 'signIn'),
     load,
     limits: config,
     overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },

@@ -3,6 +3,7 @@ import type { Filter } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { ScatterGather, ShardedCollection } from '../routing/scatter-gather';
+import type { ShardSets } from '../routing/shard-sets';
 import type { ShardPosition } from './insertion-order-reader';
 
 /** Items found and deleted per shard and step: one atomic write each, which other writes may wait for. */
@@ -16,35 +17,50 @@ const PAGE_ITEMS = 1000;
  * All shards are read before the first write, so nothing is deleted if one of them can't be reached from the start. A
  * later failure leaves some matches deleted and the others as they were; calling again continues from there. Errors:
  * those of the shards; commit_unknown, with the number deleted so far, once something may have been deleted.
+ *
+ * Where other shards take the place of the collection's meanwhile, it begins again with those: what it has deleted is
+ * not there, either.
  */
-export async function deleteMatching(
-  parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather },
-  collection: ShardedCollection,
+export async function deleteMatching<Collection extends ShardedCollection>(
+  parts: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather; sets: ShardSets<Collection> },
+  collection: Collection,
   filter: Filter,
   call: CallOptions,
 ): Promise<number> {
-  const { shards, scatter } = parts;
-  let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
+  const { shards, scatter, sets } = parts;
   let deleted = 0;
+  const count = (): void => void (deleted += 1);
   try {
-    while (open.length > 0) {
-      const pages = await scatter.read(collection, shardsOf(open), call, (id, i) => shards.read(id, 'scan', { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call));
-      const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
-      const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {
-        const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));
-        const answered = await shards.write(id, operations, call);
-        const count = answered.filter((outcome) => outcome === 'deleted').length;
-        // Counted at once, for the message of a step that fails on another shard.
-        deleted += count;
-        return count;
-      });
-      if (outcomes.length === 0) break;
-      open = found.filter(({ items }) => items.length === PAGE_ITEMS).map(({ shard, items }) => ({ shard, after: items.at(-1) as StoredItem }));
-    }
+    await sets.inOne(collection, call, (current) => deleteInSet({ shards, scatter }, current, filter, call, count));
   } catch (error) {
     throw deleted === 0 || !isQuiverError(error) ? error : brokenOff(error, deleted);
   }
   return deleted;
+}
+
+/** Calls `count` for each item that it deletes. Errors: resharded; those of the shards. */
+async function deleteInSet(
+  { shards, scatter }: { shards: Pick<ShardClient, 'read' | 'write'>; scatter: ScatterGather },
+  collection: ShardedCollection,
+  filter: Filter,
+  call: CallOptions,
+  count: () => void,
+): Promise<void> {
+  let open: ShardPosition[] = Array.from({ length: collection.shards }, (_, shard) => ({ shard, after: null }));
+  while (open.length > 0) {
+    const pages = await scatter.read(collection, shardsOf(open), call, (id, i) => shards.read(id, 'scan', { after: open[i].after, limit: PAGE_ITEMS, filter, vectors: false, texts: false }, call));
+    const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
+    const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {
+      const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));
+      const answered = await shards.write(id, operations, call);
+      // Counted at once, for the message of a step that fails on another shard.
+      for (const outcome of answered) if (outcome === 'deleted') count();
+      return answered.includes('refused');
+    });
+    if (outcomes.includes(true)) throw new QuiverError('resharded', 'the collection changes its number of shards; the call may be retried');
+    if (outcomes.length === 0) break;
+    open = found.filter(({ items }) => items.length === PAGE_ITEMS).map(({ shard, items }) => ({ shard, after: items.at(-1) as StoredItem }));
+  }
 }
 
 function shardsOf(positions: { shard: number }[]): number[] {

@@ -1,5 +1,6 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, ShardClient, UpsertOperation, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, ItemOperation, ShardClient, UpsertOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -8,6 +9,7 @@ import type { CollectionRecord } from '../collections/collection-record';
 import { type DeepReads, HITS_PER_ITEM } from '../routing/deep-reads';
 import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
+import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
 import type { CollectionsService, CollectionView, VectorInput, VectorsService, VectorView, WriteTiming } from '../service';
 import { checkDimension } from './dimension-check';
@@ -27,6 +29,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly embedder: Pick<CollectionEmbedder, 'embedPassages'>;
   private readonly shards: Pick<ShardClient, 'read' | 'write'>;
   private readonly scatter: ScatterGather;
+  private readonly sets: ShardSets<CollectionRecord>;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
@@ -46,6 +49,7 @@ export class ShardedVectorsService implements VectorsService {
     this.embedder = options.embedder;
     this.shards = options.shards;
     this.scatter = options.scatter;
+    this.sets = new ShardSets(options);
     this.deep = options.deep;
     this.stamps = options.stamps;
     this.clock = options.clock;
@@ -89,36 +93,39 @@ export class ShardedVectorsService implements VectorsService {
   async deleteByFilter(name: string, filter: Filter): Promise<{ deletedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    return { deletedCount: await deleteMatching({ shards: this.shards, scatter: this.scatter }, collection, filter, call) };
+    return { deletedCount: await deleteMatching({ shards: this.shards, scatter: this.scatter, sets: this.sets }, collection, filter, call) };
   }
 
   async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     if (externalIds.length === 0) return [];
-    const groups = groupByShard(externalIds, collection.shards, (externalId) => externalId);
-    const answers = await this.scatter.read(
-      collection,
-      groups.map((group) => group.shard),
-      call,
-      (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors }, call),
-    );
-    return inCallOrder(groups, answers)
-      .filter((item) => item !== null)
-      .map(viewOf);
+    const found = await this.sets.inOne(collection, call, async (current) => {
+      const groups = groupByShard(externalIds, current.shards, (externalId) => externalId);
+      const answers = await this.scatter.read(
+        current,
+        groups.map((group) => group.shard),
+        call,
+        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors }, call),
+      );
+      return inCallOrder(groups, answers);
+    });
+    return found.filter((item) => item !== null).map(viewOf);
   }
 
   async scroll(name: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    const after = page.cursor === null ? null : positionFromCursor(collection.uid, page.cursor);
-    // One more than requested shows whether there is a next page.
-    const pageItems = itemsPerShard(page.limit + 1, collection.shards);
-    const reader = this.readerOf(collection, { after, pageItems, filter: page.filter, vectors: page.vectors }, () => call);
-    const items = await reader.take(page.limit);
-    const last = items.at(-1);
-    const nextCursor = last === undefined || (await reader.atEnd()) ? null : cursorFromPosition(collection.uid, last);
-    return { vectors: items.map(viewOf), nextCursor };
+    const after = page.cursor === null ? null : positionFromCursor(collection.identity, page.cursor);
+    return this.sets.inOne(collection, call, async (current) => {
+      // One more than requested shows whether there is a next page.
+      const pageItems = itemsPerShard(page.limit + 1, current.shards);
+      const reader = this.readerOf(current, { after, pageItems, filter: page.filter, vectors: page.vectors }, () => call);
+      const items = await reader.take(page.limit);
+      const last = items.at(-1);
+      const nextCursor = last === undefined || (await reader.atEnd()) ? null : cursorFromPosition(current.identity, last);
+      return { vectors: items.map(viewOf), nextCursor };
+    });
   }
 
   /** Each page has a deadline of its own, because a slow reader may take its time between them. */
@@ -126,9 +133,27 @@ export class ShardedVectorsService implements VectorsService {
     const collection = await this.catalog.find(name);
     const view = await this.collections.get(name);
     const pageLimit = Math.max(1, Math.min(limit, EXPORT_PAGE_ITEMS_MAX, Math.floor(EXPORT_PAGE_BYTES / (collection.dim * Float32Array.BYTES_PER_ELEMENT))));
-    const pageItems = itemsPerShard(pageLimit, collection.shards);
-    const reader = this.readerOf(collection, { after: null, pageItems, filter: null, vectors: true }, () => this.scatter.begin());
-    return { collection: view, pages: pagesOf(reader, limit, pageLimit) };
+    return { collection: view, pages: this.pagesOf(collection, limit, pageLimit) };
+  }
+
+  /** An export whose shards are replaced meanwhile continues with the new ones after the last item that it gave: places in the insertion order stay. */
+  private async *pagesOf(collection: CollectionRecord, limit: number, pageLimit: number): AsyncGenerator<VectorView[]> {
+    let current = collection;
+    let after: ScrollPosition | null = null;
+    let reader: InsertionOrderReader | null = null;
+    for (let left = limit; left > 0;) {
+      const wanted = Math.min(left, pageLimit);
+      const items: StoredItem[] = await this.sets.inOne(current, this.scatter.begin(), (now) => {
+        if (reader === null || now !== current) reader = this.readerOf(now, { after, pageItems: itemsPerShard(pageLimit, now.shards), filter: null, vectors: true }, () => this.scatter.begin());
+        current = now;
+        return reader.take(wanted);
+      });
+      const last = items.at(-1);
+      if (last === undefined) return;
+      after = { stamp: last.stamp, externalId: last.externalId };
+      left -= items.length;
+      yield items.map(viewOf);
+    }
   }
 
   private upsertsOf(items: VectorInput[], embedded: Float32Array[]): UpsertOperation[] {
@@ -144,9 +169,14 @@ export class ShardedVectorsService implements VectorsService {
     }));
   }
 
-  private async write(collection: CollectionRecord, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+  private async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+    if (operations.length === 0) return [];
+    const outcomes = await this.writeTo(collection, operations, call);
+    return outcomes.includes('refused') ? this.writeRefused(collection, operations, outcomes, call) : outcomes;
+  }
+
+  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<WriteOutcome[]> {
     const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
-    if (groups.length === 0) return [];
     const answers = await this.scatter.write(
       collection,
       groups.map((group) => group.shard),
@@ -154,6 +184,30 @@ export class ShardedVectorsService implements VectorsService {
       (id, i) => this.shards.write(id, groups[i].items, call),
     );
     return inCallOrder(groups, answers);
+  }
+
+  /**
+   * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and only
+   * those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and others were done.
+   */
+  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], outcomes: WriteOutcome[], call: CallOptions): Promise<WriteOutcome[]> {
+    let current = collection;
+    let refused = outcomes.flatMap((outcome, i) => (outcome === 'refused' ? [i] : []));
+    for (let attempt = 0; refused.length > 0; attempt += 1) {
+      const isPart = refused.length < outcomes.length;
+      if (this.clock.monotonicMs() >= call.deadlineMs) throw inNoSet(collection, isPart);
+      current = await this.sets.next(current, call, attempt);
+      const again = await this.writeTo(
+        current,
+        refused.map((i) => operations[i]),
+        call,
+      ).catch((error: unknown) => {
+        throw isPart ? partlyWritten(error) : error;
+      });
+      again.forEach((outcome, n) => (outcomes[refused[n]] = outcome));
+      refused = refused.filter((_, n) => again[n] === 'refused');
+    }
+    return outcomes;
   }
 
   private readerOf(
@@ -189,14 +243,15 @@ function itemsPerShard(limit: number, shardCount: number): number {
   return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
 }
 
-async function* pagesOf(reader: InsertionOrderReader, limit: number, pageLimit: number): AsyncGenerator<VectorView[]> {
-  let left = limit;
-  while (left > 0) {
-    const items = await reader.take(Math.min(left, pageLimit));
-    if (items.length === 0) return;
-    left -= items.length;
-    yield items.map(viewOf);
-  }
+function inNoSet({ name }: CollectionRecord, isPart: boolean): QuiverError {
+  const message = `collection "${name}" is changing its number of shards, and did not take the write in time`;
+  return new QuiverError(isPart ? 'commit_unknown' : 'unavailable', `${message}; ${isPart ? 'it may have been applied in part, and ' : ''}the call may be retried`);
+}
+
+/** What says that nothing was written is not true of the whole call. */
+function partlyWritten(error: unknown): unknown {
+  if (!isQuiverError(error) || error.kind === 'not_found') return error;
+  return new QuiverError('commit_unknown', `${error.message}; the write may have been applied in part, and the call may be retried`, { cause: error });
 }
 
 function viewOf(item: StoredItem): VectorView {

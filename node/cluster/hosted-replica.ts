@@ -39,7 +39,7 @@ export async function observationOf({ spec, replica, shard }: HostedReplica): Pr
 /** What operators are told of it. */
 export async function reportOf({ spec, replica, shard }: HostedReplica): Promise<ReplicaReport> {
   const status = replica.status();
-  const { diskBytes, vectorCount } = await shard.read('status', null);
+  const { diskBytes, vectorCount } = await shard.status();
   return {
     collectionUid: spec.collectionUid,
     shard: spec.shard,

@@ -22,10 +22,6 @@ import { type HostedReplica, observationOf, reportOf } from './hosted-replica';
 import type { KnownAssignments } from './known-assignments';
 import { ReplicaRemovals } from './replica-removals';
 
-/** A lost or late event of the watch is put right by reading everything again this often. */
-const REFRESH_MS = 5_000;
-/** The same for tombstones, of which there may be many: data that nobody asks for any more go a little later. */
-const REFRESH_TOMBSTONES_MS = 300_000;
 /** How long a stop waits for others to take over the shards that this node leads. */
 const HANDOVER_MS = 5_000;
 /**
@@ -77,7 +73,6 @@ export class NodeAgent implements ReplicationReceiver {
   private readonly places = new Map<string, ShardPlace<HostedReplica>>();
   private readonly waiters: Waiters;
   private readonly removals: ReplicaRemovals;
-  private readonly refreshing: NodeJS.Timeout[] = [];
   private closed = false;
 
   constructor(options: NodeAgentOptions) {
@@ -98,14 +93,7 @@ export class NodeAgent implements ReplicationReceiver {
     for (const entries of watched) entries.onChange(() => this.apply());
     this.apply();
     await this.removeLeftovers();
-    for (const entries of [this.assignments, this.later]) this.refresh(entries, REFRESH_MS);
-    this.refresh(this.tombstones, REFRESH_TOMBSTONES_MS);
     await Promise.allSettled([...this.places.values()].map(({ ready }) => ready));
-  }
-
-  private refresh(entries: WatchedEntries<unknown>, everyMs: number): void {
-    const refresh = (): void => void entries.refresh().catch((error: unknown) => this.options.log.debug({ error }, 'the shard map could not be read again; the known one stays in force'));
-    this.refreshing.push(setInterval(refresh, everyMs));
   }
 
   /** Gives the lead of every shard to another replica where there is one in sync; resolves when that is done or takes too long. */
@@ -119,7 +107,6 @@ export class NodeAgent implements ReplicationReceiver {
 
   async close(): Promise<void> {
     this.closed = true;
-    for (const timer of this.refreshing) clearInterval(timer);
     this.removals.close();
     this.assignments.close();
     this.tombstones.close();

@@ -1,3 +1,4 @@
+import { sampleKey, sampleKeyOfAscii } from '../../shared/shard/sample-key';
 import { encodingOf } from '../../shared/text/text-encoding';
 import { ByteArena } from './byte-arena';
 import { IdTable, hashOfAscii, hashOfId } from './id-table';
@@ -84,6 +85,16 @@ export class Directory {
 
   hasText(slot: number): boolean {
     return (this.pageOf(slot).flags[placeInPage(slot)] & HAS_TEXT) !== 0;
+  }
+
+  /** The key of the item by which a sample is drawn. */
+  sampleKeyOf(slot: number, seed: number): number {
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    const from = page.offsets[place];
+    const isUtf16 = (page.flags[place] & ID_IS_UTF16) !== 0;
+    const key = isUtf16 ? -1 : sampleKeyOfAscii(seed, this.arena.chunk(page.chunks[place]), from, from + page.idBytes[place]);
+    return key >= 0 ? key : sampleKey(seed, this.externalIdOf(slot));
   }
 
   /** Puts an item into an empty slot; its id must not be in another slot. */

@@ -44,6 +44,18 @@ export const operationOfJournalKey = numberOfKey;
 /** Written with a sync, so that everything before it is on stable storage, too. Its value is the last operation before it. */
 export const STABLE_KEY = Buffer.from('c');
 
+/** The shard's gate (shard-gate.ts); absent for one that never was a part of a reshard. */
+export const GATE_KEY = Buffer.from('g');
+
+/** The ids that changed while the shard tracked, by the numbers of the changes, in UTF-16. */
+export const CHANGES_RANGE = { from: Buffer.from('f'), to: Buffer.from('g') };
+
+export function changeKey(change: number): Buffer {
+  return numberedKey('f', change);
+}
+
+export const changeOfKey = numberOfKey;
+
 /** The shard's specification, written when the shard is made. */
 export const SPEC_KEY = Buffer.from('mspec');
 

@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
+import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
 import {
   ITEM_RANGE,
   JOURNAL_RANGE,
@@ -13,6 +14,10 @@ import {
   keyAfter,
   operationOfJournalKey,
   orderKey,
+  CHANGES_RANGE,
+  changeKey,
+  changeOfKey,
+  GATE_KEY,
   recnoOfItemKey,
   stampOfOrderKey,
 } from './record-keys';
@@ -116,6 +121,30 @@ export class RecordStore {
   async lastRecno(): Promise<number> {
     for await (const page of this.store.scan({ ...ITEM_RANGE, reverse: true, limit: 1, values: false })) return recnoOfItemKey(page[0].key);
     return 0;
+  }
+
+  /** The gate, with the last change that the records know of. */
+  async gate(): Promise<Gate> {
+    const stored = await this.store.get(GATE_KEY);
+    if (stored === undefined) return OPEN_GATE;
+    const gate = decodedRecord(stored, gateFromBytes);
+    for await (const [{ key }] of this.store.scan({ ...CHANGES_RANGE, reverse: true, limit: 1, values: false })) return { ...gate, lastChange: Math.max(gate.lastChange, changeOfKey(key)) };
+    return gate;
+  }
+
+  /** Up to `limit` ids with the numbers of their changes, after the change `after` and up to `last`. */
+  async changes(after: number, last: number, limit: number): Promise<{ change: number; externalId: string }[]> {
+    const found: { change: number; externalId: string }[] = [];
+    if (after >= last) return found;
+    for await (const page of this.store.scan({ from: changeKey(after + 1), to: changeKey(last + 1), limit })) {
+      for (const { key, value } of page) found.push({ change: changeOfKey(key), externalId: value.toString('utf16le') });
+    }
+    return found;
+  }
+
+  /** Forgets the changes up to this one. */
+  forgetChanges(upTo: number): Promise<void> {
+    return this.store.clear({ from: CHANGES_RANGE.from, to: changeKey(upTo + 1) });
   }
 
   async spec(): Promise<string | null> {

@@ -9,7 +9,9 @@ import type { RecordStore } from './record-store';
  * The format of all that lies in a shard's folder and is no index: records, journal, insertion order, log, marks. Whoever
  * changes one of these so that this program can't read it raises the number, and stores it before anything of the new kind.
  */
-const SHARD_FORMAT = 1;
+const SHARD_FORMAT = 2;
+/** Of a shard that never was a part of a reshard: it has no gate, no changes and no outcomes that came with them. */
+const PLAIN_FORMAT = 1;
 
 /**
  * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is not
@@ -18,7 +20,12 @@ const SHARD_FORMAT = 1;
 export function specText(spec: ShardSpec): string {
   const { collectionUid: uid, shard, dim, metric, language } = spec;
   // Without a language, the text equals that of shards made by versions without languages: JSON omits absent members.
-  return JSON.stringify({ format: SHARD_FORMAT, uid, shard, dim, metric, language });
+  return JSON.stringify({ format: PLAIN_FORMAT, uid, shard, dim, metric, language });
+}
+
+/** The same from when the shard has a gate. */
+export function gatedSpecText(spec: ShardSpec): string {
+  return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${SHARD_FORMAT}`);
 }
 
 /** Refuses the specification of a shard that a later version wrote. Errors: LaterFormatError. */
@@ -37,7 +44,7 @@ export async function claimRecords(records: RecordStore, folder: string, spec: S
     await records.writeSpec(specText(spec));
     await syncFolder(folder);
     await syncFolder(dirname(folder));
-  } else if (stored !== specText(spec)) {
+  } else if (stored !== specText(spec) && stored !== gatedSpecText(spec)) {
     mustBeKnownShard(`the folder of shard ${spec.shard} of collection ${spec.collectionUid}`, stored);
     throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
   }

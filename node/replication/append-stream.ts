@@ -2,6 +2,7 @@ import { FrameSender } from '../../shared/rpc/frame-sender';
 import { FRAME_BYTES } from '../../shared/rpc/message-bounds';
 import type { RpcChannel, RpcStream, StreamEnd } from '../../shared/rpc/rpc-channel';
 import type { MemberVersion } from '../../shared/process/member-version';
+import { shardKey } from '../../shared/cluster/members';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage } from './core/messages';
 import { entryBytes } from './entry-cache';
@@ -16,6 +17,11 @@ const QUEUE_BYTES_MAX = 192 * 1024 * 1024;
 /** A connection that takes no data for this long is closed. */
 const STALL_MS = 3_000;
 const HEADER_BYTES = 300;
+/**
+ * Appends of so many bytes, as one that catches up gets, wait behind what is smaller: heartbeats and ordinary writes of other
+ * shards, whose leases would run out and whose clients wait.
+ */
+const BULK_BYTES = 256 * 1024;
 
 interface Frame {
   node: string;
@@ -29,6 +35,8 @@ export class AppendStream {
   private readonly sender: FrameSender<Frame>;
   private nextPayloadId = 1;
   private isFirst = true;
+  /** By shard, how many appends wait among the bulk. Those that follow must not overtake them. */
+  private readonly bulk = new Map<string, number>();
   private isOver = false;
 
   constructor(parts: { channel: RpcChannel; nodeId: string; listener: { ready: (version: MemberVersion) => void; ack: (shard: ShardId, ack: AppendAck) => void; ended: (end: StreamEnd) => void } }) {
@@ -60,12 +68,16 @@ export class AppendStream {
 
   send(shard: ShardId, message: AppendMessage): void {
     if (this.isOver) return;
+    const before = this.nextPayloadId;
     const append = appendToWire(shard, message, (payload) => this.sendPieces(payload));
+    const hasPieces = this.nextPayloadId > before;
     let bytes = HEADER_BYTES + message.recorded.length * HEADER_BYTES;
     message.entries.forEach((entry, i) => {
       bytes += append.entries[i].write?.payloadId === 0 ? entryBytes(entry) : HEADER_BYTES;
     });
-    this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) });
+    const key = shardKey(shard);
+    if (bytes < BULK_BYTES && !hasPieces && !this.bulk.has(key)) this.sender.push({ bytes, addTo: (frame) => frame.appends.push(append) }, true);
+    else this.pushBulk(key, bytes, append);
     if (this.sender.queuedBytes > QUEUE_BYTES_MAX) this.stream.cancel();
   }
 
@@ -74,6 +86,19 @@ export class AppendStream {
     this.isOver = true;
     this.sender.close();
     this.stream.cancel();
+  }
+
+  private pushBulk(key: string, bytes: number, append: WireAppend): void {
+    this.bulk.set(key, (this.bulk.get(key) ?? 0) + 1);
+    this.sender.push({
+      bytes,
+      addTo: (frame) => {
+        const left = this.bulk.get(key)! - 1;
+        if (left === 0) this.bulk.delete(key);
+        else this.bulk.set(key, left);
+        frame.appends.push(append);
+      },
+    });
   }
 
   /** Sends a payload that is too long for a frame in pieces, ahead of its append. Answers its id; 0 if it fits into a frame. */

@@ -13,6 +13,9 @@ import type { OperationObserver } from './operation-observer';
 import type { RunningLimit } from './running-limit';
 import { ServedStream } from './served-stream';
 
+/** A coordinator takes a follower for silent after a second (coordinator/cluster/follower-reads.ts): some signs fit in there. */
+const SIGN_OF_LIFE_MS = 250;
+
 /** Answers the reads of coordinators (proto/quiver/v1/reads.proto) from a node's shards. */
 export class ReadsService implements RpcService {
   readonly definition = readsDefinition;
@@ -31,6 +34,7 @@ export class ReadsService implements RpcService {
           this.streams.delete(stream);
         },
         stallMs: this.stallMs,
+        signOfLifeMs: SIGN_OF_LIFE_MS,
         cut: (reason) => this.logger.warn({ peer: call.getPeer(), reason }, 'cut a stream of reads'),
       });
       this.streams.add(stream);

@@ -13,6 +13,9 @@ const PAUSE_BYTES = 8 * 1024 * 1024;
  */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 
+/** Becomes a frame without an answer. */
+const EMPTY: FrameEntry<unknown> = { bytes: 2, addTo: () => undefined };
+
 /** One stream of requests that a node serves: frames in, answers out, with bounds on what a slow reader can cost. */
 export class ServedStream<In, Out> {
   private readonly sender: FrameSender<Out>;
@@ -20,6 +23,8 @@ export class ServedStream<In, Out> {
   private running = 0;
   private isOver = false;
   private isDraining = false;
+  private lifeTimer: NodeJS.Timeout | null = null;
+  private hasSpoken = false;
   private onQuiet: (() => void)[] = [];
 
   /**
@@ -35,6 +40,8 @@ export class ServedStream<In, Out> {
       cut: (reason: string) => void;
       /** A reader that takes nothing for this long is cut off; it can ask again on another stream. */
       stallMs: number;
+      /** While requests run and nothing else is sent, an empty frame this often says that this side is there. Not given: none. */
+      signOfLifeMs?: number;
     },
   ) {
     const { call, emptyFrame, frame } = parts;
@@ -59,6 +66,7 @@ export class ServedStream<In, Out> {
   /** Sends answers; does nothing once the stream has ended. */
   push(entry: FrameEntry<Out>): void {
     if (this.isOver) return;
+    this.hasSpoken = true;
     this.sender.push(entry);
     if (this.sender.queuedBytes > PAUSE_BYTES) this.call.pause();
   }
@@ -71,6 +79,8 @@ export class ServedStream<In, Out> {
   /** A request has begun, or has ended and pushed its answer. Draining waits until every request that began has ended. */
   begin(): void {
     this.running += 1;
+    const { signOfLifeMs } = this.parts;
+    if (signOfLifeMs !== undefined && this.lifeTimer === null && !this.isOver) this.lifeTimer = setInterval(() => this.showLife(), signOfLifeMs);
   }
 
   finish(): void {
@@ -88,6 +98,18 @@ export class ServedStream<In, Out> {
     this.end();
   }
 
+  private showLife(): void {
+    if (this.running === 0) this.stopShowingLife();
+    // What waits to be sent already tells the reader as much as this would.
+    else if (!this.hasSpoken && this.sender.queuedBytes === 0) this.sender.push(EMPTY);
+    this.hasSpoken = false;
+  }
+
+  private stopShowingLife(): void {
+    if (this.lifeTimer !== null) clearInterval(this.lifeTimer);
+    this.lifeTimer = null;
+  }
+
   private cut(reason: string): void {
     if (this.isOver) return;
     this.parts.cut(reason);
@@ -98,6 +120,7 @@ export class ServedStream<In, Out> {
   private end(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.stopShowingLife();
     this.sender.close();
     // Further frames are read and dropped.
     this.call.resume();

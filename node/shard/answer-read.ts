@@ -1,9 +1,10 @@
-import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf, ShardStatus, ShardTransfer } from '../../shared/shard/shard-read';
 import type { RecordStore } from '../records/record-store';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardItems } from './shard-items';
+import { drawSample } from './shard-sample';
 import type { ShardSearch } from './shard-search';
-import type { ShardCounters } from './shard-writer';
+import type { ShardCounters, ShardGate } from './shard-writer';
 
 /** The parts of an open shard that answer its reads. */
 export interface ShardReader {
@@ -12,6 +13,7 @@ export interface ShardReader {
   records: RecordStore;
   indexes: ShardIndexes;
   counters: ShardCounters;
+  gate: ShardGate;
 }
 
 /** How a shard answers each kind of read. */
@@ -22,18 +24,37 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
   keywordStatistics: ({ indexes }, { terms }) => indexes.keywords.statistics(terms),
   fetch: ({ items }, request) => items.fetch(request),
   scan: ({ items }, request) => items.scan(request),
-  sample: ({ items }, request) => items.sample(request),
+  sample: (reader, request) => drawSample(reader, request),
   count: ({ indexes }) => indexes.directory.liveCount,
   status: statusOf,
   optimize: ({ indexes }) => {
     indexes.vectors.optimize();
     return indexes.vectors.status().progress;
   },
+  transfer: transferOf,
 };
 
 /** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */
 export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kind, request: RequestOf<Kind>): AnswerOf<Kind> | Promise<AnswerOf<Kind>> {
   return ANSWERS[kind](reader, request);
+}
+
+async function transferOf({ records, indexes, gate }: ShardReader, { after, limit }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+  // Changes beyond it may be stored, and not be seen by reads yet.
+  const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
+  const changes = await records.changes(Math.max(after, forgotten), lastChange, limit);
+  const last = changes.at(-1);
+  return {
+    stage,
+    term,
+    reshard,
+    since,
+    lastChange,
+    externalIds: changes.map(({ externalId }) => externalId),
+    upTo: last !== undefined && changes.length === limit ? last.change : lastChange,
+    vectorCount: indexes.directory.liveCount,
+    index: indexes.vectors.status().progress,
+  };
 }
 
 async function statusOf({ records, indexes, counters }: ShardReader): Promise<ShardStatus> {

@@ -1,20 +1,23 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
-import type { DeleteOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import type { DeleteOperation, ImportOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import { parsedMetadata } from './shard-indexes';
 
 /** What a directory entry can hold of an id; callers allow 512 characters. */
 const EXTERNAL_ID_LENGTH_MAX = 16_383;
 
 /** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
-export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | DeleteOperation;
+export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation;
+
+/** Gets the metadata of an item that is to be stored. */
+type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) => void;
 
 /**
  * Refuses operations that could be stored but never applied: with such a record, the shard could never be opened again.
  * Callers have checked what clients send, so a refusal is a programming error. One operation per step. `look` gets the
  * metadata of each upsert that has any, and may refuse, too. Errors: internal; those of `look`.
  */
-export function* checkOperations(operations: WriteOperation[], dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): Generator<undefined, ShardOperation[]> {
+export function* checkOperations(operations: WriteOperation[], dim: number, look: MetadataLook): Generator<undefined, ShardOperation[]> {
   const checked: ShardOperation[] = [];
   for (const operation of operations) {
     checked.push(checkedOperation(operation, dim, look));
@@ -23,16 +26,25 @@ export function* checkOperations(operations: WriteOperation[], dim: number, look
   return checked;
 }
 
-function checkedOperation(operation: WriteOperation, dim: number, look: (metadata: JsonObject, operation: UpsertOperation) => void): ShardOperation {
+function checkedOperation(operation: WriteOperation, dim: number, look: MetadataLook): ShardOperation {
+  if (operation.type === 'stage') return checkedStage(operation);
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
   if (operation.type === 'delete') return operation;
-  if (operation.vector.length !== dim) throw refusal(`a vector of ${operation.vector.length} elements in a shard of dimension ${dim}`);
-  if (!Number.isSafeInteger(operation.stamp) || operation.stamp < 0) throw refusal('a stamp that is no safe integer');
-  if (operation.metadata === undefined) return operation;
-  const parsed = checkedMetadata(operation.metadata);
+  const item = operation.type === 'import' ? operation.item : operation;
+  if (item === null) return operation;
+  if (item.vector.length !== dim) throw refusal(`a vector of ${item.vector.length} elements in a shard of dimension ${dim}`);
+  if (!Number.isSafeInteger(item.stamp) || item.stamp < 0) throw refusal('a stamp that is no safe integer');
+  if (item.metadata === undefined) return operation;
+  const parsed = checkedMetadata(item.metadata);
   look(parsed, operation);
   return { ...operation, parsed };
+}
+
+function checkedStage(operation: StageOperation): StageOperation {
+  const { term, forget } = operation;
+  if (!Number.isSafeInteger(term) || term < 1 || !Number.isSafeInteger(forget) || forget < 0) throw refusal('a term that is no safe integer');
+  return operation;
 }
 
 function checkedMetadata(text: string): JsonObject {

@@ -1,9 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
 import type { ScanRequest, StoredItem } from '../../shared/shard/shard-read';
-import { inSlices } from '../../shared/time/work-slices';
 import { matches } from '../filter/matches';
-import type { Directory } from '../records/directory';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
 import { type ShardIndexes, parsedMetadata } from './shard-indexes';
@@ -13,8 +10,6 @@ import type { ShardCounters } from './shard-writer';
 const SCAN_PAGE = 1000;
 /** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
-/** Ids looked at in a step of a sample: about a tenth of a millisecond. */
-const DRAWN_AT_ONCE = 256;
 /** An item replaced while it is read is read again. Every round needs a write that overtakes the read, so there are few. */
 const ROUNDS_MAX = 64;
 
@@ -45,7 +40,7 @@ export class ShardItems {
   ) {}
 
   /** Errors: unavailable when the items change faster than they can be read. */
-  async fetch(request: { externalIds: string[]; vectors: boolean }): Promise<(StoredItem | null)[]> {
+  async fetch(request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }): Promise<(StoredItem | null)[]> {
     const found = await this.read(request.externalIds, request);
     return found.map((entry) => entry?.item ?? null);
   }
@@ -81,13 +76,6 @@ export class ShardItems {
       if (items.length === request.limit) break;
     }
     return items;
-  }
-
-  /** Looks at every id, in slices. Items that are deleted meanwhile are left out. */
-  async sample(request: { count: number; seed: number }): Promise<StoredItem[]> {
-    const drawn = await inSlices(drawnInSteps(this.parts.indexes.directory, request));
-    const found = await this.read(drawn, { vectors: true, texts: false });
-    return found.flatMap((entry) => (entry === null ? [] : [entry.item]));
   }
 
   /** The positions of a scan's candidates in insertion order, after the position that the request names. */
@@ -156,29 +144,6 @@ export class ShardItems {
       return { recno: directory.recnoOf(slot), item };
     });
   }
-}
-
-/** The ids of the first items in the order of a sample. */
-function* drawnInSteps(directory: Directory, { count, seed }: { count: number; seed: number }): Generator<undefined, string[]> {
-  let drawn: { place: number; externalId: string }[] = [];
-  let bound = Infinity;
-  let seen = 0;
-  const cut = (): void => {
-    drawn = drawn.sort(inSampleOrder).slice(0, count);
-    if (drawn.length === count) bound = drawn[count - 1].place;
-  };
-  for (const slot of directory.liveSlots()) {
-    if (++seen % DRAWN_AT_ONCE === 0) yield;
-    // It may have been emptied in between.
-    if (!directory.isLive(slot)) continue;
-    const externalId = directory.externalIdOf(slot);
-    const place = samplePlace(externalId, seed);
-    if (place > bound) continue;
-    drawn.push({ place, externalId });
-    if (drawn.length > 2 * count + DRAWN_AT_ONCE) cut();
-  }
-  cut();
-  return drawn.map(({ externalId }) => externalId);
 }
 
 function* pagesOf(places: ItemPlace[]): Iterable<ItemPlace[]> {

@@ -5,10 +5,12 @@ import { inSlices } from '../../shared/time/work-slices';
 import { recordToBytes } from '../records/record-codec';
 import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
+import { changeKey, GATE_KEY, SPEC_KEY } from '../records/record-keys';
+import { type Gate, gateToBytes } from '../records/shard-gate';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
-import { type PriorItem, planWrites } from './write-plan';
+import { type PriorItem, planWrites, type WritePlan } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
 const SYNCED = { sync: true, alongside: (): KeyValueChange[] => [] };
@@ -19,6 +21,12 @@ type StoredRecord = RecordBatch['stored'][number];
 export interface ShardCounters {
   lastOperation: number;
   lastRecno: number;
+}
+
+/** The gate of a shard as its readers see it: after what is durable and applied. */
+export interface ShardGate {
+  readonly now: Gate;
+  pass(next: Gate): void;
 }
 
 /**
@@ -43,6 +51,9 @@ export class ShardWriter {
       indexes: ShardIndexes;
       slots: SlotAllocator;
       counters: ShardCounters;
+      gate: ShardGate;
+      /** The specification of a shard that has a gate. */
+      gatedSpec: string;
       /** Called after each batch with the number of items put or deleted. */
       onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened again. */
@@ -60,10 +71,12 @@ export class ShardWriter {
    */
   async commit(requests: ShardOperation[][], writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED): Promise<WriteOutcome[][]> {
     if (this.broken !== null) throw this.broken;
-    const { counters, records, indexes, slots } = this.parts;
+    const { counters, records, indexes, slots, gate } = this.parts;
     const texts = await this.textsToKeep(requests);
-    const { outcomes, puts, deletes } = await inSlices(planWrites(requests, (externalId) => this.priorOf(externalId, texts)));
+    const plan = await inSlices(planWrites(requests, (externalId) => this.priorOf(externalId, texts), gate.now));
+    const { outcomes, puts, deletes } = plan;
     const alongside = writing.alongside(outcomes);
+    if (plan.gate !== gate.now) alongside.push(...gateChanges(plan, gate.now, this.parts.gatedSpec));
     if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
 
     const prepared = await inSlices(
@@ -84,6 +97,7 @@ export class ShardWriter {
     try {
       const stored = await inSlices(recordsOf(items));
       await records.write({ operation, stored, dropped }, { sync: writing.sync, alongside });
+      if (plan.gate.forgotten > gate.now.forgotten) await records.forgetChanges(plan.gate.forgotten);
     } catch (error) {
       this.broken = new QuiverError('storage_failed', `${diskTrouble(error)}: writes are refused until the disk takes them again; reads go on`, { cause: error });
       this.parts.onWriteFailed(error as Error);
@@ -101,6 +115,7 @@ export class ShardWriter {
     // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
     counters.lastOperation = operation;
     counters.lastRecno = recno;
+    if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
     return outcomes;
   }
@@ -158,6 +173,15 @@ export class ShardWriter {
       }),
     );
   }
+}
+
+/** What is stored of a gate that has changed, and of what it noted. */
+function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, before: Gate, gatedSpec: string): KeyValueChange[] {
+  const noted = changes.map(({ change, externalId }): KeyValueChange => ({ type: 'put', key: changeKey(change), value: Buffer.from(externalId, 'utf16le') }));
+  // The number of the last change follows from those that are stored.
+  const isStaged = gate.term !== before.term || gate.stage !== before.stage || gate.forgotten !== before.forgotten;
+  if (!isStaged) return noted;
+  return [...noted, { type: 'put', key: SPEC_KEY, value: Buffer.from(gatedSpec) }, { type: 'put', key: GATE_KEY, value: gateToBytes(gate) }];
 }
 
 /** One record per step. */

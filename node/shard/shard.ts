@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
+import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
@@ -14,13 +14,15 @@ import { checkOperations, type ShardOperation } from './checked-write';
 import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
-import { claimRecords } from '../records/shard-format';
+import { type Gate, mustAnswer, refusesReads } from '../records/shard-gate';
+import { claimRecords, gatedSpecText } from '../records/shard-format';
+import type { ShardIndexes } from './shard-indexes';
 import { ShardItems } from './shard-items';
 import type { ShardPublisher } from './shard-publisher';
 import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
-import { ShardWriter } from './shard-writer';
+import { type ShardGate, ShardWriter } from './shard-writer';
 import { makeStableFolder } from '../files/stable-folder';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
@@ -63,7 +65,7 @@ export class Shard {
 
   private constructor(
     readonly spec: ShardSpec,
-    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard },
+    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard; gate: Gate },
     private readonly surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
@@ -72,12 +74,14 @@ export class Shard {
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
     const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
+    const gate = gateOf(indexes, parts.gate);
     this.reader = {
       search: new ShardSearch({ records, indexes, slots, bringForward }),
       items: new ShardItems({ dim, records, indexes, counters, bringForward }),
       records,
       indexes,
       counters,
+      gate,
     };
     this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
@@ -87,6 +91,8 @@ export class Shard {
       indexes,
       slots,
       counters,
+      gate,
+      gatedSpec: gatedSpecText(spec),
       onChanges: (count) => this.checkpointer.noteChanges(count),
       onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
@@ -125,7 +131,7 @@ export class Shard {
         },
       });
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
-      shard = new Shard({ ...spec }, { folder, records, options, recovered }, surroundings);
+      shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate() }, surroundings);
       void shard.verify();
       return shard;
     } catch (error) {
@@ -189,14 +195,25 @@ export class Shard {
     }
   }
 
-  /** Errors: those of the read; unavailable and not_found when the shard closes meanwhile. */
+  /**
+   * Errors: those of the read; unavailable and not_found when the shard closes meanwhile; resharded when it is not what its
+   * collection consists of. An answer is as of a moment after the call at which the shard was.
+   */
   read<Kind extends ReadKind>(kind: Kind, request: RequestOf<Kind>): Promise<AnswerOf<Kind>> {
-    return this.whileOpen(() => answerRead(this.reader, kind, request));
+    return this.whileOpen(() => {
+      mustAnswer(this.reader.gate.now, kind);
+      return answerRead(this.reader, kind, request);
+    });
+  }
+
+  /** The same as the read, at every stage: what it holds is of interest to operators. Errors: unavailable, not_found. */
+  status(): Promise<ShardStatus> {
+    return this.whileOpen(() => answerRead(this.reader, 'status', null));
   }
 
   /** What the metrics show. Errors: as `read`. */
   async observe(): Promise<ShardObservation> {
-    const status = await this.read('status', null);
+    const status = await this.status();
     const { records, recovered } = this.parts;
     const { vectors, directory, filters, keywords } = recovered.indexes;
     return this.whileOpen(async () => ({
@@ -315,6 +332,22 @@ export class Shard {
     if (reason === 'dropped') return new QuiverError('not_found', `shard ${shard} of collection ${collectionUid} is not on this node`);
     return new QuiverError('unavailable', `shard ${shard} is being closed; the call may be retried`);
   }
+}
+
+/** The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads. */
+function gateOf({ directory }: ShardIndexes, found: Gate): ShardGate {
+  let now = found;
+  if (refusesReads(now)) directory.changes.begin();
+  return {
+    get now() {
+      return now;
+    },
+    pass(next) {
+      if (refusesReads(next) && !refusesReads(now)) directory.changes.begin();
+      if (!refusesReads(next) && refusesReads(now)) directory.changes.end();
+      now = next;
+    },
+  };
 }
 
 /** An outcome that closing does not change. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../shared/filter/filter';
-import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { ImportOperation, ItemOperation, WriteOutcome } from '../../shared/shard/shard-client';
 import { matches } from '../filter/matches';
+import { type Gate, gateAfter, refusesWrites } from '../records/shard-gate';
 import type { ShardOperation } from './checked-write';
 import { parsedMetadata } from './shard-indexes';
 
@@ -31,20 +32,42 @@ export interface WritePlan {
   puts: { item: PlannedItem; prior: PriorItem | null }[];
   /** Items that no longer exist after the batch. */
   deletes: { externalId: string; prior: PriorItem }[];
+  /** The gate after the operations. */
+  gate: Gate;
+  /** Of each id that was touched while the shard tracked, the number of the last change. */
+  changes: { change: number; externalId: string }[];
 }
 
 /**
  * Combines the operations of several requests, in order, into one change per id: what a reader would see after applying
  * them one by one. One operation per step, because stored metadata may have to be parsed. An update keeps the stamp,
- * and the metadata and text that it omits. A deleted item that is put again is a new one.
+ * and the metadata and text that it omits. A deleted item that is put again is a new one. What the gate does not let
+ * through changes nothing.
  */
-export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: string) => PriorItem | null): Generator<undefined, WritePlan> {
+export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: string) => PriorItem | null, before: Gate): Generator<undefined, WritePlan> {
   const states: ItemStates = new Map();
   const outcomes: WriteOutcome[][] = [];
+  let gate = before;
   for (const operations of requests) {
     const ofRequest: WriteOutcome[] = [];
     for (const operation of operations) {
-      ofRequest.push(follow(operation, states, priorOf));
+      if (operation.type === 'stage') {
+        const after = gateAfter(gate, operation);
+        gate = after ?? gate;
+        ofRequest.push(after === null ? 'outdated' : 'updated');
+      } else if (operation.type === 'import') {
+        const isTimely = gate.stage === 'filling' && operation.term === gate.term;
+        ofRequest.push(isTimely ? take(operation, states, priorOf) : 'outdated');
+      } else if (refusesWrites(gate)) {
+        ofRequest.push('refused');
+      } else {
+        ofRequest.push(follow(operation, states, priorOf));
+        // Whatever its outcome: batches differ between replicas, and each must have the last change of every id.
+        if (gate.since > 0) {
+          gate = { ...gate, lastChange: gate.lastChange + 1 };
+          states.get(operation.externalId)!.change = gate.lastChange;
+        }
+      }
       yield;
     }
     outcomes.push(ofRequest);
@@ -52,21 +75,39 @@ export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: 
 
   const puts: WritePlan['puts'] = [];
   const deletes: WritePlan['deletes'] = [];
-  for (const [externalId, { prior, now }] of states) {
+  const changes: WritePlan['changes'] = [];
+  for (const [externalId, { prior, now, change }] of states) {
     if (now !== null && 'vector' in now) puts.push({ item: now, prior });
     else if (now === null && prior !== null) deletes.push({ externalId, prior });
+    if (change > 0) changes.push({ change, externalId });
   }
-  return { outcomes, puts, deletes };
+  return { outcomes, puts, deletes, gate, changes };
 }
 
-type ItemStates = Map<string, { prior: PriorItem | null; now: PlannedItem | PriorItem | null }>;
+interface ItemState {
+  prior: PriorItem | null;
+  now: PlannedItem | PriorItem | null;
+  /** The number of the last change, 0 for none that counts. */
+  change: number;
+}
 
-function follow(operation: ShardOperation, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
+type ItemStates = Map<string, ItemState>;
+
+/** The item as it is elsewhere takes the place of what is here, with its stamp. */
+function take({ externalId, item, parsed }: ImportOperation & { parsed?: JsonObject }, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
+  const state = states.get(externalId) ?? { prior: priorOf(externalId), now: null, change: 0 };
+  states.delete(externalId);
+  states.set(externalId, state);
+  state.now = item === null ? null : { ...item, externalId, metadata: wellFormed(item.metadata), parsed };
+  return item === null ? 'deleted' : 'updated';
+}
+
+function follow(operation: ItemOperation & { parsed?: JsonObject }, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
   const { externalId } = operation;
   let state = states.get(externalId);
   if (state === undefined) {
     const prior = priorOf(externalId);
-    state = { prior, now: prior };
+    state = { prior, now: prior, change: 0 };
   }
   // Deleted and set again, so that the map's order is that of the last operation on each id.
   states.delete(externalId);

@@ -113,8 +113,11 @@ export class WriteQueue {
 function bytesOf(operations: ShardOperation[]): number {
   let bytes = 0;
   for (const operation of operations) {
-    bytes += 64 + operation.externalId.length;
-    if (operation.type === 'upsert') bytes += operation.vector.byteLength + (operation.metadata?.length ?? 0) + (operation.text?.length ?? 0);
+    bytes += 64;
+    if (operation.type === 'stage') continue;
+    bytes += operation.externalId.length;
+    const item = operation.type === 'import' ? operation.item : operation.type === 'upsert' ? operation : null;
+    if (item !== null) bytes += item.vector.byteLength + (item.metadata?.length ?? 0) + (item.text?.length ?? 0);
   }
   return bytes;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { status } from '@grpc/grpc-js';
-import { QuiverError } from '../errors/quiver-error';
+import { isQuiverError, QuiverError } from '../errors/quiver-error';
 import type { ClusterStore, Guard, StoreChange, StoreEntry, StoreEvent, TransactionResult } from './cluster-store';
 import { isEtcdCallError } from './etcd-call-error';
 import { currentFromMessage, entryFromKeyValue, keyToRange, prefixToRange, transactionToMessage } from './etcd-messages';
@@ -13,6 +13,9 @@ import { WatchedKeys } from './watched-keys';
 
 /** How many prefixes have their last list remembered for a watch that follows. Each process watches about a dozen. */
 const LISTS_KEPT = 32;
+
+/** How often the watches are held against the revision of the store. */
+const CONFIRM_EVERY_MS = 5_000;
 
 interface RememberedList {
   revision: number;
@@ -27,7 +30,7 @@ interface RememberedList {
  * A watch never throws because its past is too old, and it survives every loss of etcd. Changes that it can't replay
  * are delivered as a difference, in a single call whose events have several revisions: first the keys that changed, by
  * revision, then the keys that were deleted. The difference is complete if the prefix was listed through this store
- * just before it was watched.
+ * just before it was watched. Nothing is listed again by itself; watches are held against the revision of the store.
  *
  * Limits: no empty key, and at most 128 guards and 128 changes in a transaction (assertions); etcd accepts requests of
  * up to 1.5 MiB.
@@ -35,11 +38,17 @@ interface RememberedList {
 export class EtcdClusterStore implements ClusterStore, SessionStore {
   private readonly transport: EtcdTransport;
   private readonly watches = new Set<EtcdWatch>();
+  private readonly confirmEveryMs: number;
   private readonly lists = new Map<string, RememberedList>();
+  private confirming: NodeJS.Timeout | null = null;
   private closed = false;
 
-  /** Connects at the first call; etcd may be away until then. Reads the certificate files, and throws if it can't. */
-  constructor(options: EtcdOptions) {
+  /**
+   * Connects at the first call; etcd may be away until then. Reads the certificate files, and throws if it can't.
+   * `confirmEveryMs`: for tests.
+   */
+  constructor(options: EtcdOptions & { confirmEveryMs?: number }) {
+    this.confirmEveryMs = options.confirmEveryMs ?? CONFIRM_EVERY_MS;
     this.transport = new EtcdTransport(options);
   }
 
@@ -60,7 +69,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     this.mustBeOpen();
     assert(new Set(changes.map((change) => change.key)).size === changes.length, 'a transaction changes a key once');
     // Any etcd member would answer an empty transaction from its own state, which may be old.
-    if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range({ key: Buffer.of(0) })).header.revision) };
+    if (guards.length === 0 && changes.length === 0) return { applied: true, revision: Number((await this.range(NO_KEY)).header.revision) };
     const request = transactionToMessage(guards, changes);
     try {
       const response = await this.transport.call('KV.Txn', request, { repeatable: changes.length === 0 });
@@ -77,6 +86,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     const known = listed?.revision === afterRevision ? new WatchedKeys(listed.entries) : null;
     const watch = new EtcdWatch({ transport: this.transport, prefix, afterRevision, known, listener });
     this.watches.add(watch);
+    this.confirming ??= setInterval(() => void this.confirm(), this.confirmEveryMs);
     return () => {
       watch.stop();
       this.watches.delete(watch);
@@ -95,8 +105,22 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
   /** Calls under way fail. Sessions that are still open expire by themselves. */
   async close(): Promise<void> {
     this.closed = true;
+    if (this.confirming !== null) clearInterval(this.confirming);
     for (const watch of this.watches) watch.stop();
     this.transport.close();
+  }
+
+  /** One small read for all watches. */
+  private async confirm(): Promise<void> {
+    const seen = [...this.watches].map((watch) => ({ watch, before: watch.seen }));
+    if (seen.length === 0) return;
+    try {
+      const revision = Number((await this.range(NO_KEY)).header.revision);
+      for (const { watch, before } of seen) watch.confirm(revision, before);
+    } catch (error) {
+      // The watches find out by themselves that etcd is away.
+      if (!isQuiverError(error)) throw error;
+    }
   }
 
   private async range(request: RangeRequest): Promise<RangeResponse> {
@@ -121,6 +145,9 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     if (this.closed) throw new QuiverError('unavailable', 'the cluster store is closed');
   }
 }
+
+/** Nobody's key: what is wanted of the answer is its header. */
+const NO_KEY: RangeRequest = { key: Buffer.of(0) };
 
 function transactionError(error: unknown, changing: boolean): unknown {
   if (!isEtcdCallError(error)) return error;

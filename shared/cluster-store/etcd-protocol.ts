@@ -56,9 +56,8 @@ export interface ResponseOp {
   response_range?: RangeResponse;
 }
 
-export interface WatchRequest {
-  create_request: EtcdRange & { start_revision: number };
-}
+/** `progress_request` asks how far the member is; it answers with a message without events. */
+export type WatchRequest = { create_request: EtcdRange & { start_revision: number } } | { progress_request: Record<string, never> };
 
 export interface WatchResponse {
   header: { cluster_id: string; revision: string };

@@ -14,12 +14,23 @@ type Stream = ClientDuplexStream<WatchRequest, WatchResponse>;
 type Ending = 'lost' | 'gap';
 
 /**
+ * How often the keys are compared with etcd's, one watch at another time than the next. Events are not lost, so this is only
+ * to notice if they were.
+ */
+const COMPARE_EVERY_MS = 15 * 60_000;
+
+/**
  * One watch of a prefix over etcd, which never ends by itself. After every loss it opens its stream again from the last
  * revision seen. Where etcd no longer has the changes since then (compaction, a restored backup), it reads all entries
  * and delivers the difference in one call.
  *
  *     knowing ──► following ──► lost ──► following (from the last revision)
  *                     └───────► gap ───► reading ──► following
+ *
+ * Nothing is read again while all is well. Instead, whoever owns the watch reads the store's revision now and then and
+ * passes it to `confirm`: a stream that is not that far, and does not get there in time, counts as lost. After each loss,
+ * and every quarter of an hour, the keys are compared with those that etcd had at the last revision seen. They differ if
+ * the store was put back to an earlier state and has come as far again meanwhile.
  */
 export class EtcdWatch {
   private readonly transport: EtcdTransport;
@@ -28,7 +39,6 @@ export class EtcdWatch {
   private readonly backoff = new RetryBackoff();
   private readonly stopping = new AbortController();
   private stream: Stream | null = null;
-  /** Every change up to this revision has been delivered. */
   private seenRevision: number;
   /** Null until the keys have been read as of the first revision. */
   private keys: WatchedKeys | null;
@@ -36,6 +46,14 @@ export class EtcdWatch {
   private clusterId: string | null = null;
   /** Events collected from a message that etcd has split. */
   private fragments: StoreEvent[] = [];
+  /** How far the store was when it last said anything over this stream. */
+  private heardRevision = 0;
+  /** Ends the present stream; null while there is none that etcd has confirmed. */
+  private endStream: ((ending: Ending) => void) | null = null;
+  private lag: NodeJS.Timeout | null = null;
+  private compareAtMs = nextComparisonMs();
+  private isComparing = false;
+  private streams = 0;
 
   /** `known`: the entries under the prefix at `afterRevision`, if the caller has them already. */
   constructor(options: { transport: EtcdTransport; prefix: string; afterRevision: number; known: WatchedKeys | null; listener: (events: StoreEvent[]) => void }) {
@@ -45,6 +63,20 @@ export class EtcdWatch {
     this.keys = options.known;
     this.listener = options.listener;
     void this.run();
+  }
+
+  /** Every change up to this revision has been delivered. */
+  get seen(): number {
+    return this.seenRevision;
+  }
+
+  /** The store has come to `revision`, as a read said that began when `seen` was `before`. */
+  confirm(revision: number, before: number): void {
+    if (this.endStream === null || this.keys === null) return;
+    // The store was put back.
+    if (revision < before) return this.endStream('gap');
+    if (this.heardRevision < revision) this.askHowFar(revision, this.endStream);
+    if (performance.now() >= this.compareAtMs) void this.compare(this.keys, this.endStream);
   }
 
   /** Nothing is delivered after this. */
@@ -99,14 +131,55 @@ export class EtcdWatch {
     return { entries: response.kvs.map(entryFromKeyValue), revision: Number(response.header.revision) };
   }
 
+  private askHowFar(revision: number, end: (ending: Ending) => void): void {
+    if (this.lag !== null) return;
+    this.lag = setTimeout(() => {
+      this.lag = null;
+      if (this.heardRevision < revision) end('lost');
+    }, this.transport.callTimeoutMs);
+    this.stream?.write({ progress_request: {} });
+  }
+
+  /** Ends the stream by `gap` if etcd has, or had at the last revision seen, other keys than are known here. */
+  private async compare(keys: WatchedKeys, end: (ending: Ending) => void): Promise<void> {
+    if (this.isComparing) return;
+    this.isComparing = true;
+    const seen = this.seenRevision;
+    try {
+      const entries = await this.keysAt(seen);
+      // Otherwise something came meanwhile, and the next call compares.
+      if (this.endStream !== end || this.seenRevision !== seen) return;
+      this.compareAtMs = nextComparisonMs();
+      if (!keys.equal(entries)) end('gap');
+    } catch (error) {
+      if (!isEtcdCallError(error)) throw error;
+    } finally {
+      this.isComparing = false;
+    }
+  }
+
+  /** The keys at a revision, or at present if etcd does not have them of that time any more. */
+  private async keysAt(revision: number): Promise<StoreEntry[]> {
+    try {
+      return (await this.read({ revision, keys_only: true })).entries;
+    } catch (error) {
+      if (!isEtcdCallError(error) || error.code !== status.OUT_OF_RANGE) throw error;
+      return (await this.read({ keys_only: true })).entries;
+    }
+  }
+
   /** Resolves when the stream has ended. */
   private async follow(keys: WatchedKeys): Promise<Ending> {
     const stream = await this.transport.stream('Watch.Watch');
     this.stream = stream;
     this.fragments = [];
+    this.heardRevision = 0;
     return new Promise((resolve) => {
       const end = (ending: Ending): void => {
         clearTimeout(silence);
+        if (this.lag !== null) clearTimeout(this.lag);
+        this.lag = null;
+        this.endStream = null;
         stream.removeListener('data', take);
         // Not within this callback: cancelling a stream while HTTP/2 delivers a frame or an end makes Node send for
         // ever (nodejs/node#39076).
@@ -114,9 +187,13 @@ export class EtcdWatch {
         resolve(ending);
       };
       const take = (response: WatchResponse): void => {
-        if (response.created) clearTimeout(silence);
+        if (response.created) {
+          clearTimeout(silence);
+          this.endStream = end;
+        }
         const ending = this.isStopped ? 'lost' : this.take(response, keys);
         if (ending !== null) end(ending);
+        else if (response.created && this.streams++ > 0) this.compareAtMs = 0;
       };
       // A member that accepts the stream but never confirms the watch counts as lost.
       const silence = setTimeout(() => end('lost'), this.transport.callTimeoutMs);
@@ -139,6 +216,7 @@ export class EtcdWatch {
       this.transport.forgetToken();
       return 'lost';
     }
+    this.heardRevision = Number(response.header.revision);
     if (response.created) {
       const { cluster_id, revision } = response.header;
       const sameCluster = this.clusterId === null || this.clusterId === cluster_id;
@@ -182,4 +260,9 @@ export class EtcdWatch {
       });
     }
   }
+}
+
+/** Anywhere between half and one and a half times later, by `performance.now()`, so that the members of a cluster don't read at once. */
+function nextComparisonMs(): number {
+  return performance.now() + COMPARE_EVERY_MS * (0.5 + Math.random());
 }

@@ -19,6 +19,11 @@ export class WatchedKeys {
     }
   }
 
+  /** Whether `entries` are exactly what the watcher knows. */
+  equal(entries: readonly { key: string; revision: number }[]): boolean {
+    return entries.length === this.revisions.size && entries.every(({ key, revision }) => this.revisions.get(key) === revision);
+  }
+
   /**
    * The events that lead from what the watcher knows to `entries`, the full content at `revision`. Changed keys come
    * first, by revision, then deleted keys, with `revision` because the real one is unknown. A key counts as changed if

@@ -88,7 +88,7 @@ export class WatchedEntries<T> {
 
   private apply(events: StoreEvent[]): void {
     for (const event of events) {
-      // Either it is late, or the store was put back. The next refresh would find it out as well, some seconds later.
+      // Either it is late, or the store was put back. A list tells which.
       if ((this.byKey.get(event.key)?.revision ?? 0) > event.revision) this.lookAgain();
       this.seenRevision = Math.max(this.seenRevision, event.revision);
       if (event.type === 'put') this.keep(event);

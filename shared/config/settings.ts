@@ -265,6 +265,10 @@ export const SETTINGS = {
     name: 'API_DOCS', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
     meaning: '`false`: no `/docs` and `/openapi.json`, which need no key',
   },
+  apiUi: {
+    name: 'API_UI', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
+    meaning: '`false`: no dashboard at `/ui`, whose files need no key',
+  },
   shutdownTimeoutMs: {
     // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.
     name: 'SHUTDOWN_TIMEOUT_MS', kind: 'integer', fallback: 25_000, minimum: 0, maximum: 3_600_000,
@@ -311,7 +315,7 @@ export const CLUSTER_SETTINGS = {
     meaning: 'Name that certificates of other members must be valid for; empty: the host of their address',
   },
   readReplicas: {
-    name: 'READ_REPLICAS', kind: 'choice', fallback: 'primary', choices: ['in-sync', 'primary'],
+    name: 'READ_REPLICAS', kind: 'choice', fallback: 'in-sync', choices: ['in-sync', 'primary'],
     meaning: '`in-sync`: a shard whose primary is busy is read from other in-sync replicas, too, with the same guarantees; `primary`: from its primary alone',
   },
   copyBytesPerSecond: {

@@ -22,6 +22,11 @@ export const ERROR_KINDS = {
    * succeed.
    */
   misrouted: { code: 500, retryable: true },
+  /**
+   * Inside a coordinator and between it and nodes only: the shard is of a set of shards that is not, or no longer, that of
+   * its collection. With the collection's record read again the call may succeed.
+   */
+  resharded: { code: 500, retryable: true },
   embedding_unavailable: { code: 500, retryable: false },
   storage_failed: { code: 500, retryable: false },
   /** The stored data differ from what was written, so a repetition fails the same way. */

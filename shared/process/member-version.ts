@@ -10,6 +10,8 @@ export const FEATURES = [
   'digest-at',
   /** A replica that follows answers reads while it has a share in its primary's lease (ShardAppend.shares_since). */
   'follower-reads',
+  /** Shards know stages and take imports (operation-codec.ts, version 2), and collections change their set of shards. */
+  'reshard',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

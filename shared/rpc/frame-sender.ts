@@ -1,4 +1,4 @@
-import { FRAME_BYTES } from './message-bounds';
+import { ENTRY_BYTES_MAX, FRAME_BYTES } from './message-bounds';
 
 /** Something that waits to be sent in a frame. */
 export interface FrameEntry<Frame> {
@@ -16,10 +16,12 @@ const FRAMES_UNDER_WAY = 4;
 
 /**
  * Sends entries in order over one stream; the entries of one turn of the event loop share a frame. Entries that can't
- * be sent yet wait in memory: callers must watch `queuedBytes` and bound it.
+ * be sent yet wait in memory: callers must watch `queuedBytes` and bound it. Entries that were pushed ahead keep an order
+ * of their own, and go before all others.
  */
 export class FrameSender<Frame> {
   private queue: FrameEntry<Frame>[] = [];
+  private ahead: FrameEntry<Frame>[] = [];
   /** Bytes of the entries that wait or are under way. */
   queuedBytes = 0;
   private framesUnderWay = 0;
@@ -49,13 +51,13 @@ export class FrameSender<Frame> {
   /** Starts to send. */
   release(): void {
     this.isHeld = false;
-    if (this.queue.length > 0) this.schedule();
+    if (this.hasMore) this.schedule();
   }
 
   /** Adds the entry to the frame of this turn. Does nothing when closed. */
-  push(entry: FrameEntry<Frame>): void {
+  push(entry: FrameEntry<Frame>, isAhead = false): void {
     if (this.isClosed) return;
-    this.queue.push(entry);
+    (isAhead ? this.ahead : this.queue).push(entry);
     this.queuedBytes += entry.bytes;
     this.schedule();
   }
@@ -70,13 +72,18 @@ export class FrameSender<Frame> {
   close(): void {
     this.isClosed = true;
     this.queue = [];
+    this.ahead = [];
     this.queuedBytes = 0;
     this.watchForStall();
     this.resolveIdle();
   }
 
+  private get hasMore(): boolean {
+    return this.queue.length > 0 || this.ahead.length > 0;
+  }
+
   private get isIdle(): boolean {
-    return this.queue.length === 0 && this.framesUnderWay === 0;
+    return !this.hasMore && this.framesUnderWay === 0;
   }
 
   private schedule(): void {
@@ -89,18 +96,22 @@ export class FrameSender<Frame> {
   }
 
   private flush(): void {
-    while (!this.isClosed && this.queue.length > 0 && this.framesUnderWay < FRAMES_UNDER_WAY) this.sendFrame();
+    while (!this.isClosed && this.hasMore && this.framesUnderWay < FRAMES_UNDER_WAY) this.sendFrame();
     this.watchForStall();
   }
 
   private sendFrame(): void {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.queue.length && (count === 0 || bytes + this.queue[count].bytes <= FRAME_BYTES)) bytes += this.queue[count++].bytes;
-    const entries = count === this.queue.length ? this.queue : this.queue.slice(0, count);
-    this.queue = count === this.queue.length ? [] : this.queue.slice(count);
     const frame = this.parts.emptyFrame();
-    for (const entry of entries) entry.addTo(frame);
+    let bytes = 0;
+    if (this.ahead.length > 0) {
+      // The others get at least half of each frame, however much goes ahead.
+      const taken = fitting(this.ahead, 0, this.queue.length === 0 ? FRAME_BYTES : FRAME_BYTES / 2);
+      this.ahead = addTo(frame, this.ahead, taken.count);
+      bytes = taken.bytes;
+    }
+    const taken = fitting(this.queue, bytes, FRAME_BYTES);
+    this.queue = addTo(frame, this.queue, taken.count);
+    bytes = taken.bytes;
     this.framesUnderWay += 1;
     this.parts.write(frame, () => {
       this.framesUnderWay -= 1;
@@ -108,7 +119,7 @@ export class FrameSender<Frame> {
       this.queuedBytes -= bytes;
       this.stallTimer?.refresh();
       this.watchForStall();
-      if (this.queue.length > 0) this.schedule();
+      if (this.hasMore) this.schedule();
       if (this.isIdle) this.resolveIdle();
       this.parts.taken?.();
     });
@@ -129,4 +140,24 @@ export class FrameSender<Frame> {
     this.onIdle = [];
     for (const done of waiting) done();
   }
+}
+
+/**
+ * How many entries of `queue` go into a frame that holds `bytes` already, and what it holds then. The first goes in if the
+ * message bears it, so that a long one does not wait for ever.
+ */
+function fitting(queue: readonly FrameEntry<never>[], bytes: number, most: number): { count: number; bytes: number } {
+  let count = 0;
+  let sum = bytes;
+  while (count < queue.length && sum + queue[count].bytes <= (count === 0 ? Math.max(most, ENTRY_BYTES_MAX) : most)) sum += queue[count++].bytes;
+  // One alone always goes in.
+  if (count === 0 && bytes === 0 && queue.length > 0) return { count: 1, bytes: queue[0].bytes };
+  return { count, bytes: sum };
+}
+
+/** Answers the entries that are left. */
+function addTo<Frame>(frame: Frame, queue: FrameEntry<Frame>[], count: number): FrameEntry<Frame>[] {
+  const entries = count === queue.length ? queue : queue.slice(0, count);
+  for (const entry of entries) entry.addTo(frame);
+  return count === queue.length ? [] : queue.slice(count);
 }

@@ -1,11 +1,13 @@
 import { QuiverError } from '../errors/quiver-error';
 import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
+import { SHARD_STAGES } from '../shard/shard-stage';
 import type { AnswerOf, Hit, IndexProgress, ReadKind, RequestOf, SearchEffort, StoredItem } from '../shard/shard-read';
 import type { Answer, Answer__Output, IndexProgress__Output, IndexProgress as ProtoIndexProgress, ReadRequest, ReadRequest__Output } from './generated/quiver/v1/reads';
 import { float32FromBytes } from '../vector/float32-bytes';
 import { hitsFromBytes, hitsToBytes } from './hit-codec';
 import { itemsFromBytes, itemsToBytes } from './item-codec';
+import { drawnFromBytes, drawnToBytes } from './sample-codec';
 import { stringsFromBytes, stringsToBytes } from './string-list-codec';
 
 /** How one kind of read is sent (proto/quiver/v1/reads.proto). Errors: internal when a message is malformed. */
@@ -95,8 +97,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors }) => ({ externalIds: stringsToBytes(externalIds), vectors }),
-    requestFromProto: ({ externalIds, vectors }) => ({ externalIds: stringsFromBytes(externalIds), vectors }),
+    requestToProto: ({ externalIds, vectors, texts }) => ({ externalIds: stringsToBytes(externalIds), vectors, ...(texts === false ? { withoutTexts: true } : {}) }),
+    requestFromProto: ({ externalIds, vectors, withoutTexts }) => ({ externalIds: stringsFromBytes(externalIds), vectors, ...(withoutTexts === true ? { texts: false } : {}) }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
@@ -121,14 +123,17 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
   },
   sample: {
-    requestToProto: ({ count, seed }) => ({ count, seed }),
-    requestFromProto: ({ count, seed }) => {
-      if (count === 0) throw malformed('sample');
-      return { count, seed };
+    requestToProto: ({ size, seed, filter }) => ({ size, seed, filter: filterToProto(filter) }),
+    requestFromProto: ({ size, seed, filter }) => {
+      if (size === 0) throw malformed('sample');
+      return { size, seed, filter: filterFromProto(filter) };
     },
-    requestBytes: () => 0,
-    answerToProto: itemsToProto,
-    answerFromProto: ({ items }) => items && itemsFromBytes(items).filter((item) => item !== null),
+    requestBytes: ({ filter }) => filterBytes(filter),
+    answerToProto: ({ population, externalIds, keys }) => {
+      const hits = drawnToBytes({ externalIds, keys });
+      return { message: { hits, vectorCount: population }, bytes: hits.length };
+    },
+    answerFromProto: ({ hits, vectorCount }) => hits && { population: vectorCount, ...drawnFromBytes(hits) },
   },
   count: {
     requestToProto: () => ({}),
@@ -157,6 +162,22 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestBytes: () => 0,
     answerToProto: (progress) => ({ message: { index: progressToProto(progress) }, bytes: PROGRESS_BYTES }),
     answerFromProto: ({ index }) => (index ? (progressFromProto(index) ?? undefined) : undefined),
+  },
+  transfer: {
+    requestToProto: ({ after, limit }) => ({ after, limit }),
+    requestFromProto: ({ after, limit }) => ({ after, limit }),
+    requestBytes: () => 0,
+    answerToProto: ({ externalIds, index, ...rest }) => ({
+      message: { transfer: { ...rest, externalIds: stringsToBytes(externalIds), index: index === null ? undefined : progressToProto(index) } },
+      bytes: stringsBytes(externalIds) + PROGRESS_BYTES * 2,
+    }),
+    answerFromProto: ({ transfer }) => {
+      if (!transfer) return undefined;
+      const { stage, externalIds, index, ...rest } = transfer;
+      const known = SHARD_STAGES.find((name) => name === stage);
+      if (known === undefined) throw malformed('transfer');
+      return { ...rest, stage: known, externalIds: stringsFromBytes(externalIds), index: progressFromProto(index) };
+    },
   },
 };
 

@@ -4,7 +4,8 @@ import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { encodingOf } from '../text/text-encoding';
 import { resultOf } from '../time/work-slices';
-import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-client';
+import type { DeleteOperation, ImportOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
+import { SHARD_STAGES } from './shard-stage';
 
 /**
  * The operations of one write as bytes, for the wire and for the replicated log. Little-endian. Every operation begins at
@@ -14,21 +15,30 @@ import type { DeleteOperation, UpsertOperation, WriteOperation } from './shard-c
  *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
  *            dim × f32, id, metadata, text, zeros to the next multiple of 4
  *   delete   u8 2, u8 flags, u16 0, u32 id bytes, [u32 filter bytes,] id, [filter,] zeros to the next multiple of 4
+ *   stage    u8 3, u8 flags, u16 0, u32 reshard bytes, f64 term, f64 forget, u32 number of the stage, reshard, zeros
+ *   import   u8 4, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes, f64 term,
+ *            dim × f32, id, metadata, text, zeros; without the flag of metadata, the item is to be taken away
  *
- * Flags of both: 4 the id is UTF-16. Of an upsert: 1 metadata and 2 text are present; 8 the metadata and 16 the text are
- * UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
+ * Stages and imports are of version 2, and so is a write that has any. Flags: 4 the id is UTF-16. Of an upsert and an
+ * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
  * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
  * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
  * and others stay at theirs: replicas judge what they acknowledge by the version alone.
  */
-export const OPERATIONS_VERSION = 1;
+export const OPERATIONS_VERSION = 2;
+/** Of writes without stages and imports. */
+const PLAIN_VERSION = 1;
 
 const HEADER_BYTES = 8;
 const UPSERT_BYTES = 28;
 const DELETE_BYTES = 8;
+const STAGE_BYTES = 28;
+const IMPORT_BYTES = 36;
 
 const TYPE_UPSERT = 1;
 const TYPE_DELETE = 2;
+const TYPE_STAGE = 3;
+const TYPE_IMPORT = 4;
 
 const FLAG_METADATA = 1;
 const FLAG_TEXT = 2;
@@ -53,12 +63,11 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[])
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
-  bytes.writeUInt32LE(OPERATIONS_VERSION, 0);
+  bytes.writeUInt32LE(operations.some(({ type }) => type === 'stage' || type === 'import') ? OPERATIONS_VERSION : PLAIN_VERSION, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
-    const operation = operations[i];
-    const end = operation.type === 'upsert' ? writeUpsert(bytes, at, operation) : writeDelete(bytes, at, operation, filters[i]);
+    const end = writeOperation(bytes, at, operations[i], filters[i]);
     at = aligned(end);
     bytes.fill(0, end, at);
     yield;
@@ -94,7 +103,8 @@ export function operationsFromBytes(bytes: Buffer): WriteOperation[] {
 
 /** Like {@link operationsFromBytes}, one operation per step. */
 export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOperation[]> {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== OPERATIONS_VERSION) throw malformed('unknown header');
+  const version = operationsVersionOf(bytes);
+  if (version < PLAIN_VERSION || version > OPERATIONS_VERSION) throw malformed('unknown header');
   const count = bytes.readUInt32LE(4);
   if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
@@ -108,6 +118,11 @@ export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOpe
 }
 
 function operationBytes(operation: WriteOperation, filter: FilterToWrite): number {
+  if (operation.type === 'stage') return STAGE_BYTES + stringBytes(operation.reshard);
+  if (operation.type === 'import') {
+    const { externalId, item } = operation;
+    return IMPORT_BYTES + stringBytes(externalId) + (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined));
+  }
   const idBytes = stringBytes(operation.externalId);
   if (operation.type === 'delete') return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
   const { vector, metadata, text } = operation;
@@ -126,6 +141,49 @@ function writeString(bytes: Buffer, at: number, text: string | undefined): numbe
 function stringFlags(text: string | undefined, present: number, utf16: number): number {
   if (text === undefined) return 0;
   return encodingOf(text) === 'utf8' ? present : present | utf16;
+}
+
+function writeOperation(bytes: Buffer, at: number, operation: WriteOperation, filter: FilterToWrite): number {
+  switch (operation.type) {
+    case 'upsert':
+      return writeUpsert(bytes, at, operation);
+    case 'delete':
+      return writeDelete(bytes, at, operation, filter);
+    case 'stage':
+      return writeStage(bytes, at, operation);
+    case 'import':
+      return writeImport(bytes, at, operation);
+  }
+}
+
+function writeStage(bytes: Buffer, at: number, { reshard, term, forget, stage }: StageOperation): number {
+  const reshardBytes = writeString(bytes, at + STAGE_BYTES, reshard);
+  bytes.writeUInt32LE(TYPE_STAGE | (stringFlags(reshard, 0, FLAG_ID_UTF16) << 8), at);
+  bytes.writeUInt32LE(reshardBytes, at + 4);
+  bytes.writeDoubleLE(term, at + 8);
+  bytes.writeDoubleLE(forget, at + 16);
+  bytes.writeUInt32LE(SHARD_STAGES.indexOf(stage), at + 24);
+  return at + STAGE_BYTES + reshardBytes;
+}
+
+function writeImport(bytes: Buffer, at: number, { externalId, item, term }: ImportOperation): number {
+  const vector = item?.vector ?? new Float32Array(0);
+  const metadata = item?.metadata;
+  const text = item?.text ?? undefined;
+  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + IMPORT_BYTES);
+  const idAt = at + IMPORT_BYTES + vector.byteLength;
+  const idBytes = writeString(bytes, idAt, externalId);
+  const metadataBytes = writeString(bytes, idAt + idBytes, metadata);
+  const textBytes = writeString(bytes, idAt + idBytes + metadataBytes, text);
+  const flags = stringFlags(externalId, 0, FLAG_ID_UTF16) | stringFlags(metadata, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  bytes.writeUInt32LE(TYPE_IMPORT | (flags << 8), at);
+  bytes.writeUInt32LE(idBytes, at + 4);
+  bytes.writeDoubleLE(item?.stamp ?? 0, at + 8);
+  bytes.writeUInt32LE(vector.length, at + 16);
+  bytes.writeUInt32LE(metadataBytes, at + 20);
+  bytes.writeUInt32LE(textBytes, at + 24);
+  bytes.writeDoubleLE(term, at + 28);
+  return idAt + idBytes + metadataBytes + textBytes;
 }
 
 function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): number {
@@ -181,9 +239,34 @@ class OperationReader {
     const kind = this.bytes.readUInt32LE(start);
     const type = kind & 0xff;
     const flags = kind >>> 8;
-    if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return this.upsert(start, flags);
+    if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, flags) };
     if (type === TYPE_DELETE && (flags & ~DELETE_FLAGS) === 0) return this.delete(start, flags);
+    if (type === TYPE_STAGE && (flags & ~FLAG_ID_UTF16) === 0) return this.stage(start, flags);
+    if (type === TYPE_IMPORT && (flags & ~UPSERT_FLAGS) === 0) return this.import(start, flags);
     throw malformed('unknown type of operation');
+  }
+
+  private stage(start: number, flags: number): StageOperation {
+    const { bytes } = this;
+    this.need(start, STAGE_BYTES);
+    const reshardBytes = bytes.readUInt32LE(start + 4);
+    const term = bytes.readDoubleLE(start + 8);
+    const forget = bytes.readDoubleLE(start + 16);
+    const stage = SHARD_STAGES[bytes.readUInt32LE(start + 24)];
+    if (!Number.isSafeInteger(term) || !Number.isSafeInteger(forget) || stage === undefined) throw malformed('a stage that is none');
+    this.need(start, STAGE_BYTES + reshardBytes);
+    this.end(start + STAGE_BYTES + reshardBytes);
+    return { type: 'stage', term, reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16), stage, forget };
+  }
+
+  private import(start: number, flags: number): ImportOperation {
+    const { bytes } = this;
+    this.need(start, IMPORT_BYTES);
+    const term = bytes.readDoubleLE(start + 28);
+    const item = this.item(start, IMPORT_BYTES, flags);
+    if (!Number.isSafeInteger(term)) throw malformed('a term that is none');
+    const { externalId, vector, stamp, metadata, text = null } = item;
+    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text } };
   }
 
   private delete(start: number, flags: number): DeleteOperation {
@@ -202,9 +285,10 @@ class OperationReader {
     return isFiltered ? { type: 'delete', externalId, filter: this.filter } : { type: 'delete', externalId };
   }
 
-  private upsert(start: number, flags: number): UpsertOperation {
+  /** What an upsert and an import have in common, behind a head of so many bytes. */
+  private item(start: number, headBytes: number, flags: number): Omit<UpsertOperation, 'type'> {
     const { bytes } = this;
-    this.need(start, UPSERT_BYTES);
+    this.need(start, headBytes);
     const idBytes = bytes.readUInt32LE(start + 4);
     const stamp = bytes.readDoubleLE(start + 8);
     const vectorBytes = bytes.readUInt32LE(start + 16) * 4;
@@ -214,16 +298,15 @@ class OperationReader {
     const hasMetadata = (flags & FLAG_METADATA) !== 0;
     const hasText = (flags & FLAG_TEXT) !== 0;
     if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0)) throw malformed('a string that is not announced');
-    const length = UPSERT_BYTES + vectorBytes + idBytes + metadataBytes + textBytes;
+    const length = headBytes + vectorBytes + idBytes + metadataBytes + textBytes;
     this.need(start, length);
-    const idAt = start + UPSERT_BYTES + vectorBytes;
+    const idAt = start + headBytes + vectorBytes;
     const metadataAt = idAt + idBytes;
     const textAt = metadataAt + metadataBytes;
     this.end(start + length);
     return {
-      type: 'upsert',
       externalId: this.string(idAt, idBytes, flags & FLAG_ID_UTF16),
-      vector: this.vector(start + UPSERT_BYTES, vectorBytes),
+      vector: this.vector(start + headBytes, vectorBytes),
       stamp,
       metadata: hasMetadata ? this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16) : undefined,
       text: hasText ? this.string(textAt, textBytes, flags & FLAG_TEXT_UTF16) : undefined,

@@ -2,6 +2,7 @@ import type { Filter } from '../filter/filter';
 import type { Language } from '../text/language';
 import type { Quantization } from '../vector/quantization';
 import type { Metric } from '../vector/metric';
+import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
 
 /**
@@ -54,7 +55,9 @@ export interface ShardSpec extends ShardId {
   quantization?: Quantization;
 }
 
-export type WriteOperation = UpsertOperation | DeleteOperation;
+export type WriteOperation = ItemOperation | ImportOperation | StageOperation;
+/** What clients ask for. */
+export type ItemOperation = UpsertOperation | DeleteOperation;
 
 export interface UpsertOperation {
   type: 'upsert';
@@ -75,4 +78,30 @@ export interface DeleteOperation {
   filter?: Filter | undefined;
 }
 
-export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent';
+/**
+ * Brings a shard to another stage. `term`: that of whoever drives the reshard. What comes with an earlier term than the
+ * shard has seen is `outdated`, and changes nothing.
+ */
+export interface StageOperation {
+  type: 'stage';
+  term: number;
+  /** Names the reshard. */
+  reshard: string;
+  stage: ShardStage;
+  /** Changes up to this one have been dealt with; the shard need not remember them. */
+  forget: number;
+}
+
+/** Puts an item as it is in another shard, in the place of what is here; or takes it away (`item` null). Only while `filling`. */
+export interface ImportOperation {
+  type: 'import';
+  term: number;
+  externalId: string;
+  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null } | null;
+}
+
+/**
+ * `refused`: nothing was done, because the shard is sealed or not open yet: the operation belongs to the collection's other
+ * set of shards. `outdated`: nothing was done, because the term of the operation is over.
+ */
+export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated';

@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { ShardStage } from './shard-stage';
 
 /**
  * The reads of a shard: for each kind, its request and its answer. A read stays a value on its whole way, so only three
@@ -17,12 +18,12 @@ export interface ShardReads {
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
-  /** Items in the requested order; null where absent. */
-  fetch: { request: { externalIds: string[]; vectors: boolean }; answer: (StoredItem | null)[] };
+  /** Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null. */
+  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
-  /** The first `count` items in the order of {@link samplePlace}, with their vectors and without their texts, in any order. */
-  sample: { request: { count: number; seed: number }; answer: StoredItem[] };
+  /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
+  sample: { request: SampleRequest; answer: SampleResult };
   /** The number of live items, as in `status`, at almost no cost. */
   count: { request: null; answer: number };
   status: { request: null; answer: ShardStatus };
@@ -31,6 +32,8 @@ export interface ShardReads {
    * promises depends on it.
    */
   optimize: { request: null; answer: IndexProgress };
+  /** How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every stage. */
+  transfer: { request: { after: number; limit: number }; answer: ShardTransfer };
 }
 
 export type ReadKind = keyof ShardReads;
@@ -124,6 +127,43 @@ export interface ScanRequest {
   vectors: boolean;
   /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
+}
+
+export interface SampleRequest {
+  /** How many items, at least 1. */
+  size: number;
+  seed: number;
+  filter: Filter | null;
+}
+
+/** Columns instead of objects: there may be 50,000 items, and they go from thread to thread. */
+export interface SampleResult {
+  /** Items that match. */
+  population: number;
+  /**
+   * Every item whose key is at most the greatest here, in no order: at least `size` of them, or all that match. One that is
+   * written meanwhile may be missing, or there twice.
+   */
+  externalIds: string[];
+  /** Of each item. */
+  keys: Float64Array;
+}
+
+export interface ShardTransfer {
+  stage: ShardStage;
+  /** The highest that it was given; 0 if none was. */
+  term: number;
+  /** The reshard that it was last a part of; '' if of none. */
+  reshard: string;
+  /** The term in which it began to track without a pause; 0 while it does not. */
+  since: number;
+  /** The number of the last change. They count while it tracks, and are the same on every replica. */
+  lastChange: number;
+  /** Ids that were changed after `after` and up to `upTo`, at most `limit` of them and perhaps one several times. */
+  externalIds: string[];
+  upTo: number;
+  vectorCount: number;
+  index: IndexProgress | null;
 }
 
 export interface ShardStatus {

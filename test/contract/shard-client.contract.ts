@@ -1,7 +1,7 @@
 import { parseFilter } from '../../shared/filter/parse-filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
 import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
-import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
+import { sampleKey } from '../../shared/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
 
 /** A client under test, with no shard open. */
@@ -117,27 +117,6 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         const found = await client.read(id, 'fetch', { externalIds: ids, vectors: false }, IN_TIME());
         expect(found).toEqual(ids.map((externalId, i) => ({ externalId, stamp: i, metadata, text: `${externalId} \ud83d` })));
         expect((await searchIds(id, near([1, 1, 0, 0], { k: 100 }))).sort()).toEqual([...ids].sort());
-      });
-    });
-
-    describe('sample', () => {
-      test('answers the items that come first in an order by id and seed, whatever was written when', async () => {
-        const id = await opened();
-        const ids = Array.from({ length: 50 }, (_, i) => `v${i}`);
-        await write(id, ...ids.map((externalId, i) => put(externalId, [1, i, 0, 0], { text: 'some' })));
-        await write(id, remove('v3'), put('v4', [9, 9, 9, 9]));
-        const sampled = async (count: number, seed: number) => (await client.read(id, 'sample', { count, seed }, IN_TIME())).sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
-        const all = await sampled(100, 1);
-        expect(all.map(({ externalId }) => externalId)).toEqual(ids.filter((externalId) => externalId !== 'v3').sort());
-        expect(all.find(({ externalId }) => externalId === 'v4')).toMatchObject({ vector: Float32Array.of(9, 9, 9, 9), text: null });
-        for (const seed of [0, 1, 2 ** 32 - 1]) {
-          const expected = all
-            .map(({ externalId }) => ({ externalId, place: samplePlace(externalId, seed) }))
-            .sort(inSampleOrder)
-            .slice(0, 7);
-          expect((await sampled(7, seed)).map(({ externalId }) => externalId)).toEqual(expected.map(({ externalId }) => externalId).sort());
-        }
-        expect((await sampled(7, 1)).map(({ externalId }) => externalId)).not.toEqual((await sampled(7, 2)).map(({ externalId }) => externalId));
       });
     });
 
@@ -348,6 +327,33 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         expect(await scanned(id, { filter, texts: false })).toEqual([{ externalId: 'a', stamp: 1000, metadata: '{"n":1}', text: null }]);
         expect(await scanned(id, { filter })).toMatchObject([{ text: 'words' }]);
       }
+    });
+
+    test('sample draws the least keys among the matches, and tells how many match', async () => {
+      const id = await opened();
+      await write(id, ...Array.from({ length: 300 }, (_, i) => put(i % 7 === 0 ? `ünï-${i}\ud83d` : `item-${i}`, [1, i, 0, 0], { metadata: JSON.stringify({ odd: i % 2 === 1 }) })));
+      await write(id, ...Array.from({ length: 100 }, (_, i) => remove(`item-${i}`)), put('item-150', [0, 0, 1, 0]));
+      const all = await scanned(id);
+      for (const { size, odd } of [{ size: 1 }, { size: 40 }, { size: 1000 }, { size: 25, odd: true }]) {
+        const matching = all.filter(({ metadata }) => odd === undefined || (JSON.parse(metadata) as { odd?: boolean }).odd === odd);
+        const filter = odd === undefined ? null : parseFilter({ odd });
+        const { population, externalIds, keys } = await client.read(id, 'sample', { size, seed: 3, filter }, IN_TIME());
+        const drawn = externalIds.map((externalId, i) => ({ externalId, key: keys[i] }));
+        expect(population).toBe(matching.length);
+        const least = matching.map(({ externalId }) => ({ externalId, key: sampleKey(3, externalId) })).sort((a, b) => a.key - b.key);
+        expect(drawn.sort((a, b) => a.key - b.key)).toEqual(least.slice(0, drawn.length));
+        expect(drawn.length).toBeGreaterThanOrEqual(Math.min(size, matching.length));
+      }
+    });
+
+    test('a sample of an empty shard is empty', async () => {
+      expect(await client.read(await opened(), 'sample', { size: 5, seed: 0, filter: null }, IN_TIME())).toEqual({ population: 0, externalIds: [], keys: new Float64Array(0) });
+    });
+
+    test('fetch leaves texts out when they are not asked for', async () => {
+      const id = await opened();
+      await write(id, put('a', [1, 0, 0, 0], { text: 'words' }));
+      expect((await client.read(id, 'fetch', { externalIds: ['a'], vectors: false, texts: false }, IN_TIME()))[0]?.text).toBeNull();
     });
 
     test('status tells counts and the highest stamp, and count agrees', async () => {

@@ -8,6 +8,7 @@ import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { recallSuite } from './api-suite/recall';
+import { samplesSuite } from './api-suite/samples';
 import { searchSuite } from './api-suite/search';
 import { vectorsSuite } from './api-suite/vectors';
 
@@ -17,6 +18,11 @@ export interface SuiteContext {
   readonly target: ApiTarget;
   /** A fresh collection's name, already created with these fields (dim 3 unless given). One that a test makes is gone after it. */
   collection(fields?: Record<string, unknown>): Promise<string>;
+  /**
+   * An empty collection's name, for a test that leaves it empty, too: one is made for all such tests, because to make and
+   * drop one takes a cluster a tenth of a second of a processor. The next test after one that stored something gets another.
+   */
+  empty(dim?: number): Promise<string>;
 }
 
 /** Every endpoint and every error of the public API over real HTTP, against whatever `startTarget` starts. */
@@ -27,6 +33,14 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     /** Of the test that runs: many shards that nobody uses any more would take the processors of a cluster. */
     const made: string[] = [];
     let isInTest = false;
+    /** By dim, the collection that `empty` answers. */
+    const empty = new Map<number, string>();
+    const make = async (fields: Record<string, unknown>): Promise<string> => {
+      const collectionName = `suite-${++count}`;
+      const answer = await context.api.post('/v1/collections', { name: collectionName, dim: 3, ...fields });
+      expect(answer.json?.error).toBeNull();
+      return collectionName;
+    };
     const context: SuiteContext = {
       get api() {
         return new ApiClient(target);
@@ -35,10 +49,15 @@ export function describeApi(name: string, startTarget: StartTarget): void {
         return target;
       },
       async collection(fields = {}) {
-        const collectionName = `suite-${++count}`;
-        const answer = await context.api.post('/v1/collections', { name: collectionName, dim: 3, ...fields });
-        expect(answer.json?.error).toBeNull();
+        const collectionName = await make(fields);
         if (isInTest) made.push(collectionName);
+        return collectionName;
+      },
+      async empty(dim = 3) {
+        const known = empty.get(dim);
+        if (known !== undefined && (await context.api.get(`/v1/collections/${known}`)).json?.data?.vector_count === 0) return known;
+        const collectionName = await make({ dim });
+        empty.set(dim, collectionName);
         return collectionName;
       },
     };
@@ -60,6 +79,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     vectorsSuite(context);
     recallSuite(context);
     searchSuite(context);
+    samplesSuite(context);
     languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);

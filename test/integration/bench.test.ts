@@ -22,7 +22,7 @@ async function run(module: string, call: string): Promise<string> {
 
 test('measures loading, searches, filters, space and restarts of a real process', async () => {
   const json = join(folder, 'report.json');
-  const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.3', '--connections', '2', '--json', json];
+  const words = ['--dataset', 'clusters-2k-16', '--queries', '50', '--seconds', '0.4', '--rounds', '2', '--connections', '2', '--json', json];
   const printed = await run(bench, `bench(${JSON.stringify(words)})`);
   expect(printed).toMatch(/^clusters-2k-16: 2000 × 16, cosine, 50 queries/m);
 

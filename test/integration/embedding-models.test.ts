@@ -111,8 +111,8 @@ describe('embedding models of a service', () => {
   test('a stop while texts are being embedded is clean, and nothing of them is stored', async () => {
     const slow = join(folder, 'slow');
     writeTinyModel(slow, { shape: { hidden: 256, intermediate: 1024, layers: 4, positions: 512 } });
-    // Leaves running requests three seconds, and the rest of the stop ten.
-    const service = await start({ EMBEDDING_MODEL: slow, SHUTDOWN_TIMEOUT_MS: '13000' });
+    // Leaves running requests a second, and the rest of the stop ten.
+    const service = await start({ EMBEDDING_MODEL: slow, SHUTDOWN_TIMEOUT_MS: '11000' });
     await service.data('POST', '/v1/collections', { name: 'busy', dim: 256 });
     const items = Array.from({ length: 1000 }, (_, i) => ({ external_id: `s${i}`, text: `${i} ${'the slow river '.repeat(120)}` }));
     const writing = service.call('POST', '/v1/collections/busy/bulk_upsert', { items }).catch(() => null);

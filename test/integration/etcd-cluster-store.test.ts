@@ -30,7 +30,7 @@ function emptyStage() {
       closing({ close: () => etcd.destroy() });
       return etcd;
     },
-    openStore: (options: Partial<EtcdOptions> & { endpoints: string[] }): EtcdClusterStore => closing(new EtcdClusterStore(options)),
+    openStore: (options: Partial<EtcdOptions> & { endpoints: string[]; confirmEveryMs?: number }): EtcdClusterStore => closing(new EtcdClusterStore(options)),
     end: async (): Promise<void> => {
       for (const thing of opened.reverse()) await thing.close();
     },
@@ -201,6 +201,45 @@ test.concurrent(
     expect(facts(calls)[1]).toEqual([`put w/old @${restored}`, `delete w/lost @${restored}`]);
     await put(openStore({ endpoints: [second.endpoint] }), 'w/old');
     await eventually('the watch goes on', () => calls.length === 3);
+  }),
+);
+
+test.concurrent(
+  'a watch of a store that was put back and has come as far again meanwhile is told the difference',
+  onStage(async ({ closing, startEtcd, openStore }) => {
+    const etcd = await startEtcd();
+    const proxy = closing(await TcpProxy.start(etcd.clientPort));
+    const writer = openStore({ endpoints: [etcd.endpoint] });
+    const kept = await put(writer, 'w/kept');
+    await etcd.backUp();
+    const calls = await watchFromNow(openStore({ endpoints: [proxy.endpoint], confirmEveryMs: 100 }), 'w/');
+    await put(writer, 'w/lost');
+    const seen = await put(writer, 'w/kept');
+    await eventually('the events before', () => calls.length === 2);
+    await proxy.cut();
+    await etcd.putBack();
+    while ((await put(writer, 'x')) < seen) continue;
+    const since = await put(writer, 'w/new');
+    await proxy.restore();
+    await eventually('the difference', () => calls.length === 4);
+    expect(facts(calls).slice(2)).toEqual([[`put w/new @${since}`], [`put w/kept @${kept}`, `delete w/lost @${since}`]]);
+  }),
+);
+
+test.concurrent(
+  'a watch of what seldom changes is held against the store, and its stream stays',
+  onStage(async ({ startEtcd, openStore }) => {
+    const etcd = await startEtcd();
+    const store = openStore({ endpoints: [etcd.endpoint], confirmEveryMs: 20, callTimeoutMs: TIMEOUT_MS });
+    const calls = await watchFromNow(store, 'w/');
+    const before = await etcd.callsBegun('Range');
+    await eventually('it was held against many revisions', async () => {
+      await put(store, 'other');
+      return (await etcd.callsBegun('Range')) > before + 50;
+    });
+    await put(store, 'w/1');
+    await eventually('it tells what comes', () => calls.length === 1);
+    expect(await etcd.callsBegun('Watch')).toBe(1);
   }),
 );
 

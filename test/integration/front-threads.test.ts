@@ -57,8 +57,11 @@ test('the connections are dealt evenly, and every thread serves', async () => {
   const clients = Array.from({ length: 9 }, () => client());
   for (const call of clients) expect((await call(...SEARCH)).data.results).toEqual([{ external_id: 'a', score: expect.closeTo(1), metadata: { n: 1 } }]);
   expect(server.threads.connections).toEqual([3, 3, 3]);
-  await server.threads.flush();
-  expect(server.counted.filter((request) => request === '/v1/collections/{name}/search 200')).toHaveLength(9);
+  // A thread counts a request once it is answered, which its client may have heard before.
+  await eventually('each is counted', async () => {
+    await server.threads.flush();
+    return server.counted.filter((request) => request === '/v1/collections/{name}/search 200').length === 9;
+  });
 });
 
 test('what is changed through one thread is known to all before the answer', async () => {
@@ -90,6 +93,23 @@ test.each([
   const clients = Array.from({ length: 9 }, () => client(key));
   const codes = (await Promise.all(clients.map((call) => Promise.all(Array.from({ length: 20 }, () => call('GET', '/v1/collections')))))).flat().map(({ error }) => error?.code ?? 200);
   expect(codes.filter((code) => code === 429)).toHaveLength(180 - 40);
+});
+
+test('a one-time link signs one in, whichever threads are asked at once', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '3' });
+  const token = server.signIn.offer(server.adminKey);
+  const clients = Array.from({ length: 9 }, () => client('none'));
+  const answers = await Promise.all(clients.map((call) => call('POST', '/v1/sign_in', { token })));
+  expect(answers.filter(({ status }) => status === 'success').map(({ data }) => data)).toEqual([{ api_key: server.adminKey, role: 'admin', key_id: 1 }]);
+  expect(answers.filter(({ error }) => error?.code === 401)).toHaveLength(8);
+});
+
+test('tokens can be guessed at no faster than keys', async () => {
+  server = await startThreadedServer({ HTTP_THREADS: '2', BAD_KEY_LIMIT_PER_MINUTE: '5' });
+  const clients = Array.from({ length: 4 }, () => client('none'));
+  const codes: number[] = [];
+  for (let i = 0; i < 8; i++) codes.push((await clients[i % 4]('POST', '/v1/sign_in', { token: `guess-${i}` })).error.code);
+  expect(codes).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
 });
 
 test('items written through different threads keep the order in which they were answered', async () => {

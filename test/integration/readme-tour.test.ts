@@ -39,7 +39,7 @@ class TourShell {
 
 describe('the README', () => {
   tourTest('leads through a tour that works word for word', async () => {
-    expect(blocks).toHaveLength(9);
+    expect(blocks).toHaveLength(10);
     const server = new EmbeddedProcess();
     await server.start();
     const shell = new TourShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
@@ -62,9 +62,10 @@ describe('the README', () => {
       expect(data[5][0].results).toHaveLength(2);
       expect(data[5][0].results[0].metadata.text).toMatch(/patent/i);
       expect(data[5][0].results[0]).toHaveProperty('keyword_rank');
-      expect(data[6]).toEqual([{ deleted_count: data[4][1].chunks_created }]);
-      expect(answers[7]).toEqual([expect.objectContaining({ status: 'error', error: expect.objectContaining({ code: 403 }) })]);
-      expect(data[8].map((answer) => answer.deleted)).toEqual(['navy', 'colours', 'licences']);
+      expect(data[6][0]).toMatchObject({ size: 20, population: data[4][1].chunks_created, projection: { dimensions: 2, explained_variance: [expect.any(Number), expect.any(Number)] } });
+      expect(data[7]).toEqual([{ deleted_count: data[4][1].chunks_created }]);
+      expect(answers[8]).toEqual([expect.objectContaining({ status: 'error', error: expect.objectContaining({ code: 403 }) })]);
+      expect(data[9].map((answer) => answer.deleted)).toEqual(['navy', 'colours', 'licences']);
     } finally {
       shell.close();
       await server.destroy();

@@ -43,6 +43,18 @@ test('requests of one turn share a message, and so do their answers', async () =
   expect(node.frames.sent - before.sent).toBeLessThanOrEqual(4);
 });
 
+test('a node shows that it lives while it works on a read', async () => {
+  await start();
+  await search();
+  const before = node.frames.sent;
+  let finish: () => void = () => undefined;
+  shards.before = () => new Promise((done) => (finish = done));
+  const searching = search();
+  await eventually('some signs have come', async () => node.frames.sent >= before + 3);
+  finish();
+  expect(await searching).toEqual([]);
+});
+
 test('a short search does not wait behind long filters that were sent before it', async () => {
   await start();
   const kindsInOrder: string[] = [];
@@ -134,7 +146,11 @@ test('a read that nobody waits for any more gives back its place when it ends', 
   let release: () => void = () => undefined;
   const held = new Promise<void>((done) => (release = done));
   shards.before = () => held;
-  await expect(search(client, 100)).rejects.toMatchObject({ kind: 'unavailable' });
+  // One whose time is over before it arrives takes no place: then another is sent.
+  await eventually('a read runs that nobody waits for', async () => {
+    await expect(search(client, 100)).rejects.toMatchObject({ kind: 'unavailable' });
+    return shards.reads === 1;
+  });
   await expect(search()).rejects.toMatchObject({ kind: 'overloaded' });
   release();
   await eventually('the place is free', () =>

@@ -19,10 +19,10 @@ async function collectionWithOneItem(name: string): Promise<void> {
   await server.data('POST', `/v1/collections/${name}/upsert`, { external_id: 'kept', text: 'kept' });
 }
 
-/** Begins a document of 4 MiB, sends half of it, and waits until some of that is stored. */
+/** Begins a document of 2 MiB, sends half of it, and waits until some of that is stored. */
 async function halfWay(name: string): Promise<UploadInProgress> {
-  const upload = await UploadInProgress.begin(target(), { collection: name, fileBytes: 4 * MIB });
-  await upload.send(sentences(2 * MIB));
+  const upload = await UploadInProgress.begin(target(), { collection: name, fileBytes: 2 * MIB });
+  await upload.send(sentences(MIB));
   await eventually('a part of the document is stored', async () => (await countOf(name)) > 500);
   return upload;
 }
@@ -30,7 +30,7 @@ async function halfWay(name: string): Promise<UploadInProgress> {
 test('a document is stored while it arrives, and whole at the end', async () => {
   await collectionWithOneItem('arriving');
   const upload = await halfWay('arriving');
-  await upload.send(sentences(2 * MIB));
+  await upload.send(sentences(MIB));
   const { data, error } = await upload.finish();
   expect(error).toBeNull();
   expect(await countOf('arriving')).toBe(1 + data.chunks_created);
@@ -50,7 +50,7 @@ test('a form that turns out wrong after its file leaves nothing', async () => {
   const upload = await halfWay('wrong');
   const part = '\r\n--a-boundary-that-is-not-in-the-parts\r\nContent-Disposition: form-data; name="include_timing"\r\n\r\nperhaps';
   // Within the length that was announced.
-  await upload.send(sentences(2 * MIB - part.length) + part);
+  await upload.send(sentences(MIB - part.length) + part);
   const { error } = await upload.finish();
   expect(error).toEqual({ code: 422, message: expect.stringContaining('include_timing') });
   expect(await countOf('wrong')).toBe(1);
@@ -77,7 +77,7 @@ const memoryTest = peakMemory(process.pid) === null ? test.skip : test;
 memoryTest.each([true, false])('a file much larger than the memory it may take is read (its collection named before it: %s)', async (fieldFirst) => {
   const name = `large-${fieldFirst}`;
   await collectionWithOneItem(name);
-  // A few words in 200 MiB of white space: what is stored takes no room, so what is measured is what is held of the file.
+  // A few words in 120 MiB of white space: what is stored takes no room, so what is measured is what is held of the file.
   const blank = Buffer.alloc(MIB, ' ');
   const send = async (pieces: number): Promise<{ chunks_created: number }> => {
     const upload = await UploadInProgress.begin(target(), { collection: name, fileBytes: pieces * MIB + 10, fieldFirst });
@@ -91,6 +91,6 @@ memoryTest.each([true, false])('a file much larger than the memory it may take i
   // What any upload costs, and code that is compiled.
   await send(20);
   const before = peakMemory(server.pid) as number;
-  expect(await send(200)).toMatchObject({ chunks_created: 2 });
+  expect(await send(120)).toMatchObject({ chunks_created: 2 });
   expect((peakMemory(server.pid) as number) - before).toBeLessThan(60 * MIB);
 });

@@ -1,4 +1,7 @@
 import { startEmbedded } from '../support/embedded-target';
 import { describeHttpFuzz } from './http-fuzz-suite';
 
-describeHttpFuzz('an embedded process', startEmbedded);
+/** The HTTP layer alone gets more requests of the same kinds: what a process adds to it shows in these. */
+const RUNS = 75;
+
+describeHttpFuzz('an embedded process', startEmbedded, RUNS);

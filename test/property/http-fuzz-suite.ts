@@ -4,8 +4,8 @@ import { wellFormedText } from '../support/any-text';
 import type { ApiTarget, StartTarget } from '../support/api-target';
 import { runSeed } from '../support/random';
 
-/** Requests per property; HTTP_FUZZ_RUNS makes it longer. */
-const RUNS = Number(process.env.HTTP_FUZZ_RUNS ?? 150);
+/** Requests per property, where HTTP_FUZZ_RUNS says nothing else. */
+const RUNS = 150;
 const COLLECTION = 'fuzzed';
 const DIM = 3;
 
@@ -35,6 +35,8 @@ const BODIES: Record<string, object> = {
   delete_by_filter: { filters: { nowhere: 'to be found' } },
   'vectors/fetch': { ids: ['x', 'seed-0'], include_vectors: true },
   scroll: { cursor: null, limit: 5, filters: { a: { $exists: true } }, include_vectors: false },
+  // Without a projection, which starts a thread each time.
+  sample: { size: 5, seed: 3, filters: { a: { $gte: 0 } }, metadata_fields: ['a'], include_vectors: true },
 };
 const WRITES = new Set(['upsert', 'bulk_upsert', 'delete_batch', 'delete_by_filter']);
 
@@ -93,9 +95,9 @@ const mutated = fc.constantFrom(...Object.keys(BODIES)).chain((endpoint) => {
 });
 
 /** Arbitrary requests against a service that `startTarget` starts: none ends in a 500, and a refused one stores nothing. */
-export function describeHttpFuzz(name: string, startTarget: StartTarget): void {
+export function describeHttpFuzz(name: string, startTarget: StartTarget, runs = RUNS): void {
   const seed = runSeed(`http-fuzz of ${name}`);
-  const options = { seed, numRuns: RUNS };
+  const options = { seed, numRuns: Number(process.env.HTTP_FUZZ_RUNS ?? runs) };
 
   describe(`fuzzed API of ${name}, SEED=${seed}`, () => {
     let target: ApiTarget;

@@ -4,6 +4,7 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { operationsFromBytes, operationsToBytes } from '../../shared/shard/operation-codec';
 import type { WriteOperation } from '../../shared/shard/shard-client';
+import { SHARD_STAGES } from '../../shared/shard/shard-stage';
 import { anyText } from '../support/any-text';
 
 /** Writes as bytes (shared/shard/operation-codec.ts). */
@@ -22,6 +23,13 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     stamp: fc.maxSafeNat(),
     metadata: fc.option(anyText, { nil: undefined }),
     text: fc.option(anyText, { nil: undefined }),
+  }),
+  fc.record({ type: fc.constant('stage' as const), term: fc.maxSafeNat(), reshard: anyText, stage: fc.constantFrom(...SHARD_STAGES), forget: fc.maxSafeNat() }),
+  fc.record({
+    type: fc.constant('import' as const),
+    term: fc.maxSafeNat(),
+    externalId: anyText,
+    item: fc.option(fc.record({ vector: fc.float32Array({ noNaN: true, maxLength: 20 }), stamp: fc.maxSafeNat(), metadata: anyText, text: fc.option(anyText) })),
   }),
 );
 const anyOperations = fc.array(anyOperation, { maxLength: 8 });
@@ -87,9 +95,21 @@ describe('operation codec', () => {
     expect(() => operationsFromBytes(bytes)).toThrow('malformed operations: a filter that is none');
   });
 
+  test('only what earlier versions do not know raises the version', () => {
+    const versions = (operations: WriteOperation[]) => operationsToBytes(operations).readUInt32LE(0);
+    expect(versions([{ type: 'delete', externalId: 'a' }])).toBe(1);
+    expect(
+      versions([
+        { type: 'delete', externalId: 'a' },
+        { type: 'stage', term: 1, reshard: 'r', stage: 'open', forget: 0 },
+      ]),
+    ).toBe(2);
+    expect(versions([{ type: 'import', term: 1, externalId: 'a', item: null }])).toBe(2);
+  });
+
   test('a later version is refused', () => {
     const bytes = operationsToBytes([]);
-    bytes[0] = 2;
+    bytes[0] = 3;
     expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
   });
 });

@@ -65,8 +65,8 @@ describe('bytes inside frames', () => {
   test('damaged strings are an error at worst', () => withstands(strings, stringsToBytes, stringsFromBytes));
 
   test('outcomes come back as they were; another byte is refused', () => {
-    const all = ['inserted', 'updated', 'deleted', 'absent'] as const;
+    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated'] as const;
     expect(outcomesFromBytes(outcomesToBytes(all))).toEqual(all);
-    expect(() => outcomesFromBytes(Buffer.of(4))).toThrow('malformed outcomes');
+    expect(() => outcomesFromBytes(Buffer.of(6))).toThrow('malformed outcomes');
   });
 });

@@ -7,11 +7,11 @@ import { Violation } from './violation';
  * per minimum of in-sync replicas. `node scripts/simulate.mjs` runs more of them and repeats single ones.
  */
 const FROM = Number(process.env.SEED ?? 1);
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 300);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 200);
 /** Of schedules with programs of two versions. */
 const OUTDATED_SEEDS = 60;
 /** Seeds per test, so that each ends well within its time. */
-const BATCH = 150;
+const BATCH = 200;
 /** As many schedules as a broken variant may survive before it counts as not caught. */
 const MUTANT_SEEDS = 2000;
 

@@ -68,7 +68,7 @@ export class SimulatedController {
 
   private collectionOf({ spec, minInSync }: ShardAssignment): CollectionRecord {
     const rest = { dim: 1, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-    return { uid: spec.collectionUid, name: spec.collectionUid, shards: 1, replicas: this.wantedReplicas, minInSync, ...rest };
+    return { uid: spec.collectionUid, identity: spec.collectionUid, name: spec.collectionUid, shards: 1, replicas: this.wantedReplicas, minInSync, ...rest };
   }
 
   private awayMs(members: Map<string, string>): Map<string, number> {

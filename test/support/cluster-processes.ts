@@ -7,6 +7,7 @@ import { silentLogger } from '../../shared/logs/logger';
 import { EntrySeal } from '../../shared/secret/entry-seal';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX } from '../../shared/cluster/members';
 import { assignmentFromEntry, ASSIGNMENTS_PREFIX, type ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { ApiClient } from './api-client';
 import { buildDiskShim, DiskUnderTest } from './disk-under-test';
 import type { Envelope } from './embedded-process';
 import { EtcdCluster, EtcdProcess } from './etcd-process';
@@ -149,13 +150,9 @@ export class ClusterProcesses {
 
   /** One call through a coordinator with the admin key; answers the envelope, throws when the connection breaks. */
   async call<Data = any>(method: string, path: string, body?: unknown, coordinator = 0, deadlineMs = CALL_DEADLINE_MS): Promise<Envelope<Data>> {
-    const answer = await fetch(this.baseUrl(coordinator) + path, {
-      method,
-      headers: { 'x-api-key': API_KEY, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(deadlineMs),
-    });
-    return (await answer.json()) as Envelope<Data>;
+    const client = new ApiClient({ baseUrl: this.baseUrl(coordinator), adminKey: API_KEY });
+    const { text } = await client.call({ method, path, body, signal: AbortSignal.timeout(deadlineMs) });
+    return JSON.parse(text) as Envelope<Data>;
   }
 
   /** As `call`, but an error envelope throws. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ApiClient } from './api-client';
 import { eventually } from './eventually';
 import { freePorts } from './free-ports';
 
@@ -119,12 +120,8 @@ export class EmbeddedProcess {
 
   /** One call with the admin key; answers the envelope, throws when the connection breaks. */
   async call<Data = any>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Envelope<Data>> {
-    const answer = await fetch(this.baseUrl + path, {
-      method,
-      headers: { 'x-api-key': this.apiKey, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    return (await answer.json()) as Envelope<Data>;
+    const { text } = await new ApiClient({ baseUrl: this.baseUrl, adminKey: this.apiKey }).call({ method, path, body, headers });
+    return JSON.parse(text) as Envelope<Data>;
   }
 
   /** As `call`, but an error envelope throws. */

@@ -139,6 +139,14 @@ export class EtcdProcess {
     await this.start();
   }
 
+  /** How many calls of a method, or streams, it has been asked for since it started. */
+  async callsBegun(method: string): Promise<number> {
+    const metrics = await (await fetch(`http://${this.endpoint}/metrics`)).text();
+    const found = new RegExp(`^grpc_server_started_total\\{grpc_method="${method}",.*\\} (\\d+)$`, 'm').exec(metrics);
+    if (found === null) throw new Error(`etcd counts no ${method}`);
+    return Number(found[1]);
+  }
+
   /** Keeps a backup of all that it holds, in place of the one before. It is away for that. */
   async backUp(): Promise<void> {
     await this.stop();

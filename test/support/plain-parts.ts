@@ -1,12 +1,18 @@
+import { HttpLoad } from '../../coordinator/http/http-load';
+import { ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
 import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
+import { OneTimeSignIn } from '../../coordinator/keys/sign-in';
 import { StoreKeyUsage } from '../../coordinator/keys/usage/store-key-usage';
 import { ProcessLimiter } from '../../coordinator/limits/process-limiter';
+import { RecentActivity } from '../../coordinator/metrics/recent-activity';
+import { SlowRequests } from '../../coordinator/metrics/slow-requests';
 import type { RunningService } from '../../coordinator/service-factory';
 import { sharedClock } from '../../coordinator/threads/front-state';
 import { EmbeddedOperations } from '../../embedded/embedded-operations';
 import { type Config, readConfig } from '../../shared/config/config';
+import { StepHistogram } from '../../shared/metrics/step-histogram';
 import { systemClock } from '../../shared/time/clock';
 import type { PlainShardClient } from './plain-shard-client';
 import { plainService } from './plain-service';
@@ -22,6 +28,8 @@ export interface PlainParts {
     service: RunningService;
     rateLimiter: ProcessLimiter;
     addressLimiter: ProcessLimiter;
+    signIn: OneTimeSignIn;
+    activity: RecentActivity;
     keys: StoreKeysService;
     usage: StoreKeyUsage;
     metricsText: NonNullable<HttpServerParts['metricsText']>;
@@ -37,14 +45,25 @@ export async function plainParts(environment: Record<string, string>): Promise<P
   const { service, store, shards, embedding } = await plainService({ environment });
   const { keys } = await StoreKeysService.open({ store, clock, apiKey: adminKey });
   const usage = new StoreKeyUsage({ store, clock, coordinatorId: 'plain', keys, onFlushError: () => undefined });
+  const resharder = await service.driveReshards(ONLY_DRIVER, 0);
   const answered: AnsweredRequest[] = [];
   const operations = new EmbeddedOperations({
     process: { coordinatorId: 'plain', nodeId: 'plain', address: 'local', zone: '', pid: process.pid },
     clock,
     collections: () => service.collections.list(),
     shards: () => service.readShards(),
+    reshards: () => service.reshards(),
     embedding: () => embedding.status(),
   });
+  const durations = new StepHistogram<string>({ name: 'durations', help: '', label: 'endpoint', steps: [], isOpen: true, buckets: [0.001, 0.01, 0.1, 1] });
+  const counted = { bounds: durations.bounds, counts: () => durations.read(), failures: () => new Map<string, number>() };
+  const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
+  const activity = new RecentActivity({ id: 'plain', clock, requests: counted, embedding: { ...counted, counts: () => new Map() }, load: new HttpLoad(), slow });
+  const requestAnswered = (facts: AnsweredRequest): void => {
+    answered.push(facts);
+    durations.observe(facts.endpoint, facts.durationMs / 1000);
+    slow.note(facts);
+  };
   return {
     config,
     adminKey,
@@ -57,11 +76,15 @@ export async function plainParts(environment: Record<string, string>): Promise<P
       rateLimiter: new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock }),
       addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
       operations,
-      observer: { requestAnswered: (facts) => answered.push(facts) },
+      signIn: new OneTimeSignIn({ keys, clock }),
+      activity,
+      observer: { requestAnswered },
       metricsText: async () => ({ contentType: 'text/plain; version=0.0.4', text: 'vectordb_collections_total 0\n' }),
       clock,
     },
     close: async () => {
+      activity.close();
+      await resharder.close();
       await usage.close();
       keys.close();
       service.close();

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
+import { dashboardFolderOf } from '../../coordinator/http/dashboard-folder';
 import { closeHttpServer, createHttpServer, type HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import type { RunningService } from '../../coordinator/service-factory';
@@ -24,6 +25,7 @@ export async function startPlainServer(environment: Record<string, string> = {},
     ...parts,
     metricsText: config.apiMetrics === 'true' ? parts.metricsText : null,
     hasDocs: config.apiDocs === 'true',
+    dashboardFolder: dashboardFolderOf(config),
     limits: config,
     ...replace,
   });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { EmbeddingModel, EmbeddingProvider } from '../../coordinator/embedding/embedding-provider';
 import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
 import type { VectorInput } from '../../coordinator/service';
@@ -93,6 +94,7 @@ export async function plainService(
     log: silentLogger,
     quota: options.quota ?? UNBOUNDED,
     instanceId: options.instanceId ?? 'plain',
+    projectionWorker: join(__dirname, 'projection-worker.js'),
   });
   await service.recover();
   return { service, shards, store, embedding };

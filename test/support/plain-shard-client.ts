@@ -1,9 +1,10 @@
 import { matches } from '../../node/filter/matches';
 import { keywordText } from '../../node/keyword/keyword-text';
+import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
 import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
-import { inSampleOrder, samplePlace } from '../../shared/shard/sample-order';
+import { sampleKey } from '../../shared/shard/sample-key';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
 import { systemClock, type Clock } from '../../shared/time/clock';
@@ -22,6 +23,9 @@ interface PlainShard {
   items: Map<string, PlainItem>;
   lastOperation: number;
   lastStamp: number;
+  gate: Gate;
+  /** Changed ids by the numbers of the changes. */
+  changes: { change: number; externalId: string }[];
 }
 
 /** What each read means. */
@@ -54,23 +58,22 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors }) =>
+  fetch: (shard, { externalIds, vectors, texts }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : stored(item, vectors);
+      return item === undefined ? null : { ...stored(item, vectors), ...(texts === false ? { text: null } : {}) };
     }),
+  sample: (shard, { size, seed, filter }) => {
+    const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
+    const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
+    return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
+  },
   scan: (shard, { after, limit, filter, vectors, texts }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, limit)
       .map((item) => ({ ...stored(item, vectors), ...(texts === false ? { text: null } : {}) })),
-  sample: (shard, { count, seed }) =>
-    [...shard.items.values()]
-      .map((item) => ({ item, externalId: item.externalId, place: samplePlace(item.externalId, seed) }))
-      .sort(inSampleOrder)
-      .slice(0, count)
-      .map(({ item }) => ({ ...stored(item, true), text: null })),
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,
@@ -82,6 +85,12 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     index: progressOf(shard.items.size),
   }),
   optimize: (shard) => progressOf(shard.items.size),
+  transfer: ({ gate, changes, items }, { after, limit }) => {
+    const { stage, term, reshard, since, lastChange, forgotten } = gate;
+    const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
+    const externalIds = found.map(({ externalId }) => externalId);
+    return { stage, term, reshard, since, lastChange, externalIds, upTo: found.length === limit ? found[limit - 1].change : lastChange, vectorCount: items.size, index: progressOf(items.size) };
+  },
 };
 
 /** Nothing is built, so nothing is left to do. */
@@ -114,7 +123,7 @@ export class PlainShardClient implements ShardClient {
 
   async open(spec: ShardSpec): Promise<void> {
     await this.intercept?.('open', spec);
-    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0 });
+    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, changes: [] });
   }
 
   async drop(id: ShardId): Promise<void> {
@@ -130,6 +139,7 @@ export class PlainShardClient implements ShardClient {
 
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
     const shard = await this.enter(kind, id, call);
+    mustAnswer(shard.gate, kind);
     const answer = ANSWERS[kind];
     if (answer === undefined) throw new QuiverError('internal', `no test has needed ${kind} of a plain shard`);
     return answer(shard, request);
@@ -149,6 +159,23 @@ function keyOf(id: ShardId): string {
 }
 
 function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
+  if (operation.type === 'stage') {
+    const after = gateAfter(shard.gate, operation);
+    shard.gate = after ?? shard.gate;
+    return after === null ? 'outdated' : 'updated';
+  }
+  if (operation.type === 'import') {
+    const { externalId, item } = operation;
+    if (shard.gate.stage !== 'filling' || operation.term !== shard.gate.term) return 'outdated';
+    shard.items.delete(externalId);
+    if (item !== null) shard.items.set(externalId, { ...item, externalId, vector: Float32Array.from(item.vector) });
+    return item === null ? 'deleted' : 'updated';
+  }
+  if (refusesWrites(shard.gate)) return 'refused';
+  if (shard.gate.since > 0) {
+    shard.gate = { ...shard.gate, lastChange: shard.gate.lastChange + 1 };
+    shard.changes.push({ change: shard.gate.lastChange, externalId: operation.externalId });
+  }
   const previous = shard.items.get(operation.externalId);
   if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';

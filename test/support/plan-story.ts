@@ -104,7 +104,7 @@ class PlanStory {
     const [shards, replicas] = [Number(options.shards), Number(options.replicas)];
     const minInSync = Number(options['min-in-sync'] ?? defaultMinInSync(replicas));
     const rest = { dim: 3, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-    this.collections.set(name, { uid: name, name, shards, replicas, minInSync, ...rest });
+    this.collections.set(name, { uid: name, identity: name, name, shards, replicas, minInSync, ...rest });
   }
 
   /** What the plan changes, made by compare-and-swap as the controller does. */

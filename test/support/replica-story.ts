@@ -29,6 +29,7 @@ const UNLUCKY = { below: () => 0 } as unknown as Chance;
  *   write a x=1 [as=<number>] [settled-below=<number>]   a client's write of x through a, by a name of its own
  *   load a for=<ms> every=<ms>     such writes one after the other; only changes of the assignment are told
  *   wait <ms>                      clocks go on, ticks are served
+ *   count <ms>                     the same; only how many messages each node sends to each other is told
  *   cut a … | heal a …             a node is parted from all others and the cluster store
  *   deafen a | cure a              only from the cluster store: its registration is gone, and it hears of no change
  *   hold-disk a | release-disk a   what a appends gets to the disk late
@@ -72,6 +73,7 @@ class ReplicaStory {
   private readonly nodes = new Map<string, StoryNode>();
   private readonly queue: (() => void)[] = [];
   private readonly said = new Map<string, string>();
+  private readonly sent = new Map<string, number>();
   private readonly written = new Map<number, string>();
   private assignment!: ShardAssignment;
   private revision = 0;
@@ -114,6 +116,10 @@ class ReplicaStory {
       }
       case 'wait':
         return this.wait(Number(words[0]));
+      case 'count':
+        this.sent.clear();
+        this.wait(Number(words[0]));
+        return void (this.lines = [...this.sent].map(([what, count]) => `${what}: ${count}`).sort());
       case 'cut':
         return named.forEach((one) => (one.isCut = true));
       case 'deafen':
@@ -359,6 +365,7 @@ class ReplicaStory {
     const target = this.nodes.get(to)!;
     const isLost = from.isCut || !isThere(target);
     const what = `${from.id} → ${to}`;
+    this.sent.set(what, (this.sent.get(what) ?? 0) + 1);
     const line = `${what}: ${told}${isLost ? ' ✗' : ''}`;
     this.sayOnce(`${what} ${event.type}`, line);
     if (!isLost) this.later(target, () => this.step(target, event), from.delayed ?? this.queue);

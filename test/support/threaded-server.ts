@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DeepReads } from '../../coordinator/routing/deep-reads';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
+import type { OneTimeSignIn } from '../../coordinator/keys/sign-in';
 import { type BodyScannerAddon, loadBodyScanner } from '../../coordinator/native/body-scanner';
 import { tellCollections } from '../../coordinator/threads/front-catalog';
 import { frontHandlers } from '../../coordinator/threads/front-handlers';
@@ -20,6 +21,7 @@ export interface ThreadedServer extends ApiTarget {
   counted: string[];
   answered: AnsweredRequest[];
   threads: FrontThreads;
+  signIn: OneTimeSignIn;
 }
 
 /** Real front threads over a plain service in this process. `environment` as for the process. */
@@ -52,5 +54,5 @@ export async function startThreadedServer(environment: Record<string, string> = 
     await threads.close(1_000);
     await close();
   };
-  return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, peers, log, counted, answered, threads };
+  return { baseUrl: `http://127.0.0.1:${port}`, adminKey, stop, peers, log, counted, answered, threads, signIn: parts.signIn };
 }

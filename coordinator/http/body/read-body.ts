@@ -13,8 +13,8 @@ const UNWATCHED_BYTES = 64 * 1024;
 /** The bound on a body's size, for the error that a client sees. */
 export interface BodyBound {
   bytesMax: number;
-  /** The setting that it comes from. */
-  setting: string;
+  /** The setting that it comes from; null: none. */
+  setting: string | null;
 }
 
 /** The announced length of a request's body: a number of bytes (0 without a body), or `chunked`. */
@@ -24,7 +24,7 @@ export function announcedLength(request: IncomingMessage): number | 'chunked' {
 }
 
 export function bodyTooLarge({ bytesMax, setting }: BodyBound): QuiverError {
-  return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes (${setting})`);
+  return new QuiverError('limit_exceeded', `body exceeds the maximum of ${bytesMax} bytes${setting === null ? '' : ` (${setting})`}`);
 }
 
 export function bodyStalled(stallTimeoutMs: number): QuiverError {

@@ -4,6 +4,7 @@ import type { VectorFormat } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
+import { reshardData } from '../reshard-data';
 import * as schemas from '../schema/collection-schemas';
 
 const tag = 'Collections';
@@ -118,6 +119,32 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       answer: { type: 'data', schema: schemas.collectionStats },
       errors: [404],
       handle: async ({ path }) => dataAnswer(statsData(await collections.optimize(path.name))),
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/reshard',
+      access: 'admin',
+      tag,
+      summary: 'Change the number of shards of a collection',
+      description:
+        'Goes on after the answer; `GET /v1/cluster` shows how far it is. The collection is used as before meanwhile, and calls wait for less than a second when its new shards take over. Until then it takes the room of both sets of shards.',
+      path: schemas.collectionParameters,
+      body: { type: 'json', required: true, schema: schemas.reshardBody, example: { shards: 8 } },
+      answer: { type: 'data', schema: schemas.reshardAnswer },
+      errors: [400, 404, 409],
+      handle: async ({ path, body }) => dataAnswer(reshardData(await collections.reshard(path.name, body.shards))),
+    }),
+    defineEndpoint({
+      method: 'DELETE',
+      template: '/v1/collections/{name}/reshard',
+      access: 'admin',
+      tag,
+      summary: 'Give up a change of the number of shards',
+      description: 'The collection stays as it was. Also removes one that failed from the list in `GET /v1/cluster`.',
+      path: schemas.collectionParameters,
+      answer: { type: 'data', schema: schemas.reshardAnswer },
+      errors: [404],
+      handle: async ({ path }) => dataAnswer(reshardData(await collections.cancelReshard(path.name))),
     }),
     defineEndpoint({
       method: 'PATCH',

@@ -1,6 +1,7 @@
 import type { NodeView, OperationsService, ShardView } from '../../operations/operations-service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
+import { reshardData } from '../reshard-data';
 import * as schemas from '../schema/operations-schemas';
 
 const tag = 'Operations';
@@ -63,10 +64,10 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       template: '/v1/cluster',
       access: 'admin',
       tag,
-      summary: 'Nodes, shards and moves',
+      summary: 'Nodes, shards, moves and reshards',
       answer: { type: 'data', schema: schemas.clusterAnswer },
       handle: async () => {
-        const { mode, controller, coordinators, nodes, shards, moves } = await operations.cluster();
+        const { mode, controller, coordinators, nodes, shards, moves, reshards } = await operations.cluster();
         return dataAnswer({
           mode,
           controller,
@@ -74,6 +75,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
           nodes: nodes.map(nodeData),
           shards: shards.map(shardData),
           moves,
+          reshards: reshards.map(reshardData),
         });
       },
     }),

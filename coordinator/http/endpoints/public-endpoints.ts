@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toDashboard, wantsPage } from '../dashboard-files';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 
@@ -12,8 +13,8 @@ export type MetricsText = () => Promise<{ contentType: string; text: string | Bu
  * Endpoints that need no key. Without metrics or documentation if those are null. `openapiJson` and `endpoints` are
  * functions, because they describe the table that these endpoints are a part of.
  */
-export function publicEndpoints(parts: { metricsText: MetricsText | null; openapiJson: (() => Buffer) | null; endpoints: () => readonly Endpoint[] }): Endpoint[] {
-  const { metricsText, openapiJson } = parts;
+export function publicEndpoints(parts: { metricsText: MetricsText | null; openapiJson: (() => Buffer) | null; hasDashboard: boolean; endpoints: () => readonly Endpoint[] }): Endpoint[] {
+  const { metricsText, openapiJson, hasDashboard } = parts;
   const table = [
     defineEndpoint({
       method: 'GET',
@@ -21,16 +22,20 @@ export function publicEndpoints(parts: { metricsText: MetricsText | null; openap
       access: 'public',
       tag,
       summary: 'What this is and where to go on',
+      description: 'A browser, which accepts text/html, is sent to the dashboard at /ui.',
       answer: {
         type: 'data',
-        schema: z.object({ message: z.string(), docs: z.string().nullable(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
+        schema: z.object({ message: z.string(), docs: z.string().nullable(), ui: z.string().nullable(), endpoints: z.array(z.object({ method: z.string(), path: z.string(), summary: z.string() })) }),
       },
-      handle: async () =>
-        dataAnswer({
-          message: 'Quiver: a vector collection service',
-          docs: openapiJson === null ? null : '/docs',
-          endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
-        }),
+      handle: async ({ request }) =>
+        hasDashboard && wantsPage(request)
+          ? toDashboard()
+          : dataAnswer({
+              message: 'Quiver: a vector collection service',
+              docs: openapiJson === null ? null : '/docs',
+              ui: hasDashboard ? '/ui' : null,
+              endpoints: parts.endpoints().map(({ method, template, summary }) => ({ method, path: template, summary })),
+            }),
     }),
   ];
   if (metricsText !== null) table.push(metricsEndpoint(metricsText));

@@ -46,6 +46,8 @@ export function newCollection(limits: HttpLimits) {
   });
 }
 
+export const reshardBody = z.object({ shards: integer(1, shardsMax) });
+
 /** Here null is a value: it clears the description. */
 export const collectionChange = z.object({ description: description.nullable() });
 
@@ -91,6 +93,24 @@ export const collectionStats = z
     }),
   })
   .meta({ id: 'CollectionStats' });
+
+export const reshardAnswer = z
+  .object({
+    collection: z.string(),
+    from: z.int().meta({ description: 'Shards that the collection had.' }),
+    to: z.int().meta({ description: 'Shards that it gets.' }),
+    state: z.enum(['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck']).meta({
+      description:
+        'filling: the new shards are filled, and the old ones used; sealing, opening: the new ones take over, and calls wait for that; retiring: they have taken over, and the old ones go in a moment; cancelling: it is being undone; failed: it was undone, because of the error; stuck: the cluster store was put back from a backup, and it is not clear which shards count.',
+    }),
+    fraction: z.number().min(0).max(1).meta({ description: 'Share of the vectors that are copied.' }),
+    copied: z.int(),
+    total: z.int().meta({ description: 'Vectors when it began.' }),
+    behind: z.int().meta({ description: 'Changes that the new shards do not have yet.' }),
+    started_at: z.iso.datetime(),
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'Reshard' });
 
 export const collectionDeletedAnswer = z.object({ deleted: z.string(), name: z.string(), status: z.literal('deleted') });
 

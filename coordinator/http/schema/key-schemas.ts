@@ -3,17 +3,17 @@ import { REQUEST_BOUNDS } from '../http-limits';
 import { integerText, optional } from './fields';
 import { report } from './issue';
 
-const ROLES = ['admin', 'readwrite', 'readonly'] as const;
+export const KEY_ROLES = ['admin', 'readwrite', 'readonly'] as const;
 const { expiryDaysMax, nameCharactersMax } = REQUEST_BOUNDS;
 
 /** A value of the right type that is not a role gives 400; a wrong type gives 422. */
 const role = z
   .string()
-  .meta({ enum: ROLES })
+  .meta({ enum: KEY_ROLES })
   .transform((value, context) => {
-    const known = ROLES.find((name) => name === value);
+    const known = KEY_ROLES.find((name) => name === value);
     if (known !== undefined) return known;
-    report(context, value, `must be one of ${ROLES.join(', ')}`, { kind: 'invalid_parameter' });
+    report(context, value, `must be one of ${KEY_ROLES.join(', ')}`, { kind: 'invalid_parameter' });
     return z.NEVER;
   });
 
@@ -42,7 +42,7 @@ export const keyChangeBody = z.object({ name: optional(keyName), role: optional(
 const keyFields = {
   id: z.int(),
   name: z.string(),
-  role: z.enum(ROLES),
+  role: z.enum(KEY_ROLES),
   created_at: z.iso.datetime(),
   is_active: z.boolean(),
   expires_at: z.iso.datetime().nullable(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reshardAnswer } from './collection-schemas';
 
 export const nodePath = z.object({ id: z.string().min(1).max(255) });
 
@@ -52,4 +53,5 @@ export const clusterAnswer = z.object({
   nodes: z.array(nodeAnswer),
   shards: z.array(shardAnswer),
   moves: z.array(z.object({ collection: z.string(), shard: z.int(), from: z.string(), to: z.string(), phase: z.string(), progress: z.number() })),
+  reshards: z.array(reshardAnswer).meta({ description: 'Collections that change their number of shards, or failed to.' }),
 });

@@ -24,6 +24,8 @@ export class Peer {
   /** Last entries of appends that were sent but are not stored yet. */
   inFlight: number[] = [];
   lastAckAt: number;
+  /** When something was sent that it has not answered, the first since its last answer; null when it has. */
+  private askedAt: number | null = null;
   /** When it last stored something new, or had nothing to store. */
   lastProgressAt: number;
   /** Until when this store's answers allow the primary to serve reads. */
@@ -71,9 +73,22 @@ export class Peer {
     return this.state === 'snapshot' || nowMs - Math.max(this.lastProgressAt, this.copiedAt) < TIMINGS.catchUpPauseMs;
   }
 
+  /**
+   * For how long it has been silent: since its last answer, but not for longer than heartbeats that it could have answered
+   * went out at their usual pace.
+   */
+  silentMs(nowMs: number): number {
+    return this.askedAt === null ? 0 : nowMs - Math.max(this.lastAckAt, this.askedAt - TIMINGS.heartbeatMs);
+  }
+
+  /** Something is sent to it that it has to answer. */
+  asked(nowMs: number): void {
+    this.askedAt ??= nowMs;
+  }
+
   /** Whether it has not answered, or not stored anything, for too long to wait for it. */
   isOverdue(nowMs: number, lastSequence: number): boolean {
-    if (nowMs - this.lastAckAt > TIMINGS.replicaTimeoutMs) return true;
+    if (this.silentMs(nowMs) > TIMINGS.replicaTimeoutMs) return true;
     return this.match < lastSequence && nowMs - this.lastProgressAt > TIMINGS.stallTimeoutMs;
   }
 
@@ -92,6 +107,7 @@ export class Peer {
       this.probe(this.next);
     }
     this.lastAckAt = nowMs;
+    this.askedAt = null;
     this.awaited = Math.max(this.awaited, ack.awaited);
   }
 

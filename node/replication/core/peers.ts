@@ -14,6 +14,7 @@ const NO_BEAT = { recorded: [], sharesSince: 0 };
 export class Peers {
   readonly byNode = new Map<string, Peer>();
   nextHeartbeatAt: number;
+  private lastHeartbeatAt: number;
   /** Set for good when the primary serves no more reads in its epoch. */
   releasesLease = false;
   /** Since when the followers are asked to give up their shares in the lease; null when they are not. */
@@ -51,6 +52,7 @@ export class Peers {
     this.mustBeComplete = options.mustBeComplete;
     this.shareWith = options.shareWith;
     this.nextHeartbeatAt = options.nowMs;
+    this.lastHeartbeatAt = options.nowMs;
     this.emit = options.emit;
   }
 
@@ -74,9 +76,35 @@ export class Peers {
     }
   }
 
-  heartbeat(nowMs: number): void {
+  /** Whether each of them has the whole log, was told that all of it is committed, and answers. */
+  areUpToDate(nowMs: number): boolean {
+    const { lastSequence } = this.log;
+    if (this.progress.applied < lastSequence) return false;
+    const isAnswerDue = nowMs >= this.lastHeartbeatAt + TIMINGS.heartbeatMs;
+    for (const peer of this.byNode.values()) {
+      if (peer.match < lastSequence || peer.announced < lastSequence || (isAnswerDue && peer.lastAckAt < this.lastHeartbeatAt)) return false;
+    }
+    return true;
+  }
+
+  /** When heartbeats are due, or a look at who has answered the last ones. */
+  nextTickAt(): number {
+    const lookAt = this.lastHeartbeatAt + TIMINGS.heartbeatMs;
+    if (this.nextHeartbeatAt <= lookAt) return this.nextHeartbeatAt;
+    for (const peer of this.byNode.values()) if (peer.lastAckAt < this.lastHeartbeatAt) return lookAt;
+    return this.nextHeartbeatAt;
+  }
+
+  /** The shard is not quiet any more. */
+  quicken(): void {
+    this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, this.lastHeartbeatAt + TIMINGS.heartbeatMs);
+  }
+
+  /** `isQuiet`: the next one may be late. */
+  heartbeat(nowMs: number, isQuiet: boolean): void {
     if (nowMs < this.nextHeartbeatAt) return;
-    this.nextHeartbeatAt = nowMs + TIMINGS.heartbeatMs;
+    this.lastHeartbeatAt = nowMs;
+    this.nextHeartbeatAt = isQuiet ? sharedMoment(nowMs + TIMINGS.quietHeartbeatMs) : nowMs + TIMINGS.heartbeatMs;
     const recorded = this.recorded();
     for (const peer of this.byNode.values()) this.send(peer, null, nowMs, { recorded, sharesSince: this.shareWith(peer, nowMs) });
   }
@@ -158,6 +186,7 @@ export class Peers {
       prev = this.log.lastSequence;
     }
     peer.announced = this.progress.applied;
+    peer.asked(nowMs);
     const message: OutgoingAppend = {
       epoch: this.epoch,
       from: this.self.node,
@@ -171,4 +200,9 @@ export class Peers {
     };
     this.emit({ type: 'sendAppend', to: peer.node, message });
   }
+}
+
+/** The last moment until `latest` at which other shards of this node have heartbeats, too. */
+function sharedMoment(latest: number): number {
+  return Math.floor(latest / TIMINGS.heartbeatMs) * TIMINGS.heartbeatMs;
 }

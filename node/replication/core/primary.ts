@@ -39,6 +39,8 @@ export class Primary {
   private readonly promiseToken: number;
   /** When the log last stored something, or had nothing to store, and what it was about to store then. */
   private own: { atMs: number; underway: number | null };
+  /** Where the log ended when it was looked at last, and since when. */
+  private grown: { sequence: number; atMs: number };
   /** When it was asked last, and since when without a pause in which it could hear of nothing itself. */
   private steppedAt: number;
   private awakeSince: number;
@@ -79,6 +81,7 @@ export class Primary {
     // a later epoch, this replica could take part in two epochs at once.
     this.promiseToken = this.log.append({ promisedEpoch: this.epoch, lastLedEpoch: this.epoch });
     this.own = { atMs: options.nowMs, underway: this.log.oldestUnderway };
+    this.grown = { sequence: this.log.lastSequence, atMs: options.nowMs };
     this.steppedAt = options.nowMs;
     this.awakeSince = options.nowMs;
   }
@@ -98,10 +101,12 @@ export class Primary {
     if (this.phase === 'waiting' && this.isGrantOver(nowMs)) this.writeBarrier();
     this.commit(nowMs);
     if (this.phase === 'active' && this.isBarrierApplied()) this.phase = 'serving';
+    const isQuiet = this.isQuiet(nowMs);
+    if (!isQuiet) this.peers.quicken();
     this.peers.judgePaces((peer) => this.membership.confirmed!.inSync.some((member) => peer.is(member)), nowMs);
     this.changeMembership(nowMs);
     this.peers.pump(nowMs);
-    this.peers.heartbeat(nowMs);
+    this.peers.heartbeat(nowMs, isQuiet);
   }
 
   /** Appends a write as the log's next entry; answers its sequence. Call only when mayWrite says yes. */
@@ -158,6 +163,16 @@ export class Primary {
     return peer.heard.sentAt;
   }
 
+  /** Whether nothing is to be done, has been for a while, and can be expected. */
+  private isQuiet(nowMs: number): boolean {
+    if (this.grown.sequence !== this.log.lastSequence) this.grown = { sequence: this.log.lastSequence, atMs: nowMs };
+    if (this.phase !== 'serving' || nowMs - this.grown.atMs < TIMINGS.quietAfterMs) return false;
+    if (this.handoverTo !== undefined || this.peers.releasesLease || this.peers.withdrawsSharesSince !== null || this.membership.pending !== null) return false;
+    const { replicas, inSync, removing } = this.membership.confirmed!;
+    const isAsWanted = removing.length === 0 && replicas.length === inSync.length && this.membership.hasEnough();
+    return isAsWanted && this.peers.areUpToDate(nowMs);
+  }
+
   /** Whether a learner would be in sync but for the shares, whose end its promise has to reach. */
   private keepsLearnerOut(nowMs: number): boolean {
     const { replicas, inSync } = this.membership.confirmed!;
@@ -194,7 +209,7 @@ export class Primary {
   nextTickAt(): number {
     if (this.phase === 'promising') return this.steppedAt + TIMINGS.heartbeatMs;
     const wait = this.phase === 'waiting' ? this.grant.until + 1 : Infinity;
-    return Math.min(wait, this.peers.nextHeartbeatAt, this.membership.nextTickAt());
+    return Math.min(wait, this.peers.nextTickAt(), this.membership.nextTickAt());
   }
 
   /**

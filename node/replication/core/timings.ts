@@ -43,6 +43,14 @@ export const TIMINGS = {
   /** A heartbeat carries the commit position and renews leases; a tenth of the replica time-out. */
   heartbeatMs: 100,
   /**
+   * The same while nothing happens, because most shards of a large cluster are quiet at any moment: a third of the replica
+   * time-out, so that two may be late. The heartbeats of a node's quiet shards fall on the same moments, this far apart at
+   * most and `heartbeatMs` at least, and share messages.
+   */
+  quietHeartbeatMs: 300,
+  /** A shard is quiet when its log has not grown for this long and everybody knows all of it. */
+  quietAfterMs: 1000,
+  /**
    * An unanswered change of the assignment is sent again after this time, which is well above slow answers of the
    * cluster store. A refused one is requested again after this time, too, then after twice as long each time.
    */

@@ -34,7 +34,7 @@ test('a record that a replica holds otherwise than its primary is found while mu
     const { metadata } = await cluster.data('GET', `/v1/collections/${COLLECTION}/vectors/never-written-again`);
     expect(metadata).toEqual({ right: true });
     const [same, different] = [await comparisonsOf([node], 'same'), await comparisonsOf([node], 'different')];
-    await writes(50);
+    await writes(25);
     await eventually('the new replica is the same', async () => (await comparisonsOf([node], 'same')) > same);
     expect(await comparisonsOf([node], 'different')).toBe(different);
   });

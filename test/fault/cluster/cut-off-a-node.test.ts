@@ -15,9 +15,9 @@ test('a primary that nobody reaches any more, or that no longer reaches etcd, is
       const primary = await cluster.primaryOf(COLLECTION);
       const proxy = cluster.wayOf(primary.id, way);
       await cluster.replaced(primary, COLLECTION, 0, { begin: () => proxy[how](), end: () => proxy.restore() });
-      await writes(50);
+      await writes(25);
       await proxy.restore();
-      await writes(100);
+      await writes(50);
       // What is cut off next may hold shards together with this one.
       await cluster.settled();
     }
@@ -33,7 +33,7 @@ test('a follower that is cut off leaves the in-sync set and is back in it afterw
       const during = await cluster.shardOf(COLLECTION);
       return during.state === 'degraded' && during.primary === primary && during.in_sync.length === 1;
     });
-    await writes(50);
+    await writes(25);
     await way.restore();
   });
 });

@@ -16,7 +16,7 @@ onSmallDisk('a node whose disk is full gives its shards to others, and takes par
     const shards = async () => (await cluster.view()).shards;
     (disk as SmallDisk).fill();
     await eventually('others lead every shard', async () => (await shards()).every(({ primary }) => primary !== null && primary !== 'node-0'), 60_000);
-    await writes(50);
+    await writes(25);
     (disk as SmallDisk).free();
     await eventually('it is in sync with the others', async () => (await shards()).some(({ in_sync: inSync }) => inSync.includes('node-0')), 60_000);
   });

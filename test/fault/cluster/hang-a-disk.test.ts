@@ -13,7 +13,7 @@ onDisks('a primary whose disk hangs gives its role to another replica, and nothi
     const primary = await cluster.primaryOf(COLLECTION);
     const disk = cluster.diskOf(primary.id);
     await cluster.replaced(primary, COLLECTION, 0, { begin: () => disk.hang(), end: () => disk.restore() });
-    await writes(50);
+    await writes(25);
     disk.restore();
     await cluster.settled();
   });
@@ -26,7 +26,7 @@ onDisks('a follower whose disk hangs leaves the in-sync set, and is back in it a
     const disk = cluster.diskOf(follower);
     disk.hang();
     await eventually('the follower is not in sync', async () => !(await cluster.shardOf(COLLECTION)).in_sync.includes(follower), 60_000);
-    await writes(50);
+    await writes(25);
     expect((await cluster.shardOf(COLLECTION)).primary).toBe(primary);
     disk.restore();
     await cluster.settled();

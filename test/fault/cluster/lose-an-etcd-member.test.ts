@@ -10,7 +10,7 @@ test('with one of three etcd members dead or frozen everything goes on, new coll
       await cluster.makeCollection(`without-${i}`, i % 2);
       if (i === 0) member.resume();
       else await member.start();
-      await writes(50);
+      await writes(25);
     }
   });
 });

@@ -11,7 +11,7 @@ test('kill -9 of a coordinator, then of the controller: clients go on through th
     const { controller } = await cluster.view();
     const bystander = cluster.coordinators.find(({ id }) => id !== controller);
     await bystander?.kill();
-    await writes(50);
+    await writes(25);
     await bystander?.start();
     const leader = cluster.coordinators.find(({ id }) => id === controller);
     await leader?.kill();
@@ -42,7 +42,7 @@ test('a controller that is frozen past its session does not go on controlling wh
     await cluster.makeCollection('meanwhile', witness);
     cluster.coordinators[frozen].resume();
     await eventually('the one that slept follows', async () => (await controllerBy(frozen).catch(() => null)) === next);
-    await writes(50);
+    await writes(25);
     // It serves what was made without it, and what is made through it is placed by the one that controls.
     const put = () => cluster.call('POST', '/v1/collections/meanwhile/upsert', { external_id: 'a', vector: [1, 2] }, frozen);
     await eventually('it has heard of the collection', async () => (await put()).status === 'success');
@@ -56,9 +56,9 @@ test('kill -9 of a primary: another replica takes over with everything, and the 
     for (let times = 0; times < 2; times += 1) {
       const primary = await cluster.primaryOf(COLLECTION, times);
       await cluster.replaced(primary, COLLECTION, times, { begin: () => primary.kill(), end: () => primary.start() });
-      await writes(100);
-      await primary.start();
       await writes(50);
+      await primary.start();
+      await writes(25);
       // The next primary may share a shard with this one; before this one has caught up, it holds that shard alone.
       await cluster.settled();
     }

@@ -71,7 +71,7 @@ test('a shard whose data were damaged or lost is copied anew, and no other shard
       expect((await cluster.data('GET', '/v1/collections/alone/export')).vectors).toHaveLength(items.length);
       // What it came back with is served, too.
       await cluster.leadBy(node, COLLECTION);
-      await writes(50);
+      await writes(25);
     }
   });
 }, 400_000);
@@ -95,7 +95,7 @@ test('a node whose checkpoints were cut short or changed comes back with every r
       await cluster.settled();
       // What it came back with is served, too.
       await cluster.leadBy(node, COLLECTION);
-      await writes(50);
+      await writes(25);
     }
   });
 });
@@ -106,7 +106,7 @@ test('a node whose disk is replaced comes back empty, gets copies, and counts as
     await cluster.killSpared(node);
     // Only then can it be told from the one with the old disk by who is in sync.
     await eventually('the others do without it', async () => (await cluster.view()).shards.every(({ primary, in_sync: inSync }) => primary !== null && !inSync.includes(node.id)), 60_000);
-    await writes(50);
+    await writes(25);
     node.wipe();
     await node.start();
     await cluster.settled();

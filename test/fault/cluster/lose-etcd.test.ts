@@ -12,14 +12,14 @@ test('while etcd is away reads and writes go on, and nothing is left over when i
     await cluster.etcd.kill();
     // Longer than every session lasts.
     await lasts(8_000);
-    await writes(100);
+    await writes(50);
     await cluster.etcd.start();
-    await writes(200);
+    await writes(100);
     cluster.etcd.pause();
     await lasts(5_000);
-    await writes(100);
+    await writes(50);
     cluster.etcd.resume();
-    await writes(200);
+    await writes(100);
   });
 });
 
@@ -30,13 +30,13 @@ test('an etcd that is put back to a backup under load costs nothing, and the sha
     // Epochs that the backup does not know.
     for (const node of cluster.nodes) {
       await cluster.killSpared(node);
-      await writes(20);
+      await writes(10);
       await node.start();
       await cluster.settled();
     }
     const before = (await cluster.view()).shards as unknown as Shard[];
     await cluster.etcd.putBack();
-    await writes(50);
+    await writes(25);
     await eventually(
       'the map is ahead of what it was',
       async () => {
@@ -54,12 +54,12 @@ test('nodes that start on an etcd that was put back open nothing empty and put t
     await cluster.etcd.backUp();
     await cluster.settled();
     await cluster.killSpared(await cluster.primaryOf(COLLECTION));
-    await writes(50);
+    await writes(25);
     for (const node of cluster.nodes) if (!node.isRunning) await node.start();
     await cluster.settled();
     for (const node of cluster.nodes) await node.stop();
     await cluster.etcd.putBack();
     for (const node of cluster.nodes) await node.start();
-    await writes(50);
+    await writes(25);
   });
 }, 400_000);

@@ -15,7 +15,7 @@ test('a primary that is frozen past its lease and wakes up acknowledges nothing 
       primary.pause();
       await lasts(pauseMs);
       primary.resume();
-      await writes(100);
+      await writes(50);
       await cluster.settled();
     }
   });
@@ -29,7 +29,7 @@ test('a follower that is lost (killed, paused) costs no request, leaves the in-s
       if (how === 'kill') await follower.kill();
       else follower.pause();
       await eventually('it has left the in-sync set', async () => !(await cluster.shardOf(COLLECTION)).in_sync.includes(follower.id));
-      await writes(50);
+      await writes(25);
       if (how === 'kill') await follower.start();
       else follower.resume();
       await cluster.settled();
@@ -47,13 +47,13 @@ test('a rolling restart of every process under load loses nothing and fails no r
       await cluster.settled();
       expect(await node.stop()).toBe(0);
       await node.start();
-      await writes(50);
+      await writes(25);
     }
     await cluster.settled();
     for (const coordinator of cluster.coordinators) {
       expect(await coordinator.stop()).toBe(0);
       await coordinator.start();
-      await writes(50);
+      await writes(25);
     }
   });
 });

@@ -13,6 +13,6 @@ test('a node that joins takes its share, and one that drains gives all away, wit
     await cluster.data('POST', `/v1/cluster/nodes/${first.id}/drain`);
     await eventually('the node is drained', async () => (await viewOf(first.id))?.state === 'drained', 60_000);
     expect(await first.stop()).toBe(0);
-    await writes(50);
+    await writes(25);
   });
 });

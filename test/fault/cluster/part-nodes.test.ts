@@ -17,9 +17,9 @@ test('a primary and its follower that no longer reach each other, but everybody 
       for (const proxy of cut) proxy.silence();
       // The primary sends: only what it can't send parts them.
       if (there) await eventually('one of them is alone in sync', async () => (await cluster.shardOf(COLLECTION)).in_sync.length === 1);
-      await writes(100);
-      for (const proxy of cut) await proxy.restore();
       await writes(50);
+      for (const proxy of cut) await proxy.restore();
+      await writes(25);
       await cluster.settled();
     }
   });
@@ -39,9 +39,9 @@ test('a primary that reaches etcd and clients, but none of the other replicas, i
       },
       30_000,
     );
-    await writes(100);
-    for (const proxy of ways) await proxy.restore();
     await writes(50);
+    for (const proxy of ways) await proxy.restore();
+    await writes(25);
     await cluster.settled();
   });
 });

@@ -22,9 +22,9 @@ test('versions are rolled forth and back under load: nothing is lost, and what i
       member.isEarlier = isEarlier;
       await member.start();
       await cluster.settled();
-      await writes(50);
+      await writes(25);
     };
-    await writes(50);
+    await writes(25);
     const [first, second, last] = cluster.nodes;
     for (const node of [first, second]) await replace(node, false);
     expect(await protocolsOf(cluster)).toEqual({ 'node-0': 2, 'node-1': 2, 'node-2': undefined });
@@ -38,7 +38,7 @@ test('versions are rolled forth and back under load: nothing is lost, and what i
 
     await replace(last, true);
     const before = await comparisonsOf(cluster.nodes, 'same');
-    await writes(100);
+    await writes(50);
     expect(await comparisonsOf(cluster.nodes, 'same')).toBe(before);
     for (const member of [second, first, ...cluster.coordinators]) await replace(member, true);
     expect(await protocolsOf(cluster)).toEqual({});

@@ -8,7 +8,7 @@ import { SharedCluster } from './shared-cluster';
 
 export const COLLECTION = 'ledger';
 /** Writes that are acknowledged before and after what happens, at least: each of the ids four times. */
-const CALM_WRITES = 100;
+const CALM_WRITES = 50;
 /** What a call is told that found no primary in time: as promised while one is replaced, which takes longer on a busy machine. */
 export const isRetriable = (message: string): boolean => message.includes('unavailable; the call may be retried');
 /** A minute without an answer is no failover any more, on any machine. */

@@ -123,7 +123,7 @@ export class FileTarget implements FuzzTarget<FileCase> {
         faults.push(`loss: crowd answered ${JSON.stringify(crowd.data).slice(0, 300)}`);
       // An export that meets a damaged record after its first pages is broken off: it never seems whole.
       const pages = await call('GET', `/v1/collections/crowd/export?limit=${ITEMS + 10}`).catch((error: Error) => {
-        if (error.message !== 'terminated') throw error;
+        if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
         return { status: 'error' };
       });
       if (pages.status === 'success' && pages.data.count !== ITEMS + 1) faults.push(`loss: crowd exported ${pages.data.count} items of ${ITEMS + 1}`);

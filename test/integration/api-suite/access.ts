@@ -15,6 +15,7 @@ const READING: Route[] = [
   { method: 'GET', path: '/v1/collections/none/vectors/a' },
   { method: 'POST', path: '/v1/collections/none/vectors/fetch', body: { ids: ['a'] } },
   { method: 'POST', path: '/v1/collections/none/scroll', body: {} },
+  { method: 'POST', path: '/v1/collections/none/sample' },
   { method: 'POST', path: '/v1/collections/none/search', body: { vector: [1, 2, 3] } },
   { method: 'POST', path: '/v1/collections/none/bulk_search', body: { queries: [{ vector: [1, 2, 3] }] } },
   { method: 'POST', path: '/v1/collections/none/hybrid_search', body: { query_text: 'a' } },
@@ -40,6 +41,8 @@ const ADMIN: Route[] = [
   { method: 'DELETE', path: '/v1/admin/keys/999999' },
   { method: 'POST', path: '/v1/admin/keys/999999/rotate' },
   { method: 'GET', path: '/v1/admin/keys/999999/usage' },
+  { method: 'POST', path: '/v1/collections/none/reshard', body: { shards: 2 } },
+  { method: 'DELETE', path: '/v1/collections/none/reshard' },
   { method: 'POST', path: '/v1/cluster/nodes/none/drain' },
   { method: 'POST', path: '/v1/cluster/nodes/none/undrain' },
 ];
@@ -62,14 +65,22 @@ export function accessSuite(context: SuiteContext): void {
       readwrite = await create('readwrite');
     });
 
-    test.each([...READING, ...WRITING, ...ADMIN, ...ADMIN_LISTS, { method: 'GET', path: '/v1/health' }, { method: 'GET', path: '/v1/unknown' }].map(titleOf))(
-      '%s needs a key',
-      async (_title, route) => {
-        errorOf(await context.api.call({ ...route, key: null }), 401);
-        errorOf(await context.api.call({ ...route, key: 'wrong' }), 401);
-        errorOf(await context.api.call({ ...route, key: '' }), 401);
-      },
-    );
+    test.each(
+      [
+        ...READING,
+        ...WRITING,
+        ...ADMIN,
+        ...ADMIN_LISTS,
+        { method: 'GET', path: '/v1/health' },
+        { method: 'GET', path: '/v1/me' },
+        { method: 'GET', path: '/v1/metrics/summary' },
+        { method: 'GET', path: '/v1/unknown' },
+      ].map(titleOf),
+    )('%s needs a key', async (_title, route) => {
+      errorOf(await context.api.call({ ...route, key: null }), 401);
+      errorOf(await context.api.call({ ...route, key: 'wrong' }), 401);
+      errorOf(await context.api.call({ ...route, key: '' }), 401);
+    });
 
     test.each(READING.map((route): [string, Route] => [titleOf(route)[0], route]))('%s is open to readonly keys, and names a missing collection', async (_title, route) => {
       if (route.path === '/v1/collections') dataOf(await context.api.call({ ...route, key: readonly }));

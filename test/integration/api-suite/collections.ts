@@ -93,6 +93,41 @@ export function collectionsSuite(context: SuiteContext): void {
       expect(errorOf(await api.post('/v1/collections/missing/optimize'), 404)).toContain('missing');
     });
 
+    test('get another number of shards, more or fewer, and stay what they are', async () => {
+      const { api } = context;
+      const name = await context.collection({ shards: 1 });
+      const path = `/v1/collections/${name}`;
+      const items = Array.from({ length: 60 }, (_, i) => ({ external_id: `v${i}`, vector: [i, 1, 2], metadata: { n: i }, ...(i % 2 === 0 ? { text: `word${i} shared` } : {}) }));
+      dataOf(await api.post(`${path}/bulk_upsert`, { items }));
+      // Stored anew, and in its old place.
+      dataOf(await api.post(`${path}/upsert`, items[7]));
+      const looks = async () => [
+        dataOf(await api.get(`${path}/export`)),
+        dataOf(await api.post(`${path}/search`, { vector: [30, 1, 2], k: 60, filters: { n: { $gte: 20 } } })).results,
+        dataOf(await api.post(`${path}/hybrid_search`, { query_text: 'shared word30', vector: [30, 1, 2], k: 10 })).results,
+      ];
+      const before = await looks();
+      const page = dataOf(await api.post(`${path}/scroll`, { limit: 20 }));
+      for (const shards of [5, 2]) {
+        expect(dataOf(await api.post(`${path}/reshard`, { shards }))).toMatchObject({ collection: name, to: shards, state: 'filling', error: null });
+        await eventually(`${shards} shards`, async () => dataOf(await api.get(path)).shards === shards);
+        expect(await looks()).toEqual(before);
+        expect(dataOf(await api.get(path))).toMatchObject({ vector_count: 60, shards });
+      }
+      // A cursor of the first shards.
+      const rest = dataOf(await api.post(`${path}/scroll`, { limit: 100, cursor: page.next_cursor })).vectors;
+      expect([...page.vectors, ...rest].map(({ external_id: id }: any) => id)).toEqual(items.map(({ external_id: id }) => id));
+      expect(dataOf(await api.post(`${path}/upsert`, items[3])).status).toBe('updated');
+      expect(errorOf(await api.post(`${path}/reshard`, { shards: 2 }), 400)).toContain('2 shards already');
+      errorOf(await api.post(`${path}/reshard`, { shards: 0 }), 422);
+      errorOf(await api.post(`${path}/reshard`, {}), 422);
+    });
+
+    test('that do not change their number of shards have nothing to give up', async () => {
+      const name = await context.collection();
+      expect(errorOf(await context.api.delete(`/v1/collections/${name}/reshard`), 404)).toContain('not changing its number of shards');
+    });
+
     test('exist once per name', async () => {
       const name = await context.collection();
       expect(errorOf(await context.api.post('/v1/collections', { name, dim: 5 }), 409)).toContain(name);
@@ -167,11 +202,11 @@ export function collectionsSuite(context: SuiteContext): void {
     });
 
     test('of an empty collection is empty', async () => {
-      expect(dataOf(await context.api.get(`/v1/collections/${await context.collection()}/export?limit=100000`))).toMatchObject({ count: 0, vectors: [] });
+      expect(dataOf(await context.api.get(`/v1/collections/${await context.empty()}/export?limit=100000`))).toMatchObject({ count: 0, vectors: [] });
     });
 
     test.each(['0', '-1', '100001', 'x', '1.5', '', '1e2', 'true'])('refuses limit=%s with a 400', async (limit) => {
-      const name = await context.collection();
+      const name = await context.empty();
       expect(errorOf(await context.api.get(`/v1/collections/${name}/export?limit=${limit}`), 400)).toContain('limit');
     });
   });

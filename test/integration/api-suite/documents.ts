@@ -47,7 +47,7 @@ export function documentsSuite(context: SuiteContext): void {
       ['an empty file', (name: string) => [into(name), file('')], 400, 'empty'],
       ['a blank file', (name: string) => [into(name), file(' \n\t')], 400, 'empty'],
     ] as const)('refuses %s and stores nothing', async (_title, parts, code, named) => {
-      const name = await context.collection({ dim: 384 });
+      const name = await context.empty(384);
       expect(errorOf(await context.api.upload([...parts(name)]), code)).toContain(named);
       expect(dataOf(await context.api.get(`/v1/collections/${name}`)).vector_count).toBe(0);
     });
@@ -64,7 +64,7 @@ export function documentsSuite(context: SuiteContext): void {
     });
 
     test('query refuses what it can’t ask', async () => {
-      const name = await context.collection({ dim: 384 });
+      const name = await context.empty(384);
       const ask = (body: object) => context.api.post('/v1/query', { collection_name: name, ...body });
       expect(errorOf(await ask({ query: ' ' }), 400)).toContain('empty');
       expect(errorOf(await ask({ query: 'x'.repeat(1001) }), 400)).toContain('maximum length');

@@ -7,7 +7,7 @@ export function protocolSuite(context: SuiteContext): void {
   describe('protocol', () => {
     test('GET / needs no key and says where to go on', async () => {
       const data = dataOf(await context.api.get('/', { key: null }));
-      expect(data).toEqual({ message: expect.any(String), docs: '/docs', endpoints: expect.any(Array) });
+      expect(data).toEqual({ message: expect.any(String), docs: '/docs', ui: '/ui', endpoints: expect.any(Array) });
       expect(data.endpoints).toContainEqual({ method: 'POST', path: '/v1/collections/{name}/search', summary: expect.any(String) });
     });
 
@@ -44,7 +44,7 @@ export function protocolSuite(context: SuiteContext): void {
     });
 
     test('a query parameter given twice is a 400', async () => {
-      errorOf(await context.api.get(`/v1/collections/${await context.collection()}/export?limit=1&limit=2`), 400);
+      errorOf(await context.api.get(`/v1/collections/${await context.empty()}/export?limit=1&limit=2`), 400);
     });
 
     test('a gzip body is taken, another encoding or a broken one is refused', async () => {

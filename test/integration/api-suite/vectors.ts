@@ -128,13 +128,13 @@ export function vectorsSuite(context: SuiteContext): void {
       ['metadata beyond MAX_METADATA_BYTES', { external_id: 'a', vector: [1, 2, 3], metadata: { text: 'é'.repeat(32768) } }, 400, 'metadata'],
       ['include_timing that is a text', { external_id: 'a', vector: [1, 2, 3], include_timing: 'true' }, 422, 'include_timing'],
     ])('refuses %s and stores nothing', async (_title, body, code, named) => {
-      const name = await context.collection();
+      const name = await context.empty();
       expect(errorOf(await upsert(name, body), code)).toContain(named);
       expect(await countOf(name)).toBe(0);
     });
 
     test('refuses numbers out of range and nesting without end in metadata', async () => {
-      const name = await context.collection();
+      const name = await context.empty();
       const send = (metadata: string) => context.api.post(`/v1/collections/${name}/upsert`, `{"external_id":"a","vector":[1,2,3],"metadata":${metadata}}`);
       expect(errorOf(await send('{"a":[1e400]}'), 422)).toContain('metadata');
       expect(errorOf(await send(`{"a":${'['.repeat(50)}${']'.repeat(50)}}`), 400)).toBe('metadata must be at most 32 levels deep');
@@ -154,7 +154,7 @@ export function vectorsSuite(context: SuiteContext): void {
 
   describe('ids of any kind', () => {
     test.each(AWKWARD_IDS)('%p is stored, shown, searched and deleted', async (id) => {
-      const name = await context.collection();
+      const name = await context.empty();
       expect(dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3] }))).toEqual({ external_id: id, status: 'inserted' });
       expect(dataOf(await show(name, id)).external_id).toBe(id);
       expect(dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3] })).results[0].external_id).toBe(id);
@@ -172,7 +172,7 @@ export function vectorsSuite(context: SuiteContext): void {
     });
 
     test('an id that can’t be one is a 400 in a path', async () => {
-      const name = await context.collection();
+      const name = await context.empty();
       errorOf(await context.api.get(`/v1/collections/${name}/vectors/%00`), 400);
       errorOf(await context.api.delete(`/v1/collections/${name}/delete/${'a'.repeat(513)}`), 400);
     });
@@ -198,7 +198,7 @@ export function vectorsSuite(context: SuiteContext): void {
     });
 
     test('of nothing is a success with no results', async () => {
-      expect(dataOf(await bulkUpsert(await context.collection(), { items: [] }))).toEqual({ results: [] });
+      expect(dataOf(await bulkUpsert(await context.empty(), { items: [] }))).toEqual({ results: [] });
     });
 
     test('takes 1000 items and refuses 1001 with a 400', async () => {
@@ -218,7 +218,7 @@ export function vectorsSuite(context: SuiteContext): void {
       ['wrong metadata', { external_id: 'bad', vector: [1, 2, 3], metadata: 5 }, 422],
       ['metadata too large', { external_id: 'bad', vector: [1, 2, 3], metadata: { text: 'x'.repeat(65536) } }, 400],
     ])('with %s is refused whole, naming the item', async (_title, bad, code) => {
-      const name = await context.collection();
+      const name = await context.empty();
       const message = errorOf(await bulkUpsert(name, { items: [{ external_id: 'good', vector: [1, 2, 3] }, bad] }), code);
       expect(message).toContain('items[1]');
       if (typeof bad === 'object') expect(message).toContain('bad');
@@ -226,7 +226,7 @@ export function vectorsSuite(context: SuiteContext): void {
     });
 
     test.each([[{}], [{ items: null }], [{ items: {} }], [{ items: 'x' }]])('without a list of items is a 422: %j', async (body) => {
-      expect(errorOf(await bulkUpsert(await context.collection(), body), 422)).toContain('items');
+      expect(errorOf(await bulkUpsert(await context.empty(), body), 422)).toContain('items');
     });
   });
 
@@ -334,7 +334,7 @@ export function vectorsSuite(context: SuiteContext): void {
       [{ include_vectors: 'no' }, 422],
       [{ filters: { a: { $near: 1 } } }, 422],
     ])('refuses %j with %i', async (body, code) => {
-      errorOf(await context.api.post(`/v1/collections/${await context.collection()}/scroll`, body), code);
+      errorOf(await context.api.post(`/v1/collections/${await context.empty()}/scroll`, body), code);
     });
   });
 }

@@ -18,6 +18,7 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
       { collection: 'books', collectionUid: 'u1', shard: 1, status: status(2) },
       { collection: 'films', collectionUid: 'u2', shard: 0, status: null },
     ],
+    reshards: async () => [],
     embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network' }),
   });
   return { clock, operations };
@@ -54,6 +55,7 @@ describe('the embedded form as a cluster of one', () => {
         { collection: 'films', shard: 0, ...onNode, state: 'unavailable', vectors: 0, lastOperation: 0 },
       ],
       moves: [],
+      reshards: [],
     });
   });
 

@@ -19,7 +19,7 @@ import { writeEntry } from '../../support/stored-replica';
 /** What a later version may have written: this one refuses it, says what it is, and changes nothing. */
 
 const SPEC = { collectionUid: 'c', shard: 0, dim: 2, metric: 'l2' } as const;
-const LATER_SPEC = specText(SPEC).replace('"format":1', '"format":2');
+const LATER_SPEC = specText(SPEC).replace('"format":1', '"format":3');
 const AT = { sequence: 1, epoch: 1 };
 let folder: string;
 
@@ -76,7 +76,7 @@ test('a shard', async () => {
   const store = new MemoryKeyValueStore();
   await store.write([{ type: 'put', key: SPEC_KEY, value: Buffer.from(LATER_SPEC) }]);
   expect(await refused(() => claimRecords(new RecordStore(store), folder, SPEC))).toContain(
-    'the folder of shard 0 of collection c was written by a later version: it has format 2, and this program knows formats up to 1',
+    'the folder of shard 0 of collection c was written by a later version: it has format 3, and this program knows formats up to 2',
   );
   expect((await store.get(SPEC_KEY))?.toString()).toBe(LATER_SPEC);
 });
@@ -145,6 +145,6 @@ test('a copy of a shard: what is there stays', async () => {
   writeFileSync(join(shard, 'kept'), 'what is there');
   const install = () =>
     installCopy({ folder: shard, openStore: async () => new MemoryKeyValueStore(), chunks: chunksOf(sent), promises: { promisedEpoch: 1, lastLedEpoch: 0 }, mayTakePlace: () => true });
-  expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 2');
+  expect(await refused(install)).toContain('a copy of a shard was written by a later version: it has format 3');
   expect(contentOf(shard)).toEqual({ kept: 'what is there' });
 });

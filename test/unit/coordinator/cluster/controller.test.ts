@@ -50,7 +50,7 @@ async function assign(shard: number): Promise<void> {
 
 async function want(uid: string): Promise<void> {
   const rest = { dim: 2, metric: 'cosine', description: null, language: null, quantization: 'int8', createdAt: '', embeddingModel: null, state: 'ready' } as const;
-  await put(collectionPath(uid), collectionToValue({ uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest }));
+  await put(collectionPath(uid), collectionToValue({ uid, identity: uid, name: uid, shards: 1, replicas: 1, minInSync: 1, ...rest }));
 }
 
 async function storedAssignment(collectionUid: string, shard: number): Promise<ShardAssignment | null> {

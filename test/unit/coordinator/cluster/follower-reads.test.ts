@@ -15,6 +15,7 @@ let clock: ManualClock;
 let underWay: Record<string, number>;
 let answers: (() => Promise<unknown>)[];
 let asked: { address: string; epoch: number }[];
+let heard: number;
 let reads: FollowerReads;
 
 beforeEach(() => {
@@ -22,9 +23,13 @@ beforeEach(() => {
   underWay = { 'a:1': 0, 'b:1': 0 };
   answers = [];
   asked = [];
+  heard = 0;
   const links = {
     readsUnderWay: (address: string) => underWay[address],
     to: (address: string) => ({
+      get readsHeard() {
+        return heard;
+      },
       read: ({ epoch }: { epoch: number }) => {
         asked.push({ address, epoch });
         return { answer: (answers.shift() ?? (() => Promise.resolve([])))(), cancel: () => void asked.push({ address: `not ${address}`, epoch }) };
@@ -91,6 +96,41 @@ test('a read that nobody waits for any more says nothing about the follower', as
   expect(await reading).toBe(null);
   expect(asked.map(({ address }) => address)).toEqual(['b:1', 'not b:1']);
   expect(reads.choose(SHARD, 'search', ROUTE)).toBe('b:1');
+});
+
+test('one that works on a read for long is waited for, as long as its node says something each second', async () => {
+  jest.useFakeTimers();
+  try {
+    let answer: (found: unknown) => void = () => undefined;
+    answers.push(() => new Promise((done) => (answer = done)));
+    const reading = read();
+    for (let second = 0; second < 8; second++) {
+      heard += 1;
+      jest.advanceTimersByTime(1_000);
+    }
+    answer(['found']);
+    expect(await reading).toEqual({ answer: ['found'] });
+    expect(asked).toHaveLength(1);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('one that falls silent in the middle of a read is passed over', async () => {
+  jest.useFakeTimers();
+  try {
+    answers.push(() => new Promise(() => undefined));
+    const reading = read();
+    heard += 1;
+    jest.advanceTimersByTime(1_000);
+    expect(asked).toHaveLength(1);
+    jest.advanceTimersByTime(1_000);
+    expect(await reading).toBe(null);
+    expect(asked.map(({ address }) => address)).toEqual(['b:1', 'not b:1']);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('one that is silent is passed over after a second, and left alone for five, for all shards', async () => {

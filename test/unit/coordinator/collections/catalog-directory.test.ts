@@ -4,6 +4,7 @@ import type { StoreEvent } from '../../../../shared/cluster-store/cluster-store'
 
 const record = (uid: string, given: Partial<CollectionRecord> = {}): CollectionRecord => ({
   uid,
+  identity: uid,
   name: 'c',
   dim: 2,
   metric: 'cosine',

@@ -104,6 +104,7 @@ describe('the metrics of the cluster', () => {
     nodes: [node, { ...node, id: 'node-1', state: 'down', primaries: 0, replicas: 1 }],
     shards: [{ ...shard, inSync: [...shard.inSync], learners: [...shard.learners], lagOperations: { ...shard.lagOperations } }],
     moves: [{ collection: 'books', shard: 0, from: 'node-2', to: 'node-1', phase: 'copying', progress: 0.5 }],
+    reshards: [{ collection: 'books', from: 1, to: 2, state: 'filling', fraction: 0, copied: 0, total: 7, behind: 0, startedAt: '', error: null }],
   };
 
   test('show members, replicas, lag and moves, and a 0 for every state that nothing is in', async () => {
@@ -127,6 +128,13 @@ describe('the metrics of the cluster', () => {
       'quiver_nodes{state="drained"} 0',
       'quiver_nodes{state="draining"} 0',
       'quiver_nodes{state="up"} 1',
+      'quiver_reshards{state="cancelling"} 0',
+      'quiver_reshards{state="failed"} 0',
+      'quiver_reshards{state="filling"} 1',
+      'quiver_reshards{state="opening"} 0',
+      'quiver_reshards{state="retiring"} 0',
+      'quiver_reshards{state="sealing"} 0',
+      'quiver_reshards{state="stuck"} 0',
       'quiver_shard_epoch{collection="books",shard="0"} 4',
       'quiver_shard_in_sync_replicas{collection="books",shard="0"} 1',
       'quiver_shard_lag_operations{collection="books",shard="0",node="node-0"} 0',
@@ -177,9 +185,16 @@ describe('the metrics of embedding', () => {
 });
 
 describe('the reporter of requests', () => {
-  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
+  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', url: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
 
-  function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): { reporter: RequestReporter; observed: unknown[][]; phases: unknown[][]; lines: Record<string, any>[] } {
+  function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): {
+    reporter: RequestReporter;
+    observed: unknown[][];
+    phases: unknown[][];
+    lines: Record<string, any>[];
+    slow: string[];
+  } {
+    const slow: string[] = [];
     const observed: unknown[][] = [];
     const phases: unknown[][] = [];
     const lines: Record<string, any>[] = [];
@@ -192,9 +207,11 @@ describe('the reporter of requests', () => {
       observed,
       phases,
       lines,
+      slow,
       reporter: new RequestReporter({
         metrics: { observeRequest: (...call) => void observed.push(call) },
         searches: { phase: (...call) => void phases.push(call) },
+        slow: { note: ({ requestId }) => void slow.push(requestId) },
         logger,
         rule,
       }),
@@ -209,13 +226,14 @@ describe('the reporter of requests', () => {
   });
 
   test('tells the log only what is notable, unless it is to have all', () => {
-    const { reporter: subject, observed, lines } = reporter({ logRequests: 'notable', logSlowMs: 50 });
+    const { reporter: subject, observed, lines, slow } = reporter({ logRequests: 'notable', logSlowMs: 50 });
     for (const durationMs of [0, 49.9, 50, 5_000]) subject.requestAnswered({ ...facts, requestId: `${durationMs} ms`, durationMs });
     subject.requestAnswered({ ...facts, requestId: 'refused', code: 404 });
     subject.requestAnswered({ ...facts, requestId: 'failed', code: 500 });
     subject.requestAnswered({ ...facts, requestId: 'administrative', isAdministrative: true });
     expect(lines.map((line) => line.requestId)).toEqual(['50 ms', '5000 ms', 'refused', 'failed', 'administrative']);
     expect(observed).toHaveLength(7);
+    expect(slow).toEqual(lines.map((line) => line.requestId));
   });
 
   test('tells the steps of a search to those who measure searches', () => {

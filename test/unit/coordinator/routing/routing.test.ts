@@ -80,8 +80,8 @@ test('a call is split by shard in its order and put together again', () => {
 
 describe('scatter and gather', () => {
   const collection = { uid: 'u', name: 'books', shards: 4 };
-  const gatherer = (options: { timeoutMs?: number; exists?: boolean } = {}): ScatterGather =>
-    new ScatterGather({ clock: systemClock, timeoutMs: options.timeoutMs ?? 10_000, exists: async () => options.exists ?? true });
+  const gatherer = (options: { timeoutMs?: number; exists?: boolean; uid?: string } = {}): ScatterGather =>
+    new ScatterGather({ clock: systemClock, timeoutMs: options.timeoutMs ?? 10_000, uidOf: async () => (options.exists === false ? null : (options.uid ?? 'u')) });
   const failing = (kinds: Record<number, ErrorKind>) => async (id: { shard: number }) => {
     if (id.shard in kinds) throw new QuiverError(kinds[id.shard], `shard ${id.shard} says ${kinds[id.shard]}`);
     return id.shard;

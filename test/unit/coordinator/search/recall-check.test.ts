@@ -1,6 +1,8 @@
 import type { CollectionRecord } from '../../../../coordinator/collections/collection-record';
+import { DeepReads } from '../../../../coordinator/routing/deep-reads';
 import { ScatterGather } from '../../../../coordinator/routing/scatter-gather';
 import { shardOf } from '../../../../coordinator/routing/shard-router';
+import { ShardedSamplesService } from '../../../../coordinator/sampling/sharded-samples-service';
 import { COMPARED_MAX, RecallCheck } from '../../../../coordinator/search/recall-check';
 import type { ShardClient, ShardId } from '../../../../shared/shard/shard-client';
 import type { RequestOf, VectorSearch, VectorSearchResult } from '../../../../shared/shard/shard-read';
@@ -25,8 +27,10 @@ const CALL = { deadlineMs: Infinity };
 type Search = (request: VectorSearch, id: ShardId) => VectorSearchResult;
 
 function checkOver(shards: Pick<ShardClient, 'read'>, { record = RECORD, clock = new SteppedClock() } = {}): RecallCheck {
-  const scatter = new ScatterGather({ clock: clock as Clock, timeoutMs: 10_000, exists: async () => true });
-  return new RecallCheck({ catalog: { read: async () => record }, shards, scatter, clock: clock as Clock });
+  const given = { clock: clock as Clock, shards, catalog: { known: () => record, find: async () => record, read: async () => record } };
+  const scatter = new ScatterGather({ clock: given.clock, timeoutMs: 10_000, uidOf: async ({ uid }) => uid });
+  const samples = new ShardedSamplesService({ ...given, scatter, deep: new DeepReads(given.clock) });
+  return new RecallCheck({ ...given, scatter, samples });
 }
 
 /** One shard that answers searches as it is told. */
@@ -95,8 +99,8 @@ test('queries × vectors are bounded: more are refused, and fewer are drawn wher
   const shards: Pick<ShardClient, 'read'> = {
     read: async (_id, kind, read) => {
       if (kind === 'count') return rows as never;
-      drawn.push((read as RequestOf<'sample'>).count);
-      return [] as never;
+      drawn.push((read as RequestOf<'sample'>).size);
+      return { population: 0, externalIds: [], keys: new Float64Array(0) } as never;
     },
   };
   await checkOver(shards).check('c', { ...request, queries: null });

@@ -5,7 +5,7 @@ import { type FrontReport, FrontReportReader, FrontReports } from '../../../../c
 const READ = '/v1/collections/{name}/search';
 
 function request(given: Partial<AnsweredRequest> = {}): AnsweredRequest {
-  return { requestId: 'r', method: 'POST', endpoint: READ, code: 200, durationMs: 1.5, keyId: 1, isAdministrative: false, steps: null, error: null, ...given };
+  return { requestId: 'r', method: 'POST', endpoint: READ, url: '/v1/collections/c/search', code: 200, durationMs: 1.5, keyId: 1, isAdministrative: false, steps: null, error: null, ...given };
 }
 
 function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } = { logRequests: 'notable', logSlowMs: 1000 }) {

@@ -8,7 +8,7 @@ import { removeReplica } from '../../../../node/replication/shard-copy';
 import { assignmentPath, assignmentToValue, type KnownAssignment, type ShardAssignment } from '../../../../shared/cluster/shard-assignment';
 import { LATER_ASSIGNMENTS_PREFIX } from '../../../../shared/cluster/members';
 import { tombstonePath } from '../../../../shared/cluster/tombstones';
-import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
+import type { ClusterStore, StoreEvent } from '../../../../shared/cluster-store/cluster-store';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 import { silentLogger } from '../../../../shared/logs/logger';
@@ -328,12 +328,19 @@ test('a cluster store that is put back under a running node takes nothing from i
   await assign(0, { epoch: 6, replicas: ['x', 'y'] });
   const { entries, revision } = await store.list('/q/shards/');
   await assign(0, { epoch: 7 });
+  const watches: { prefix: string; listener: (events: StoreEvent[]) => void }[] = [];
+  jest.spyOn(store, 'watch').mockImplementation((prefix, _revision, listener) => {
+    watches.push({ prefix, listener });
+    return () => undefined;
+  });
   await start({
     tellLater: (later) => void told.push(later),
     openReplica: async (spec) => ({ ...replicaOf(spec), close: async (reason: string) => void closed.push(reason) }) as unknown as HostedReplica,
   });
   jest.spyOn(store, 'list').mockImplementation(async (prefix) => ({ entries: entries.filter(({ key }) => key.startsWith(prefix)), revision }));
+  // A store over etcd tells the difference then.
+  for (const { prefix, listener } of watches) listener(entries.filter(({ key }) => key.startsWith(prefix)).map((entry) => ({ type: 'put', ...entry })));
   await eventually('the node notices', () => (told.at(-1)?.length ?? 0) > 0);
   expect(agent!.hosted(SHARD)).not.toBeNull();
   expect(closed).toEqual([]);
-}, 20_000);
+});

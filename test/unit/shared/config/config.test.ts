@@ -67,6 +67,7 @@ describe('configuration', () => {
       stallTimeoutMs: 30_000,
       apiMetrics: 'true',
       apiDocs: 'true',
+      apiUi: 'true',
       shutdownTimeoutMs: 25_000,
     });
   });
@@ -128,6 +129,7 @@ describe('configuration', () => {
       stallTimeoutMs: 1500,
       apiMetrics: 'false',
       apiDocs: 'false',
+      apiUi: 'false',
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));

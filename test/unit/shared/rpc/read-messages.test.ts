@@ -62,13 +62,6 @@ const WRITTEN = [
     { hits: [], vectorCount: 3, cost: { scored: 300, rescored: 12 } },
     'ChcIBxAAGAMiBQisAhAMUggAAAAAAAAAAA==',
   ),
-  written(
-    'sample',
-    { count: 3, seed: 4_000_000_000 },
-    'ChkIBxIFCgF1EAMYBSCEB5oBCAgDEIDQrPMO',
-    items,
-    'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
-  ),
   written('score', { vector, externalIds: ['a', 'b'] }, 'Ci4IBxIFCgF1EAMYBSCEB1oeCggAAIA/AAAAvxISAgAAAAAAAAABAAAAAQAAAGFi', hits, HITS_FRAME),
   written(
     'keywordSearch',
@@ -93,6 +86,20 @@ const WRITTEN = [
     'CmQIBxAAWl4CAAAAAgAAAAEAAAAAAAAAAAAiQAEAAAACAAAA/////wIAAAAAAAAAAABwQgEAAAAIAAAAAQAAAP////8AAIA/AAAAv2EAewB9AADYewAiAGEAIgA6AFsAXQB9AHgA',
   ),
   written('scan', { after: null, limit: 3, filter: null, vectors: false, texts: true }, 'CiMIBxIFCgF1EAMYBSCEB3oTCgARAAAAAAAAAAAYAyIAKAAwAA==', [], 'ChIIBxAAWgwAAAAAAAAAAAAAAAA='),
+  written(
+    'fetch',
+    { externalIds: ['a'], vectors: false, texts: false },
+    'CiMIBxIFCgF1EAMYBSCEB3ITCg0BAAAAAAAAAAEAAABhEAAYAQ==',
+    [null],
+    'CioIBxAAWiQBAAAAAAAAAAAAAAAAAAAAAAAAAP////8AAAAAAAAAAAAAAAA=',
+  ),
+  written(
+    'sample',
+    { size: 2, seed: 2 ** 32 - 1, filter },
+    'CmsIBxIFCgF1EAMYBSCEB5oBWggCEP////8PGlB7InR5cGUiOiJub3QiLCJmaWx0ZXIiOnsidHlwZSI6InJhbmdlIiwicGF0aCI6ImEuYiIsIm9wZXJhdG9yIjoiZ3RlIiwiYm91bmQiOjJ9fQ==',
+    { population: 9, externalIds: ['é', 'b'], keys: Float64Array.of(2 ** 53 - 1, 0) },
+    'Ci8IBxAAGAlSJwIAAAD///////8/QwAAAAAAAAAAAgAAAAAAAAABAAAAAQAAAMOpYg==',
+  ),
   written('count', null, 'ChEIBxIFCgF1EAMYBSCEB4IBAA==', 0, 'CgQIB2gA'),
   written(
     'status',
@@ -185,6 +192,15 @@ describe('reads between members', () => {
     expect(() => new ReadAnswer('count').add(answersIn(Buffer.from([0x0a, 2, 8, ID]))[0])).toThrow('nothing that is known here');
   });
 
+  test.each([
+    ['no count', Buffer.of(1)],
+    ['fewer keys than it says', Buffer.of(2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)],
+    ['fewer ids than keys', Buffer.concat([Buffer.of(1, 0, 0, 0), Buffer.alloc(8), Buffer.alloc(8)])],
+  ])('a sample is refused that has %s', (_what, hits) => {
+    const [answer] = answersIn(responseSerialize({ answers: [{ id: ID, hits }] }));
+    expect(() => new ReadAnswer('sample').add(answer)).toThrow(failureOf('internal', 'malformed sample'));
+  });
+
   test('a kind that a later version knows is refused', () => {
     const [asked] = requestsIn(requestSerialize({ requests: [HEAD], cancelledIds: [] }));
     expect(() => readKindOf(asked)).toThrow(failureOf('internal', 'a read of a kind that this node does not know'));
@@ -195,6 +211,7 @@ describe('reads between members', () => {
     ['search', 'malformed filter', { search: { vector: Buffer.alloc(4), filter: '{"type":"equals","path":1,"value":1}' } }],
     ['scan', 'malformed filter', { scan: { limit: 1, filter: 'no JSON' } }],
     ['scan', 'malformed scan', { scan: { limit: 0 } }],
+    ['sample', 'malformed sample', { sample: { size: 0 } }],
     ['keywordSearch', 'malformed keyword search', { keywordSearch: { terms: Buffer.alloc(8) } }],
     ['fetch', 'malformed strings', { fetch: { externalIds: Buffer.of(9, 0, 0, 0, 0, 0, 0, 0) } }],
   ] as const)('a %s is refused: %s', (kind, message, call) => {

@@ -17,7 +17,8 @@ export interface Answer {
   'status'?: (ShardStatus | null);
   'failure'?: (Failure | null);
   'index'?: (IndexProgress | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index";
+  'transfer'?: (ShardTransfer | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer";
 }
 
 export interface Answer__Output {
@@ -32,7 +33,8 @@ export interface Answer__Output {
   'status'?: (ShardStatus__Output | null);
   'failure'?: (Failure__Output | null);
   'index'?: (IndexProgress__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index";
+  'transfer'?: (ShardTransfer__Output | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer";
 }
 
 export interface AnswerFrame {
@@ -52,11 +54,15 @@ export interface Count__Output {
 export interface Fetch {
   'externalIds'?: (Buffer | Uint8Array | string);
   'vectors'?: (boolean);
+  'withoutTexts'?: (boolean);
+  '_withoutTexts'?: "withoutTexts";
 }
 
 export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
+  'withoutTexts'?: (boolean);
+  '_withoutTexts'?: "withoutTexts";
 }
 
 export interface IndexProgress {
@@ -144,7 +150,8 @@ export interface ReadRequest {
   'status'?: (Status | null);
   'optimize'?: (Optimize | null);
   'sample'?: (Sample | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
+  'transfer'?: (Transfer | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer";
 }
 
 export interface ReadRequest__Output {
@@ -162,7 +169,8 @@ export interface ReadRequest__Output {
   'status'?: (Status__Output | null);
   'optimize'?: (Optimize__Output | null);
   'sample'?: (Sample__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample";
+  'transfer'?: (Transfer__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -183,13 +191,15 @@ export interface ReadsDefinition extends grpc.ServiceDefinition {
 }
 
 export interface Sample {
-  'count'?: (number);
+  'size'?: (number);
   'seed'?: (number);
+  'filter'?: (string);
 }
 
 export interface Sample__Output {
-  'count': (number);
+  'size': (number);
   'seed': (number);
+  'filter': (string);
 }
 
 export interface Scan {
@@ -286,8 +296,42 @@ export interface ShardStatus__Output {
   'index': (IndexProgress__Output | null);
 }
 
+export interface ShardTransfer {
+  'stage'?: (string);
+  'term'?: (number | string | Long);
+  'reshard'?: (string);
+  'since'?: (number | string | Long);
+  'lastChange'?: (number | string | Long);
+  'externalIds'?: (Buffer | Uint8Array | string);
+  'upTo'?: (number | string | Long);
+  'vectorCount'?: (number | string | Long);
+  'index'?: (IndexProgress | null);
+}
+
+export interface ShardTransfer__Output {
+  'stage': (string);
+  'term': (number);
+  'reshard': (string);
+  'since': (number);
+  'lastChange': (number);
+  'externalIds': (Buffer);
+  'upTo': (number);
+  'vectorCount': (number);
+  'index': (IndexProgress__Output | null);
+}
+
 export interface Status {
 }
 
 export interface Status__Output {
+}
+
+export interface Transfer {
+  'after'?: (number | string | Long);
+  'limit'?: (number);
+}
+
+export interface Transfer__Output {
+  'after': (number);
+  'limit': (number);
 }

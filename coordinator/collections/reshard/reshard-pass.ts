@@ -1,0 +1,338 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterStore } from '../../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import type { Logger } from '../../../shared/logs/logger';
+import type { ShardClient } from '../../../shared/shard/shard-client';
+import type { ShardTransfer } from '../../../shared/shard/shard-read';
+import type { Clock } from '../../../shared/time/clock';
+import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, shardSettings } from '../collection-record';
+import { OwnedReshard, Superseded } from './owned-reshard';
+import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
+import { idsOf, inBatches, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
+
+/** One call of a shard while items are copied, and one while clients wait. */
+const CALL_MS = 15_000;
+const SEALED_CALL_MS = 2_000;
+/** The old shards are opened again when sealing and what follows has not come to its end by then. */
+const SEALED_MS = 4_000;
+/** The old shards are sealed when so few changes are left, in all of them together: some tens of milliseconds. */
+const CHANGES_LEFT_MAX = 500;
+/** Progress is stored so often. */
+const STORE_EVERY_MS = 2_000;
+/** Between two looks at new shards that are not indexed yet. */
+const INDEX_LOOK_MS = 500;
+/** New rows that are not in a graph are scanned. That many are soon scanned; more are waited for, as long as they get fewer. */
+const ROWS_LEFT = { share: 0.05, least: 20_000 };
+const INDEX_STALL_MS = 300_000;
+/** Between two pages the copy rests as long as a page took, so that it takes at most half of what others need. */
+const REST_MAX_MS = 500;
+
+export interface ReshardParts {
+  store: ClusterStore;
+  shards: Pick<ShardClient, 'open' | 'read' | 'write'>;
+  clock: Clock;
+  log: Logger;
+  /** Aborted when this process stops. */
+  stop: AbortSignal;
+}
+
+interface Found {
+  record: CollectionRecord;
+  revision: number;
+}
+
+/**
+ * Drives a reshard from where it is, in one term. It ends with an error when something did not succeed, or somebody else
+ * drives it, and can be begun again at any time, in a later term: everything that it asks of shards may be repeated, and
+ * nothing of an earlier term counts where it has begun.
+ */
+export class ReshardPass {
+  private readonly transfers: ShardTransfers;
+  private readonly sealedTransfers: ShardTransfers;
+  private readonly sources: SourceProgress[];
+  private copied: number;
+  private behind = 0;
+  private storedMs: number;
+
+  constructor(
+    private readonly owned: OwnedReshard,
+    private readonly parts: ReshardParts,
+  ) {
+    const { shards, clock } = parts;
+    const { id: reshard, term, sources, copied } = owned.record;
+    this.transfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: CALL_MS });
+    this.sealedTransfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: SEALED_CALL_MS });
+    this.sources = sources.map((source) => ({ ...source }));
+    this.copied = copied;
+    this.storedMs = clock.monotonicMs();
+  }
+
+  /** Resolves when the collection has its new shards, or the reshard was given up. Errors: those of the shards; Superseded. */
+  async run(): Promise<void> {
+    try {
+      await this.advance();
+    } catch (error) {
+      if (error instanceof OutdatedTerm) return this.noteOutdated(error);
+      if (isFinal(error) && (this.state === 'filling' || this.state === 'sealing')) {
+        this.parts.log.error({ error, ...this.facts() }, 'a reshard cannot be done and is given up');
+        await this.owned.change({ state: 'cancelling', error: (error as Error).message });
+        return;
+      }
+      // Clients wait: the old shards are opened again, and the rest is tried later.
+      if (this.state === 'sealing' && !(error instanceof Superseded)) await this.owned.change({ state: 'filling' });
+      throw error;
+    }
+  }
+
+  private get state(): string {
+    return this.owned.record.state;
+  }
+
+  private async advance(): Promise<void> {
+    const collection = await this.collection();
+    if (this.state === 'cancelling') return this.cancel(collection);
+    if (collection === null) return this.abandon();
+    if (this.state === 'filling') await this.fill(collection.record);
+    if (this.state === 'sealing') await this.seal(collection.record);
+    if (this.state === 'opening') await this.open();
+  }
+
+  /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
+  private async fill(collection: CollectionRecord): Promise<void> {
+    const { from, to } = this.owned.record;
+    const settings = shardSettings(collection);
+    await inBatches(idsOf(to), (id) => this.parts.shards.open({ ...id, ...settings }));
+    await this.transfers.stageAll(to, 'filling');
+    await this.track();
+    for (const [shard, source] of this.sources.entries()) if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
+    await this.catchUp();
+    this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
+    await this.store({ state: 'sealing' });
+  }
+
+  /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */
+  private async track(): Promise<void> {
+    const { from } = this.owned.record;
+    await this.transfers.stageAll(from, 'tracking', (shard) => this.sources[shard].change);
+    const found = await this.transfers.lookAtAll(from);
+    found.forEach(({ since, lastChange }, shard) => {
+      const source = this.sources[shard];
+      // The new shards may have items that were deleted while nobody noted it.
+      if (source.since > 0 && source.since !== since) throw new QuiverError('storage_failed', `shard ${shard} has forgotten what changed since it was copied`);
+      // What is copied is read later, so it has every change so far.
+      if (source.since === 0) this.sources[shard] = { ...NOTHING_COPIED, since, change: lastChange };
+    });
+    const total = found.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+    await this.store({ total });
+  }
+
+  private async copy(shard: number, limit: number): Promise<void> {
+    const { from, to } = this.owned.record;
+    const source = this.sources[shard];
+    for (;;) {
+      const startMs = this.parts.clock.monotonicMs();
+      const items = await this.transfers.scan({ collectionUid: from.uid, shard }, source.after, limit);
+      await this.transfers.import(
+        to,
+        items.map((item) => ({ externalId: item.externalId, item })),
+      );
+      const last = items.at(-1);
+      if (last !== undefined) source.after = { stamp: last.stamp, externalId: last.externalId };
+      this.copied += items.length;
+      if (items.length < limit) break;
+      await this.rest(startMs);
+      await this.storeNowAndThen();
+    }
+    source.isCopied = true;
+    source.after = null;
+    await this.store({});
+  }
+
+  /** Takes over what has changed, again and again. Ends when few changes are left and searches of the new shards are quick. */
+  private async catchUp(): Promise<void> {
+    const { clock } = this.parts;
+    const { to } = this.owned.record;
+    let rowsLeft = Infinity;
+    let movedMs = clock.monotonicMs();
+    for (let lookMs = 0; ;) {
+      const startMs = clock.monotonicMs();
+      const left = await this.drainAll(this.transfers);
+      if (left <= CHANGES_LEFT_MAX && startMs >= lookMs) {
+        const now = rowsToIndex(await this.transfers.lookAtAll(to));
+        if (now < rowsLeft) movedMs = startMs;
+        rowsLeft = now;
+        if (rowsLeft === 0 || startMs - movedMs > INDEX_STALL_MS) break;
+        lookMs = startMs + INDEX_LOOK_MS;
+      }
+      if (left <= CHANGES_LEFT_MAX) await this.pause(INDEX_LOOK_MS / 5);
+      else await this.rest(startMs);
+      await this.storeNowAndThen();
+    }
+  }
+
+  /** From here on clients wait. */
+  private async seal(collection: CollectionRecord): Promise<void> {
+    const { clock, log } = this.parts;
+    const { from, to } = this.owned.record;
+    const transfers = this.sealedTransfers;
+    const startMs = clock.monotonicMs();
+    const mustBeInTime = (): void => {
+      if (clock.monotonicMs() - startMs > SEALED_MS) throw new QuiverError('unavailable', `the old shards of collection "${collection.name}" were sealed for too long`);
+    };
+    await transfers.stageAll(to, 'filling');
+    await transfers.stageAll(from, 'sealed');
+    while ((await this.drainAll(transfers)) > 0) mustBeInTime();
+    mustBeInTime();
+    // No answer of theirs may be given once one of the new shards may take a write.
+    await transfers.stageAll(from, 'closed');
+    await this.store({ state: 'opening' });
+    log.info({ ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) }, 'a reshard has sealed the old shards; the new ones take over');
+  }
+
+  /** The new shards have everything, and nobody reads or writes the old ones any more. */
+  private async open(): Promise<void> {
+    const { to, identity, name } = this.owned.record;
+    await this.sealedTransfers.stageAll(to, 'open');
+    for (;;) {
+      const found = await this.collection();
+      if (found === null) return this.abandon();
+      const record = resharded(found.record, this.owned.record);
+      const key = collectionPath(name);
+      try {
+        await this.owned.change({ state: 'retiring', behind: 0 }, { guards: [{ key, revision: found.revision }], changes: [{ type: 'put', key, value: collectionToValue(record) }] });
+        break;
+      } catch (error) {
+        // Its description may have been changed meanwhile, or it was deleted.
+        const now = error instanceof Superseded ? await this.collection() : null;
+        if (now === null || now.revision === found.revision) throw error;
+      }
+    }
+    this.parts.log.info({ ...this.facts(), identity, shards: to.shards }, 'a collection has its new shards');
+  }
+
+  /** The old shards serve again; then the new ones go. */
+  private async cancel(collection: Found | null): Promise<void> {
+    const { from, error } = this.owned.record;
+    if (collection === null) return this.abandon();
+    await this.mustNotBeLive();
+    await this.transfers.stageAll(from, 'open');
+    const changes = dropChanges(this.owned.record);
+    if (error === null) await this.owned.end(changes);
+    else await this.owned.change({ state: 'failed', earlier: [], behind: 0 }, { guards: [], changes });
+    this.parts.log.info({ ...this.facts(), error }, 'a reshard was given up; the old shards serve as before');
+  }
+
+  /** The collection was deleted, and its shards with it. */
+  private async abandon(): Promise<void> {
+    await this.owned.end(dropChanges(this.owned.record));
+  }
+
+  /**
+   * New shards that were opened may hold writes of clients, though this record says that they have not taken over: it is
+   * from a backup then. Those that can't be asked are taken for what the record says. Errors: OutdatedTerm.
+   */
+  private async mustNotBeLive(): Promise<void> {
+    const { to, id } = this.owned.record;
+    const found = await Promise.allSettled(idsOf(to).map((shard) => this.sealedTransfers.look(shard, Number.MAX_SAFE_INTEGER, 1)));
+    for (const one of found) if (one.status === 'fulfilled' && one.value.stage === 'open' && one.value.reshard === id) throw new OutdatedTerm('a new shard was opened already');
+  }
+
+  /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
+  private async drainAll(transfers: ShardTransfers): Promise<number> {
+    const left = await inBatches([...this.sources.keys()], (shard) => this.drain(shard, transfers));
+    this.behind = left.reduce((sum, count) => sum + count, 0);
+    return this.behind;
+  }
+
+  private async drain(shard: number, transfers: ShardTransfers): Promise<number> {
+    const { from, to } = this.owned.record;
+    const id = { collectionUid: from.uid, shard };
+    const source = this.sources[shard];
+    let until = -1;
+    for (;;) {
+      const startMs = this.parts.clock.monotonicMs();
+      const found = this.mustTrack(await transfers.look(id, source.change), shard);
+      if (until < 0) until = found.lastChange;
+      if (found.externalIds.length > 0) await transfers.import(to, await transfers.statesOf(id, found.externalIds));
+      source.change = found.upTo;
+      if (source.change >= until) return found.lastChange - source.change;
+      if (transfers === this.transfers) await this.rest(startMs);
+    }
+  }
+
+  /** Errors: unavailable when the shard did not note every change since it was copied: its replica lost something. */
+  private mustTrack(found: ShardTransfer, shard: number): ShardTransfer {
+    const { id } = this.owned.record;
+    const source = this.sources[shard];
+    if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
+      throw new QuiverError('unavailable', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
+    return found;
+  }
+
+  private async storeNowAndThen(): Promise<void> {
+    if (this.parts.clock.monotonicMs() - this.storedMs < STORE_EVERY_MS) return;
+    await this.store({});
+    // What is stored need not be remembered by the shards.
+    if (this.behind <= CHANGES_LEFT_MAX) await this.transfers.stageAll(this.owned.record.from, 'tracking', (shard) => this.sources[shard].change);
+  }
+
+  private async store(change: Partial<OwnedReshard['record']>): Promise<void> {
+    this.mustGoOn();
+    await this.owned.change({ sources: this.sources.map((source) => ({ ...source })), copied: this.copied, behind: this.behind, ...change });
+    this.storedMs = this.parts.clock.monotonicMs();
+  }
+
+  private async rest(sinceMs: number): Promise<void> {
+    await this.pause(Math.min(this.parts.clock.monotonicMs() - sinceMs, REST_MAX_MS));
+  }
+
+  private async pause(ms: number): Promise<void> {
+    this.mustGoOn();
+    await sleep(ms, undefined, { signal: this.parts.stop }).catch(() => undefined);
+    this.mustGoOn();
+  }
+
+  private mustGoOn(): void {
+    if (this.parts.stop.aborted) throw new Superseded('this process stops');
+  }
+
+  /** The collection as it is in the store; null when it is gone, or is another one. */
+  private async collection(): Promise<Found | null> {
+    const { name, identity } = this.owned.record;
+    const entry = await this.parts.store.get(collectionPath(name));
+    if (entry === null) return null;
+    const record = collectionFromEntry(entry);
+    return record.identity === identity && record.state === 'ready' ? { record, revision: entry.revision } : null;
+  }
+
+  /**
+   * A shard knows a later term than the record, which nobody has taken over: the cluster store was put back from a backup.
+   * The new shards may be those that clients used since, so nothing is done any more.
+   */
+  private async noteOutdated(error: OutdatedTerm): Promise<void> {
+    const message = 'the cluster store is older than what the shards know of this reshard; it is left as it is';
+    await this.owned.change({ state: 'stuck', error: message });
+    this.parts.log.error({ error, ...this.facts() }, message);
+  }
+
+  private facts(): Record<string, unknown> {
+    const { name: collection, id, term } = this.owned.record;
+    return { collection, reshard: id, term };
+  }
+}
+
+/** Rows that searches would scan; 0 when they are few. */
+function rowsToIndex(found: ShardTransfer[]): number {
+  let left = 0;
+  for (const { index } of found) {
+    if (index === null || index.state !== 'indexing') continue;
+    const rows = index.rows - index.indexedRows;
+    if (rows > Math.max(index.rows * ROWS_LEFT.share, ROWS_LEFT.least)) left += rows;
+  }
+  return left;
+}
+
+/** An error that the same attempt would meet again. */
+function isFinal(error: unknown): boolean {
+  return isQuiverError(error) && !error.retryable && error.kind !== 'not_found';
+}

@@ -1,0 +1,123 @@
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { StoreChange, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { type CollectionRecord, type DropIntent, dropPath, dropToValue } from '../collection-record';
+
+/** Every reshard under way, or failed, is one entry under this prefix, with the identity of its collection. */
+export const RESHARDS_PREFIX = '/q/reshards/';
+
+/**
+ * What a reshard is about (docs/architecture/resharding.md):
+ *
+ *   filling ──▶ sealing ──▶ opening ──the collection's record is changed──▶ retiring ──▶ (none)
+ *      ▲           │
+ *      ├───────────┘ takes too long
+ *      ▼
+ *   cancelling ──▶ (none), or failed       stuck: the cluster store was put back to before what the shards know
+ *
+ * `filling`: items are copied, clients use the old shards. `sealing`: those take no writes any more, and then no reads.
+ * `opening`: the new shards have everything, and are about to take over; there is no way back. `retiring`: they have taken
+ * over, and the old ones stay for those who have not heard of it. `cancelling`: the old ones are being opened again.
+ */
+export type ReshardState = 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+
+const STATES: readonly ReshardState[] = ['filling', 'sealing', 'opening', 'retiring', 'cancelling', 'failed', 'stuck'];
+
+/** A set of shards: their uid, and their number. */
+export interface ShardSet {
+  uid: string;
+  shards: number;
+}
+
+/** How much of an old shard is in the new ones. */
+export interface SourceProgress {
+  /** The term in which the shard began to track what these figures rest on; 0: nothing counts yet. */
+  since: number;
+  /** The last item that was copied, in the order of insertion. */
+  after: { stamp: number; externalId: string } | null;
+  /** All items were copied once. */
+  isCopied: boolean;
+  /** Changes up to this one are in the new shards. */
+  change: number;
+}
+
+export interface ReshardRecord {
+  /** Random; its shards know it by this. */
+  id: string;
+  /** The collection. */
+  identity: string;
+  name: string;
+  from: ShardSet;
+  to: ShardSet;
+  /** Sets before `from`, which a reshard left that was retiring when this one began: they go with it. */
+  earlier: ShardSet[];
+  replicas: number;
+  state: ReshardState;
+  /** Rises whenever somebody begins or goes on to drive it. */
+  term: number;
+  /** ISO 8601, UTC. */
+  startedAt: string;
+  /** Why it is given up; null: somebody wanted that, or it is not. */
+  error: string | null;
+  /** By the number of the old shard. */
+  sources: SourceProgress[];
+  /** Items copied so far, and how many there were when it began; changes that wait. */
+  copied: number;
+  total: number;
+  behind: number;
+}
+
+export const NOTHING_COPIED: SourceProgress = { since: 0, after: null, isCopied: false, change: 0 };
+
+export function reshardPath(identity: string): string {
+  return RESHARDS_PREFIX + identity;
+}
+
+/** Whether shards of it exist or may exist beside those of the collection. */
+export function isUnderWay({ state }: ReshardRecord): boolean {
+  return state !== 'failed';
+}
+
+/** Whether its new shards are to be placed, and their lost replicas replaced. */
+export function getsShards({ state }: ReshardRecord): boolean {
+  return state === 'filling' || state === 'sealing' || state === 'opening' || state === 'stuck';
+}
+
+/** Whether it can be given up. */
+export function isCancellable({ state }: ReshardRecord): boolean {
+  return state === 'filling' || state === 'sealing' || state === 'stuck';
+}
+
+/** The sets of shards that exist beside that of the collection: what is to be dropped when it is over. */
+export function otherSets({ state, name, replicas, from, to, earlier }: ReshardRecord): DropIntent[] {
+  if (state === 'failed') return [];
+  return [state === 'retiring' ? from : to, ...earlier].map(({ uid, shards }) => ({ uid, shards, name, replicas }));
+}
+
+/** Leaves the intents to drop them. */
+export function dropChanges(reshard: ReshardRecord): StoreChange[] {
+  return otherSets(reshard).map((intent) => ({ type: 'put', key: dropPath(intent.uid), value: dropToValue(intent) }));
+}
+
+/** What the collection is with its new shards. */
+export function resharded(collection: CollectionRecord, { to }: Pick<ReshardRecord, 'to'>): CollectionRecord {
+  return { ...collection, uid: to.uid, shards: to.shards };
+}
+
+export function reshardToValue(record: ReshardRecord): string {
+  return JSON.stringify(record);
+}
+
+/** Errors: storage_failed when the text is not a reshard. */
+export function reshardFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): ReshardRecord {
+  try {
+    const record = JSON.parse(entry.value) as ReshardRecord;
+    if (typeof record.to.uid === 'string' && typeof record.from.uid === 'string' && STATES.includes(record.state) && Array.isArray(record.sources)) return record;
+  } catch (cause) {
+    throw unreadable(entry, cause);
+  }
+  throw unreadable(entry);
+}
+
+function unreadable(entry: Pick<StoreEntry, 'key'>, cause?: unknown): QuiverError {
+  return new QuiverError('storage_failed', `the stored reshard at ${entry.key} is unreadable`, { cause });
+}

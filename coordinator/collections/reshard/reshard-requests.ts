@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import type { ClusterStore, StoreEntry } from '../../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardClient } from '../../../shared/shard/shard-client';
+import type { Clock } from '../../../shared/time/clock';
+import { collectionNotFound } from '../../routing/collection-not-found';
+import type { ReshardView } from '../../service';
+import { checkQuota, type CollectionQuota } from '../collection-quota';
+import { collectionFromEntry, COLLECTIONS_PREFIX, CREATIONS_PATH, dropFromEntry, DROPS_PREFIX, type CollectionRecord, type DropIntent } from '../collection-record';
+import { isCancellable, isUnderWay, NOTHING_COPIED, otherSets, type ReshardRecord, reshardFromEntry, reshardPath, RESHARDS_PREFIX, reshardToValue } from './reshard-record';
+import { ShardTransfers } from './shard-transfers';
+
+const UID_BYTES = 16;
+/** Every failed attempt means that another change was made. */
+const ATTEMPTS_MAX = 32;
+/** The shards are asked for their terms. */
+const LOOK_MS = 10_000;
+
+/** Begins reshards, gives them up and shows them. Somebody else drives them (Resharder). */
+export class ReshardRequests {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      shards: Pick<ShardClient, 'read' | 'write'>;
+      clock: Clock;
+      quota: CollectionQuota;
+      /** Why no reshard may begin at present; null: it may. */
+      obstacle: () => string | null;
+    },
+  ) {}
+
+  /** Errors: not_found; invalid_parameter for the number that there is, or where it is not possible; already_exists; limit_exceeded; unavailable. */
+  async begin(name: string, shards: number): Promise<ReshardView> {
+    const { store, clock, quota, obstacle } = this.options;
+    const why = obstacle();
+    if (why !== null) throw new QuiverError('unavailable', why);
+    const { record: seen } = await this.collection(name);
+    if (shards === seen.shards) throw new QuiverError('invalid_parameter', `collection "${name}" has ${shards} shards already`);
+    const term = await this.nextTerm(seen);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      // In this order, as for a creation: one that comes in between fails the transaction.
+      const creations = await store.get(CREATIONS_PATH);
+      const { record, entry } = await this.collection(name);
+      if (record.uid !== seen.uid) throw new QuiverError('unavailable', `collection "${name}" was changed meanwhile; the call may be retried`);
+      const key = reshardPath(record.identity);
+      const present = await store.get(key);
+      const before = present === null ? null : reshardFromEntry(present);
+      if (before !== null && isUnderWay(before) && before.state !== 'retiring') throw new QuiverError('already_exists', `collection "${name}" is changing its number of shards already`);
+      const uid = randomBytes(UID_BYTES).toString('hex');
+      checkQuota(quota, await this.presentSets(), { ...record, uid, shards });
+      const reshard: ReshardRecord = {
+        id: uid,
+        identity: record.identity,
+        name,
+        from: { uid: record.uid, shards: record.shards },
+        to: { uid, shards },
+        earlier: before?.state === 'retiring' ? [before.from, ...before.earlier] : [],
+        replicas: record.replicas,
+        state: 'filling',
+        term,
+        startedAt: new Date(clock.wallMs()).toISOString(),
+        error: null,
+        sources: Array.from({ length: record.shards }, () => NOTHING_COPIED),
+        copied: 0,
+        total: 0,
+        behind: 0,
+      };
+      const guards = [
+        { key, revision: present?.revision ?? 0 },
+        { key: entry.key, revision: entry.revision },
+        { key: CREATIONS_PATH, revision: creations?.revision ?? 0 },
+      ];
+      const result = await store.transact(guards, [
+        { type: 'put', key, value: reshardToValue(reshard) },
+        { type: 'put', key: CREATIONS_PATH, value: uid },
+      ]);
+      if (result.applied) return viewOf(reshard);
+    }
+    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not begin: the cluster store is too busy; the call may be retried`);
+  }
+
+  /** Errors: not_found, also when there is nothing to give up, or it is too late for that. */
+  async cancel(name: string): Promise<ReshardView> {
+    const { store } = this.options;
+    const { record } = await this.collection(name);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await store.get(reshardPath(record.identity));
+      const reshard = entry === null ? null : reshardFromEntry(entry);
+      if (entry === null || reshard === null || (!isCancellable(reshard) && reshard.state !== 'cancelling' && reshard.state !== 'failed')) {
+        throw new QuiverError('not_found', `collection "${name}" is not changing its number of shards, or it is too late to give that up`);
+      }
+      if (reshard.state === 'cancelling') return viewOf(reshard);
+      const guards = [{ key: entry.key, revision: entry.revision }];
+      // One that failed is shown until somebody has seen it.
+      const change: ReshardRecord = { ...reshard, state: 'cancelling', error: null };
+      const result = await store.transact(guards, [reshard.state === 'failed' ? { type: 'delete', key: entry.key } : { type: 'put', key: entry.key, value: reshardToValue(change) }]);
+      if (result.applied) return viewOf(reshard.state === 'failed' ? reshard : change);
+    }
+    throw new QuiverError('unavailable', `the reshard of collection "${name}" could not be given up: the cluster store is too busy; the call may be retried`);
+  }
+
+  async list(): Promise<ReshardView[]> {
+    const { entries } = await this.options.store.list(RESHARDS_PREFIX);
+    return entries.map((entry) => viewOf(reshardFromEntry(entry))).sort((a, b) => (a.collection < b.collection ? -1 : 1));
+  }
+
+  /** Everything that takes room. */
+  private async presentSets(): Promise<Parameters<typeof checkQuota>[1]> {
+    const { store } = this.options;
+    const collections = (await store.list(COLLECTIONS_PREFIX)).entries.map(collectionFromEntry);
+    const drops = (await store.list(DROPS_PREFIX)).entries.map(dropFromEntry);
+    return { collections, drops: [...drops, ...(await shardSetsOfReshards(store))], isReshard: true };
+  }
+
+  /** Above every term that its shards have seen. Errors: unavailable, also when a reshard is not over that the store knows nothing of. */
+  private async nextTerm({ uid, shards, name }: CollectionRecord): Promise<number> {
+    const transfers = new ShardTransfers({ shards: this.options.shards, clock: this.options.clock, reshard: '', term: 0, timeoutMs: LOOK_MS });
+    try {
+      const found = await transfers.lookAtAll({ uid, shards });
+      if (found.some(({ stage }) => stage !== 'open')) throw new QuiverError('unavailable', `shards of collection "${name}" are part of a reshard that is not over; the call may be retried`);
+      return Math.max(...found.map(({ term }) => term)) + 1;
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'not_found') throw collectionNotFound(name);
+      throw error;
+    }
+  }
+
+  private async collection(name: string): Promise<{ record: CollectionRecord; entry: StoreEntry }> {
+    const entry = await this.options.store.get(COLLECTIONS_PREFIX + name);
+    const record = entry === null ? null : collectionFromEntry(entry);
+    if (entry === null || record === null || record.state !== 'ready') throw collectionNotFound(name);
+    return { record, entry };
+  }
+}
+
+/** Shards that exist beside those of the collections, because these change their number. */
+export async function shardSetsOfReshards(store: Pick<ClusterStore, 'list'>): Promise<DropIntent[]> {
+  return (await store.list(RESHARDS_PREFIX)).entries.flatMap((entry) => otherSets(reshardFromEntry(entry)));
+}
+
+function viewOf({ name, from, to, state, copied, total, behind, startedAt, error }: ReshardRecord): ReshardView {
+  const fraction = state === 'filling' ? Math.min(1, total === 0 ? 0 : copied / total) : 1;
+  return { collection: name, from: from.shards, to: to.shards, state, fraction, copied, total, behind, startedAt, error };
+}

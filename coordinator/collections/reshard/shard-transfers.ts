@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import type { CallOptions, ImportOperation, ShardClient, ShardId } from '../../../shared/shard/shard-client';
+import type { ShardTransfer, StoredItem } from '../../../shared/shard/shard-read';
+import type { ShardStage } from '../../../shared/shard/shard-stage';
+import type { Clock } from '../../../shared/time/clock';
+import { RetryBackoff } from '../../../shared/time/retry-backoff';
+import { groupByShard } from '../../routing/shard-router';
+import type { ShardSet } from './reshard-record';
+
+/** Shards that are asked at once. */
+const AT_ONCE = 16;
+
+/** Items of one page: as much as a client's batch. */
+const PAGE_ITEMS_MAX = 250;
+const PAGE_BYTES = 1024 * 1024;
+const WRITE_LENGTH_MAX = 4 * 1024 * 1024;
+
+/** The shard has heard of a later term: somebody else goes on with the reshard, or its record is an old one. */
+export class OutdatedTerm extends Error {}
+
+/** An id with its item, or null where it has none. */
+export interface ItemState {
+  externalId: string;
+  item: StoredItem | null;
+}
+
+/** Between two attempts of a call: the shard may have a new primary by then. */
+const PAUSES = { firstMs: 20, longestMs: 1_000 };
+
+/**
+ * What a driver of a reshard asks of shards, in its term, again until `timeoutMs` are over when it failed for a reason that
+ * may pass. But for a write whose outcome is unknown (commit_unknown): a copy of it may still be on its way, and come behind
+ * what is written later. After one, nothing more may be written in this term; the next term keeps the copy out.
+ */
+export class ShardTransfers {
+  constructor(private readonly parts: { shards: Pick<ShardClient, 'read' | 'write'>; clock: Pick<Clock, 'monotonicMs'>; reshard: string; term: number; timeoutMs: number }) {}
+
+  /** Brings all shards of the set to a stage. Errors: OutdatedTerm; those of the shards. */
+  async stageAll(set: ShardSet, stage: ShardStage, forget: (shard: number) => number = () => 0): Promise<void> {
+    const { shards, reshard, term } = this.parts;
+    await inBatches(idsOf(set), async (id) => {
+      const [outcome] = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget: forget(id.shard) }], call));
+      if (outcome === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
+    });
+  }
+
+  /** The state of a shard, with the ids that changed after `after`. */
+  look(id: ShardId, after = 0, limit = PAGE_ITEMS_MAX): Promise<ShardTransfer> {
+    return this.persistently((call) => this.parts.shards.read(id, 'transfer', { after, limit }, call));
+  }
+
+  lookAtAll(set: ShardSet): Promise<ShardTransfer[]> {
+    return inBatches(idsOf(set), (id) => this.look(id, Number.MAX_SAFE_INTEGER, 1));
+  }
+
+  /** The next items in the order of insertion; fewer than `limit` only at the end. */
+  scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
+    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true }, call));
+  }
+
+  /** What is there of these ids now. */
+  async statesOf(id: ShardId, externalIds: string[]): Promise<ItemState[]> {
+    const distinct = [...new Set(externalIds)];
+    const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: distinct, vectors: true }, call));
+    return distinct.map((externalId, i) => ({ externalId, item: items[i] }));
+  }
+
+  /** Puts the items, or takes them away, in the shards of the set that they belong to. Errors: OutdatedTerm; those of the shards. */
+  async import(set: ShardSet, states: ItemState[]): Promise<void> {
+    const { shards, term } = this.parts;
+    const groups = groupByShard(states, set.shards, ({ externalId }) => externalId);
+    await inBatches(groups, async (group) => {
+      const operations = group.items.map(({ externalId, item }): ImportOperation => ({ type: 'import', term, externalId, item: item === null ? null : imported(item) }));
+      for (const part of partsOf(operations)) {
+        const outcomes = await this.persistently((call) => shards.write({ collectionUid: set.uid, shard: group.shard }, part, call));
+        if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
+      }
+    });
+  }
+
+  private async persistently<Result>(run: (call: CallOptions) => Promise<Result>): Promise<Result> {
+    const { clock, timeoutMs } = this.parts;
+    const deadlineMs = clock.monotonicMs() + timeoutMs;
+    const pauses = new RetryBackoff(PAUSES);
+    for (;;) {
+      try {
+        return await run({ deadlineMs });
+      } catch (error) {
+        const pauseMs = pauses.nextMs();
+        if (!isQuiverError(error) || !error.retryable || error.kind === 'resharded' || error.kind === 'commit_unknown' || clock.monotonicMs() + pauseMs >= deadlineMs) throw error;
+        await sleep(pauseMs);
+      }
+    }
+  }
+}
+
+/** Texts and metadata may be long: a write has a bounded length, in characters and bytes of vectors. */
+function* partsOf(operations: ImportOperation[]): Generator<ImportOperation[]> {
+  let part: ImportOperation[] = [];
+  let length = 0;
+  for (const operation of operations) {
+    const { item } = operation;
+    part.push(operation);
+    length += item === null ? 0 : item.vector.byteLength + item.metadata.length + (item.text?.length ?? 0);
+    if (length < WRITE_LENGTH_MAX) continue;
+    yield part;
+    part = [];
+    length = 0;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Items of a page, by the bytes of their vectors. */
+export function pageItems(dim: number): number {
+  return Math.max(1, Math.min(PAGE_ITEMS_MAX, Math.floor(PAGE_BYTES / (dim * Float32Array.BYTES_PER_ELEMENT))));
+}
+
+export function idsOf({ uid, shards }: ShardSet): ShardId[] {
+  return Array.from({ length: shards }, (_, shard) => ({ collectionUid: uid, shard }));
+}
+
+/** Every item runs, in batches; the first error that is found is thrown when the batch has come to its end. */
+export async function inBatches<Item, Result>(items: Item[], run: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    for (const settled of await Promise.allSettled(items.slice(at, at + AT_ONCE).map(run))) {
+      if (settled.status === 'rejected') throw settled.reason;
+      results.push(settled.value);
+    }
+  }
+  return results;
+}
+
+function imported({ vector, stamp, metadata, text, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
+  if (vector === undefined) throw new QuiverError('internal', `a shard gave no vector of ${externalId}`);
+  return { vector, stamp, metadata, text };
+}

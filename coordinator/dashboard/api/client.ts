@@ -1,0 +1,119 @@
+import { signal } from '@preact/signals';
+import { session, signOut } from '../state/session';
+
+/** A call of this page has an answer by then, or has failed. */
+const CALL_DEADLINE_MS = 30_000;
+
+/** Whether the server answered the last call. */
+export const isReachable = signal(true);
+
+/** What is left of the key's requests in this minute; null before the first answer, or without a limit. */
+export const quota = signal<{ limit: number; remaining: number } | null>(null);
+
+/** What the service said no with, by its code. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** No answer: the server is away, or something between. */
+export class UnreachableError extends Error {
+  constructor() {
+    super('The server cannot be reached.');
+  }
+}
+
+export interface CallOptions {
+  body?: unknown;
+  /** Another key than the session's; null sends none. */
+  key?: string | null;
+  signal?: AbortSignal;
+  deadlineMs?: number;
+}
+
+interface Envelope {
+  status: 'success' | 'error';
+  data: unknown;
+  error: { code: number; message: string } | null;
+}
+
+/**
+ * One call of the API; answers `data`. Throws ApiError, UnreachableError, or AbortError when `signal` aborts it. A key
+ * of the session that is refused ends the session.
+ */
+export async function call<Data>(method: string, path: string, options: CallOptions = {}): Promise<Data> {
+  const key = options.key === undefined ? (session.value?.key ?? null) : options.key;
+  const envelope = await send(method, path, { ...options, key });
+  if (envelope.status === 'success') return envelope.data as Data;
+  const { code, message } = envelope.error ?? { code: 500, message: 'The server gave no reason.' };
+  if (code === 401 && options.key === undefined && key !== null && key === session.value?.key) signOut('Your key no longer works. Sign in again.');
+  throw new ApiError(code, message);
+}
+
+/** The answer as it came, of whatever status: for the console. */
+export async function callRaw(method: string, path: string, body: string | undefined, stop: AbortSignal): Promise<{ status: number; type: string; text: string }> {
+  const response = await request(method, path, { key: session.value?.key ?? null, signal: stop }, body);
+  return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() };
+}
+
+/** A text that needs no key. Throws ApiError when it is not there. */
+export async function callText(url: string, stop: AbortSignal): Promise<string> {
+  const response = await request('GET', url, { key: null, signal: stop }, undefined);
+  const text = await response.text();
+  if (!response.ok || text.startsWith('{"status":"error"')) throw new ApiError(404, `There is no ${url}.`);
+  return text;
+}
+
+async function send(method: string, path: string, options: CallOptions): Promise<Envelope> {
+  const response = await request(method, path, options, options.body === undefined ? undefined : JSON.stringify(options.body));
+  try {
+    return (await response.json()) as Envelope;
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw lost();
+  }
+}
+
+async function request(method: string, path: string, options: CallOptions, body: string | undefined): Promise<Response> {
+  const deadline = AbortSignal.timeout(options.deadlineMs ?? CALL_DEADLINE_MS);
+  const headers = new Headers({ accept: 'application/json' });
+  if (typeof options.key === 'string') headers.set('x-api-key', options.key);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  try {
+    const response = await fetch(path, { method, headers, body, signal: options.signal === undefined ? deadline : AbortSignal.any([deadline, options.signal]) });
+    isReachable.value = true;
+    noteQuota(response.headers);
+    return response;
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw lost();
+  }
+}
+
+function lost(): UnreachableError {
+  isReachable.value = false;
+  return new UnreachableError();
+}
+
+function noteQuota(headers: Headers): void {
+  const limit = Number(headers.get('ratelimit-limit'));
+  if (limit > 0) quota.value = { limit, remaining: Number(headers.get('ratelimit-remaining') ?? limit) };
+}
+
+/** A path with its parts encoded: `path('/v1/collections/', name, '/stats')`. Every second argument is data. */
+export function path(...parts: (string | number)[]): string {
+  return parts.map((part, i) => (i % 2 === 0 ? part : encodeURIComponent(part))).join('');
+}
+
+/** What to tell a person about a failure. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

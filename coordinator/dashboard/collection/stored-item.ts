@@ -1,0 +1,36 @@
+import { call, path } from '../api/client';
+import type { Metadata, StoredItem } from '../api/shapes';
+import { tell } from '../state/toasts';
+
+/** Not by the path that has the id in it: a browser takes the ids "." and ".." there for steps up. */
+export async function fetchItem(collection: string, id: string, signal?: AbortSignal): Promise<StoredItem> {
+  const { vectors } = await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), { body: { ids: [id], include_vectors: true }, signal });
+  const [item] = vectors;
+  if (item === undefined) throw new Error(`There is no item ${id} in ${collection}.`);
+  return item;
+}
+
+/** Stores an item as it was, or with other metadata. Its text is not embedded again: the vector goes along. */
+export async function storeItem(collection: string, item: StoredItem, metadata: Metadata = item.metadata): Promise<void> {
+  const body = { external_id: item.external_id, vector: item.vector, metadata, ...(item.text === null ? {} : { text: item.text }) };
+  await call('POST', path('/v1/collections/', collection, '/upsert'), { body });
+}
+
+/** What one fetch takes, and so what one undo puts back. */
+export const UNDO_MAX = 100;
+
+/** Deletes up to UNDO_MAX items and offers to put them back as they were. Throws what the service says. */
+export async function deleteWithUndo(collection: string, ids: string[], onChange: () => void): Promise<void> {
+  const { vectors: items } = await call<{ vectors: StoredItem[] }>('POST', path('/v1/collections/', collection, '/vectors/fetch'), { body: { ids, include_vectors: true } });
+  const { deleted_count: count } = await call<{ deleted_count: number }>('POST', path('/v1/collections/', collection, '/delete_batch'), { body: { external_ids: ids } });
+  const undo = async (): Promise<void> => {
+    const back = items.map(({ text, ...rest }) => (text === null ? rest : { ...rest, text }));
+    await call('POST', path('/v1/collections/', collection, '/bulk_upsert'), { body: { items: back } });
+    onChange();
+    tell(items.length === 1 ? `${items[0]?.external_id} is back.` : `${items.length} items are back.`);
+  };
+  tell(count === 1 ? `Deleted ${ids[0]}.` : `Deleted ${count} items.`, {
+    action: { label: 'Undo', run: () => void undo().catch((error: unknown) => tell(`Not put back: ${String(error)}`, { isBad: true })) },
+  });
+  onChange();
+}

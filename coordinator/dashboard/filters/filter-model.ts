@@ -1,0 +1,72 @@
+/** Conditions on metadata, as a person builds them, and the API's filters that they make. */
+
+export const OPERATORS = { $eq: '=', $ne: '≠', $gt: '>', $gte: '≥', $lt: '<', $lte: '≤', $in: 'one of', $exists: 'exists' } as const;
+export type Operator = keyof typeof OPERATORS;
+
+export interface Condition {
+  field: string;
+  operator: Operator;
+  value: unknown;
+}
+
+/** The value that a person typed: JSON where it is a number, a truth value or null; else the text as it stands. */
+export function valueFromText(text: string): unknown {
+  const trimmed = text.trim();
+  if (/^(?:true|false|null)$/.test(trimmed)) return JSON.parse(trimmed) as unknown;
+  if (/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(trimmed)) return Number(trimmed);
+  if (/^".*"$/s.test(trimmed)) {
+    try {
+      return JSON.parse(trimmed) as unknown;
+    } catch {
+      return text;
+    }
+  }
+  return text;
+}
+
+export function conditionFromText(field: string, operator: Operator, text: string): Condition {
+  if (operator === '$exists') return { field, operator, value: text.trim() !== 'false' };
+  if (operator === '$in') return { field, operator, value: text.split(',').map((part) => valueFromText(part.trim())) };
+  return { field, operator, value: valueFromText(text) };
+}
+
+/** A body's `filters`; undefined without conditions. All of them must hold. */
+export function filtersOf(conditions: Condition[]): Record<string, unknown> | undefined {
+  if (conditions.length === 0) return undefined;
+  return { $and: conditions.map(({ field, operator, value }) => ({ [field]: { [operator]: value } })) };
+}
+
+export function withCondition(conditions: Condition[], added: Condition): Condition[] {
+  const isSame = (one: Condition): boolean => JSON.stringify(one) === JSON.stringify(added);
+  return conditions.some(isSame) ? conditions : [...conditions, added];
+}
+
+export function conditionText({ operator, value }: Condition): string {
+  if (operator === '$exists') return value === false ? 'does not exist' : 'exists';
+  const shown = Array.isArray(value) ? value.map(String).join(', ') : typeof value === 'string' ? value : JSON.stringify(value);
+  return `${OPERATORS[operator]} ${shown}`;
+}
+
+/** For the address: what `conditionsFromParameter` reads. Empty for none. */
+export function parameterOf(conditions: Condition[]): string {
+  return conditions.length === 0 ? '' : JSON.stringify(conditions.map(({ field, operator, value }) => [field, operator, value]));
+}
+
+/** Nothing of a text that somebody changed by hand. */
+export function conditionsFromParameter(text: string | null): Condition[] {
+  try {
+    const rows = JSON.parse(text ?? '[]') as unknown;
+    if (!Array.isArray(rows)) return [];
+    return rows.flatMap((row: unknown) => {
+      if (!Array.isArray(row) || typeof row[0] !== 'string' || !Object.hasOwn(OPERATORS, String(row[1]))) return [];
+      return [{ field: row[0], operator: row[1] as Operator, value: row[2] as unknown }];
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Whether a value can be clicked into a condition: scalars, and the elements of arrays. */
+export function isFilterable(value: unknown): boolean {
+  return value === null || typeof value === 'boolean' || typeof value === 'number' || (typeof value === 'string' && value.length <= 200);
+}

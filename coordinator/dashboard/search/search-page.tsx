@@ -1,0 +1,95 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isAbort } from '../api/client';
+import type { Collection } from '../api/shapes';
+import { type Condition, conditionsFromParameter, parameterOf, withCondition } from '../filters/filter-model';
+import { FilterBar } from '../filters/filter-bar';
+import { Busy, Failure } from '../parts/notice';
+import { replaceQuery, route } from '../state/route';
+import { ComparedAnswers } from './compared-answers';
+import { HitList } from './hit-list';
+import { SearchForm } from './search-form';
+import { MODES, type Mode, runSearch, type SearchOutcome, type SearchPlan } from './search-request';
+
+const K_DEFAULT = 10;
+const ALPHA_DEFAULT = 0.5;
+
+function planFromAddress(query: URLSearchParams): SearchPlan {
+  const mode = query.get('mode') ?? 'text';
+  return {
+    mode: Object.hasOwn(MODES, mode) ? (mode as Mode) : 'text',
+    query: query.get('q') ?? '',
+    k: Number(query.get('k')) || K_DEFAULT,
+    alpha: query.has('alpha') ? Number(query.get('alpha')) : ALPHA_DEFAULT,
+    conditions: conditionsFromParameter(query.get('where')),
+    besideExact: query.get('exact') === '1',
+  };
+}
+
+function addressOf({ mode, query, k, alpha, conditions, besideExact }: SearchPlan): Record<string, string | null> {
+  return {
+    mode: mode === 'text' ? null : mode,
+    q: query,
+    k: k === K_DEFAULT ? null : String(k),
+    alpha: mode === 'hybrid' ? String(alpha) : null,
+    where: parameterOf(conditions),
+    exact: besideExact ? '1' : null,
+  };
+}
+
+export function SearchPage({ collection, onItem }: { collection: Collection; onItem: (id: string) => void }) {
+  const [plan, setPlan] = useState(() => planFromAddress(route.value.query));
+  const [outcome, setOutcome] = useState<SearchOutcome | null>(null);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const running = useRef<AbortController | null>(null);
+
+  const search = async (next: SearchPlan): Promise<void> => {
+    setPlan(next);
+    replaceQuery(addressOf(next));
+    running.current?.abort();
+    if (next.query.trim() === '') return;
+    const stop = new AbortController();
+    running.current = stop;
+    setBusy(true);
+    try {
+      const answer = await runSearch(collection.name, next, stop.signal);
+      if (stop.signal.aborted) return;
+      setOutcome(answer);
+      setFailure(null);
+    } catch (error) {
+      if (stop.signal.aborted || isAbort(error)) return;
+      setFailure(error);
+    }
+    setBusy(false);
+  };
+
+  // A link to a search runs it.
+  useEffect(() => {
+    if (plan.query !== '') void search(plan);
+    return () => running.current?.abort();
+  }, []);
+
+  const narrow = (condition: Condition): void => void search({ ...plan, conditions: withCondition(plan.conditions, condition) });
+  const fields = [...new Set(outcome?.calibrated.hits.flatMap(({ metadata }) => Object.keys(metadata)) ?? [])];
+  return (
+    <div class="stack">
+      <section class="card card-body stack" aria-label="Search">
+        <SearchForm plan={plan} isBusy={isBusy} onChange={setPlan} onSearch={(next) => void search(next)} />
+        <FilterBar conditions={plan.conditions} fields={fields} onChange={(conditions) => void search({ ...plan, conditions })} />
+      </section>
+      <Failure error={failure} />
+      {isBusy && outcome === null && <Busy>Searching…</Busy>}
+      {outcome === null && !isBusy && failure === null && (
+        <p class="empty card">
+          {collection.vector_count === 0
+            ? 'This collection is empty: upload a document, or store vectors by the API.'
+            : 'Search by meaning, by keywords and meaning together, by an item, or by a vector.'}
+        </p>
+      )}
+      {outcome !== null && failure === null && outcome.exact === null && (
+        <HitList outcome={outcome} onItem={onItem} onFilter={narrow} onAlike={(id) => void search({ ...plan, mode: 'item', query: id })} />
+      )}
+      {outcome !== null && failure === null && outcome.exact !== null && <ComparedAnswers outcome={outcome} onItem={onItem} />}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+import { call } from '../api/client';
+import type { Role } from '../api/shapes';
+import { signIn } from '../state/session';
+
+const LINK = /^#sign-in=(.+)$/;
+
+/** The token of a sign-in link, `/ui#sign-in=TOKEN`; null without one. */
+export function tokenInAddress(): string | null {
+  return LINK.exec(location.hash)?.[1] ?? null;
+}
+
+let redeeming: string | null = null;
+
+/** Signs in by the token in the address, which is taken out of it first: it must not stay in the history. */
+export async function redeemLink(): Promise<void> {
+  const token = tokenInAddress();
+  if (token === null || token === redeeming) return;
+  redeeming = token;
+  history.replaceState(null, '', '#/');
+  dispatchEvent(new HashChangeEvent('hashchange'));
+  const { api_key: key } = await call<{ api_key: string }>('POST', '/v1/sign_in', { body: { token: decodeURIComponent(token) }, key: null });
+  await signInByKey(key);
+}
+
+/** Throws what the service says to the key. */
+export async function signInByKey(key: string): Promise<void> {
+  const { role, name } = await call<{ role: Role; name: string }>('GET', '/v1/me', { key });
+  signIn({ key, role, name });
+}

@@ -1,0 +1,48 @@
+import type { DemoText } from '../demo-text';
+
+/** [title, kind, continent, text]. CC0, see LICENSE.md. */
+const CULTURE: [string, string, string, string][] = [
+  ['Bread', 'food', 'Asia', 'Flour, water, salt and time. Wild yeast made the first loaves rise, probably by accident, and people have carried the sour dough on ever since.'],
+  ['Cheese', 'food', 'Europe', 'A way to keep milk. Moulds, caves and patience turn the same curd into a thousand kinds.'],
+  ['Chocolate', 'food', 'North America', 'The Maya drank it bitter and foaming. Sugar, milk and a Swiss machine that stirs for days made it the bar we know.'],
+  [
+    'Coffee',
+    'drink',
+    'Africa',
+    'A goatherd is said to have noticed that his goats danced after eating the red cherries. Newspapers, insurance and revolutions began in the houses where it was served.',
+  ],
+  ['Tea', 'drink', 'Asia', 'Green, black and white come from the same bush and differ in what is done to the leaf. A harbour full of it started a war of independence.'],
+  ['Sushi', 'food', 'Asia', 'It began as fish that was kept in sour rice, which was thrown away. In Tokyo somebody put fresh fish on fresh rice, to be eaten standing.'],
+  ['Pizza', 'food', 'Europe', 'Flat bread with tomatoes, food of the poor of Naples. It went overseas with them and conquered the world.'],
+  ['Curry', 'food', 'Asia', 'No single dish but a way with spices: cumin, coriander, turmeric and chilli, toasted until they smell.'],
+  ['Kimchi', 'food', 'Asia', 'Cabbage with chilli, garlic and salt that ferments in jars through the Korean winter. Whole families make it together.'],
+  ['Tortilla', 'food', 'North America', 'Maize is boiled with lime, ground and baked flat. Without the lime, those who live on maize fall ill.'],
+  ['Couscous', 'food', 'Africa', 'Tiny grains of rolled semolina, steamed over the stew that they are eaten with, on Fridays and for every guest.'],
+  ['Injera', 'food', 'Africa', 'A sour, spongy pancake that is plate, spoon and food at once in Ethiopia. Everybody eats from the same one.'],
+  ['Honey', 'food', 'worldwide', 'The only food that does not spoil. Pots of it were found in Egyptian tombs, still good to eat.'],
+  ['Violin', 'instrument', 'Europe', 'Spruce and maple, seventy pieces, four strings. The best were made in Cremona three hundred years ago, and nobody quite knows why.'],
+  ['Piano', 'instrument', 'Europe', 'Hammers strike its strings, so it can be soft and loud, which is what its full name says. Its iron frame bears the pull of twenty tonnes.'],
+  ['Guitar', 'instrument', 'Europe', 'It came to Spain with the lute of the Arabs, to the campfire with the cowboys, and into the stadium by electricity.'],
+  ['Djembe', 'instrument', 'Africa', 'A drum in the shape of a goblet with a goatskin. It speaks in three tones, and whole villages dance to it.'],
+  ['Sitar', 'instrument', 'Asia', 'Beside the strings that are plucked it has a dozen that nobody touches, which ring along with them.'],
+  ['Didgeridoo', 'instrument', 'Australia', 'A branch that termites have hollowed. Its players breathe in through the nose while they blow, so that the tone never stops.'],
+  ['Saxophone', 'instrument', 'Europe', 'Adolphe Sax meant it for military bands. It found its home in smoky cellars, in jazz.'],
+  ['Chess', 'game', 'Asia', 'An Indian game of elephants, chariots and foot soldiers that travelled by Persia to Europe. There are more games of it than atoms in the universe.'],
+  ['Go', 'game', 'Asia', 'Black and white stones on a grid, and only a handful of rules. It took computers twenty years longer to master than chess.'],
+  ['Football', 'sport', 'Europe', 'Twenty-two players and a ball that hardly anybody may touch with the hand. Four billion people follow it.'],
+  ['Cricket', 'sport', 'Europe', 'A match may last five days with breaks for tea. A billion people in South Asia talk of little else.'],
+  ['Marathon', 'sport', 'Europe', 'A messenger is said to have run from the battlefield to Athens, told of the victory and died. Today millions run as far for pleasure.'],
+  ['Judo', 'sport', 'Asia', 'The gentle way: who gives in at the right moment lets the other’s strength throw him. Kano Jigoro, a teacher, made it out of older fighting arts.'],
+  ['Origami', 'craft', 'Asia', 'A square of paper, no scissors, no glue. The same folds now pack sails of satellites and tubes for arteries.'],
+  ['Haiku', 'literature', 'Asia', 'Seventeen syllables, a season and a moment: a frog leaps into an old pond, and the sound of the water remains.'],
+  ['Epic of Gilgamesh', 'literature', 'Asia', 'The oldest great story, on clay tablets: a king loses his friend and looks in vain for a way not to die.'],
+  ['Don Quixote', 'literature', 'Europe', 'A gentleman who has read too many novels rides out as a knight and takes windmills for giants. His squire knows better and goes along.'],
+  ['Frankenstein', 'literature', 'Europe', 'Mary Shelley was eighteen when she thought of a scientist who makes a living being and runs away from it.'],
+  ['Parthenon', 'building', 'Europe', 'A marble temple above Athens without a single straight line: columns swell and floors curve so that they look straight.'],
+  ['Great Wall of China', 'building', 'Asia', 'Not one wall but many, built over two thousand years of earth, stone and rice mortar against riders from the north.'],
+  ['Taj Mahal', 'building', 'Asia', 'An emperor’s tomb for his wife, of white marble with flowers of inlaid stones. Its colour changes with the hour.'],
+  ['Eiffel Tower', 'building', 'Europe', 'Meant to stand for twenty years and hated by artists, it was saved because radio needed it. In summer it grows by a hand’s breadth.'],
+  ['Machu Picchu', 'building', 'South America', 'A royal estate of the Incas on a ridge in the clouds. Its stones fit so well that no knife goes between them.'],
+];
+
+export const culture: DemoText[] = CULTURE.map(([title, group, region, text]) => ({ topic: 'culture', title, facts: { group, region }, text }));

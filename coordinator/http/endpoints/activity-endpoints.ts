@@ -1,0 +1,45 @@
+import type { ActivityService, RateView, SlowRequest } from '../../operations/activity-service';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import * as schemas from '../schema/activity-schemas';
+
+function ratesData({ perSecond, errorsPerSecond, p50Ms, p99Ms, total, errors }: RateView) {
+  return { per_second: perSecond, errors_per_second: errorsPerSecond, p50_ms: p50Ms, p99_ms: p99Ms, total, errors };
+}
+
+function slowData({ at, method, endpoint, collection, code, ms, keyId, requestId }: SlowRequest) {
+  return { at, method, endpoint, collection, code, ms, key_id: keyId, request_id: requestId };
+}
+
+export function activityEndpoints({ activity }: { activity: ActivityService }): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/metrics/summary',
+      access: 'readonly',
+      sheds: false,
+      tag: 'Operations',
+      summary: 'What this process does at present: rates, times, and slow requests',
+      description:
+        'Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins.',
+      answer: { type: 'data', schema: schemas.activityAnswer },
+      handle: async ({ key }) => {
+        const { process, rateSeconds, quantileSeconds, requests, operations, embedding, inFlight, bodyBytes, shed, slow, slowMs } = await activity.activity();
+        const { id, pid, uptimeSeconds, memoryBytes, heapBytes, processors } = process;
+        return dataAnswer({
+          process: { id, pid, uptime_seconds: uptimeSeconds, memory_bytes: memoryBytes, heap_bytes: heapBytes, processors },
+          rate_seconds: rateSeconds,
+          quantile_seconds: quantileSeconds,
+          requests: ratesData(requests),
+          operations: operations.map(({ endpoint, ...rates }) => ({ endpoint, ...ratesData(rates) })),
+          embedding: embedding.map(({ kind, ...rates }) => ({ kind, ...ratesData(rates) })),
+          in_flight: inFlight,
+          body_bytes: bodyBytes,
+          shed_total: shed,
+          slow_ms: slowMs,
+          slow_requests: key?.role === 'admin' ? slow.map(slowData) : null,
+        });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { DemoService } from '../../service';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+
+const demoAnswer = z
+  .object({
+    collection: z.string(),
+    count: z.int().meta({ description: 'Texts of the demo.' }),
+    loaded: z.boolean().meta({ description: 'Whether this call stored them; false: they were there.' }),
+    dim: z.int(),
+    embedding_model: z.string().nullable(),
+  })
+  .meta({ id: 'Demo' });
+
+export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/demo',
+      access: 'readwrite',
+      isAdministrative: true,
+      tag: 'Service',
+      summary: 'Load a small sample of texts into the collection demo, to try search, hybrid search and filters with',
+      description:
+        'Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).',
+      answer: { type: 'data', schema: demoAnswer },
+      errors: [409],
+      handle: async () => {
+        const { collection, count, loaded, dim, embeddingModel } = await demo.load();
+        return dataAnswer({ collection, count, loaded, dim, embedding_model: embeddingModel });
+      },
+    }),
+  ];
+}

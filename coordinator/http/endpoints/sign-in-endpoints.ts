@@ -1,0 +1,45 @@
+import type { ApiKeyView } from '../../keys/keys-service';
+import type { SignIn } from '../../keys/sign-in';
+import { dataAnswer, defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import * as schemas from '../schema/sign-in-schemas';
+
+const tag = 'Service';
+/** Strangers may send it. */
+const BODY_BYTES_MAX = 1024;
+
+export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/sign_in',
+      access: 'public',
+      isGuarded: true,
+      isAdministrative: true,
+      tag,
+      summary: 'Get the admin key for the link that the first start printed',
+      description:
+        'A first start without `API_KEY` prints a link to the dashboard with a token, which gives the admin key once and for ten minutes; afterwards, and for any other token, the code is 401. Calls are limited like those with a bad key (`BAD_KEY_LIMIT_PER_MINUTE`).',
+      body: { type: 'json', required: true, schema: schemas.signInBody, bytesMax: BODY_BYTES_MAX, example: { token: 'c29tZSB0b2tlbiBvZiB0aGUgbGluayB0aGF0IHdhcyBwcmludGVk' } },
+      answer: { type: 'data', schema: schemas.signInAnswer },
+      errors: [401, 429],
+      handle: async ({ body }) => {
+        const { apiKey, role, keyId } = await signIn.redeem(body.token);
+        return dataAnswer({ api_key: apiKey, role, key_id: keyId });
+      },
+    }),
+    defineEndpoint({
+      method: 'GET',
+      template: '/v1/me',
+      access: 'readonly',
+      sheds: false,
+      tag,
+      summary: 'Show which key this is, and what it may do',
+      answer: { type: 'data', schema: schemas.meAnswer },
+      handle: async ({ key }) => {
+        const { id, name, role, expiresAt } = key as ApiKeyView;
+        return dataAnswer({ key_id: id, name, role, expires_at: expiresAt });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { KEY_ROLES } from './key-schemas';
+
+/** Far longer than a token. */
+const TOKEN_CHARACTERS_MAX = 256;
+
+export const signInBody = z.object({ token: z.string().min(1).max(TOKEN_CHARACTERS_MAX).meta({ description: 'What stands behind `#sign-in=` in the link.' }) });
+
+export const signInAnswer = z.object({ api_key: z.string(), role: z.enum(KEY_ROLES), key_id: z.int() });
+
+export const meAnswer = z
+  .object({
+    key_id: z.int(),
+    name: z.string(),
+    role: z.enum(KEY_ROLES),
+    expires_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Caller' });
