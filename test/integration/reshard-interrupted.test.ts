@@ -13,7 +13,7 @@ import { systemClock } from '../../shared/time/clock';
 import { eventually } from '../support/eventually';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { item, newCollection, plainService } from '../support/plain-service';
-import { openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
+import { NO_HURRY, openMemoryStore, openRocksStore, plainFactories, ShardNode } from '../support/shard-node';
 
 /** What happens to a collection when its reshard is interrupted where clients wait for it. */
 
@@ -165,6 +165,26 @@ test('a collection that is deleted while its reshard is stuck takes everything a
   } finally {
     await resharder.close();
     service.close();
+    await node.destroy();
+  }
+});
+
+test('a shard that notes what changes takes a batch of any size', async () => {
+  const node = await new ShardNode({ factories: plainFactories, openStore: openMemoryStore }).start();
+  const id = { collectionUid: 'c', shard: 0 };
+  try {
+    await node.client.open({ ...id, dim: 2, metric: 'cosine' });
+    await node.client.write(id, [{ type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 0 }], NO_HURRY);
+    // What a replica applies at once of its log when it starts, or is behind.
+    const count = 150_000;
+    const outcomes = await node.client.write(
+      id,
+      Array.from({ length: count }, (_, i) => ({ type: 'delete' as const, externalId: `${i}` })),
+      NO_HURRY,
+    );
+    expect(outcomes).toHaveLength(count);
+    expect(await node.client.read(id, 'transfer', { after: count - 2, limit: 5 }, NO_HURRY)).toMatchObject({ lastChange: count, externalIds: [`${count - 2}`, `${count - 1}`] });
+  } finally {
     await node.destroy();
   }
 });
