@@ -3,6 +3,7 @@ import { ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard
 import { reshardFromEntry, RESHARDS_PREFIX, reshardToValue } from '../../coordinator/collections/reshard/reshard-record';
 import type { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { shardOf } from '../../coordinator/routing/shard-router';
+import { UploadJournal } from '../../coordinator/documents/upload-journal';
 import type { RunningService } from '../../coordinator/service-factory';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
@@ -42,8 +43,10 @@ test('a process that ends when the new shards were opened and the collection doe
   let isEnding = true;
   const environment = { REQUEST_TIMEOUT_MS: '15000' };
   const start = async (): Promise<{ service: RunningService; resharder: Resharder }> => {
-    const { service } = await plainService({ store: refusing(store, () => isEnding), shardClient: node.client, environment });
-    return { service, resharder: await service.driveReshards(ONLY_DRIVER, 0) };
+    let driven: Promise<Resharder> | null = null;
+    const onOpened = async (of: RunningService): Promise<void> => void (await (driven = of.driveReshards(ONLY_DRIVER, 0)));
+    const { service } = await plainService({ store: refusing(store, () => isEnding), shardClient: node.client, environment, onOpened });
+    return { service, resharder: await driven! };
   };
   let { service, resharder } = await start();
   try {
@@ -54,11 +57,14 @@ test('a process that ends when the new shards were opened and the collection doe
     await resharder.close();
     service.close();
     await node.restart();
+    // Of an upload that the process had begun.
+    await new UploadJournal(store).put({ documentId: 'd', collection: 'c', owner: 'gone', chunksEnd: 10, takenBackAtMs: null });
 
     isEnding = false;
     const startMs = performance.now();
     ({ service, resharder } = await start());
     expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(await new UploadJournal(store).list()).toEqual([]);
     await eventually('it has three shards', async () => collectionFromEntry((await store.get(collectionPath('c')))!).shards === 3, 10_000);
     expect((await service.vectors.fetch('c', ['a', 'b'], { vectors: false })).map(({ externalId }) => externalId)).toEqual(['a', 'b']);
   } finally {

@@ -279,12 +279,12 @@ export class ReshardPass {
     }
   }
 
-  /** Errors: unavailable when the shard did not note every change since it was copied: its replica lost something. */
+  /** Errors: storage_failed when the shard did not note every change since it was copied: its replica lost something. */
   private mustTrack(found: ShardTransfer, shard: number): ShardTransfer {
     const { id } = this.owned.record;
     const source = this.sources[shard];
     if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
-      throw new QuiverError('unavailable', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
+      throw new QuiverError('storage_failed', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
     return found;
   }
 
