@@ -34,6 +34,8 @@ export interface OtherProcesses {
   writesMs: number;
   /** Aborted when this process stops: what was not started is left for the next time. */
   stop?: AbortSignal;
+  /** Called when the collections are open, and awaited: what follows may have to wait for a reshard to go on. */
+  onOpened?: () => Promise<void>;
 }
 
 const NO_OTHERS: OtherProcesses = { isAlive: () => false, creationMs: 0, writesMs: 0 };
@@ -51,7 +53,7 @@ export interface RunningService extends Service {
    * what could not be reached. `others` describes processes that share the cluster store; none by default. Errors:
    * unavailable as above.
    */
-  recover(others?: OtherProcesses): Promise<void>;
+  recover(others?: Partial<OtherProcesses>): Promise<void>;
   /**
    * The state of every shard of every collection, collections by name. A shard that does not answer in time (default:
    * REQUEST_TIMEOUT_MS) has no status. Errors: unavailable as for `recover`.
@@ -121,8 +123,10 @@ export function createService(options: {
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
     follow: () => catalog.follow(),
-    recover: async (others = NO_OTHERS) => {
+    recover: async (given = {}) => {
+      const others = { ...NO_OTHERS, ...given };
       await collections.recover(others.creationMs, others.stop);
+      await others.onOpened?.();
       await documents.recoverUploads(others);
     },
     readShards: (timeoutMs) => collections.readShards(timeoutMs),

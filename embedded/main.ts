@@ -97,9 +97,11 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
         embedding: () => embedding.status(),
       }),
     recover: async (service) => {
-      await service.recover();
-      const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
-      endings.defer(() => resharder.close());
+      const onOpened = async (): Promise<void> => {
+        const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
+        endings.defer(() => resharder.close());
+      };
+      await service.recover({ onOpened });
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };
       if (host.leftShards > 0)
         log.error(facts, 'there are more shards than the limit of open files (ulimit -n) allows: some are not open, and no collection is created; raise the limit, or delete collections');

@@ -157,7 +157,7 @@ export class CatalogCollectionsService implements CollectionsService {
       if (stop?.aborted === true) return;
       try {
         await this.openShards(record);
-        await this.countVectors(record);
+        await this.learnStamps(record);
       } catch (error) {
         this.log.error({ collection: record.name, error }, 'a collection could not be opened');
       }
@@ -226,6 +226,18 @@ export class CatalogCollectionsService implements CollectionsService {
       memoryBytes: sum((status) => status.memoryBytes),
       index: collectionProgress(statuses.map((status) => status.index)),
     };
+  }
+
+  /** Shards that a reshard has closed answer once it goes on: nobody waits for that here, or it would not. */
+  private async learnStamps(record: CollectionRecord): Promise<void> {
+    const call = this.scatter.begin();
+    try {
+      const statuses = await this.scatter.readAll(record, call, (id) => this.shards.read(id, 'status', null, call));
+      for (const status of statuses) this.stamps.observe(status.lastStamp);
+    } catch (error) {
+      if (!isQuiverError(error) || error.kind !== 'resharded') throw error;
+      void this.statuses(record).catch((later: unknown) => this.log.warn({ collection: record.name, error: later }, 'a collection whose number of shards changes did not answer in time'));
+    }
   }
 
   private async countVectors(record: CollectionRecord): Promise<number> {

@@ -143,10 +143,14 @@ export class ShardedVectorsService implements VectorsService {
     let reader: InsertionOrderReader | null = null;
     for (let left = limit; left > 0;) {
       const wanted = Math.min(left, pageLimit);
-      const items: StoredItem[] = await this.sets.inOne(current, this.scatter.begin(), (now) => {
-        if (reader === null || now !== current) reader = this.readerOf(now, { after, pageItems: itemsPerShard(pageLimit, now.shards), filter: null, vectors: true }, () => this.scatter.begin());
+      const items: StoredItem[] = await this.sets.inOne(current, this.scatter.begin(), async (now) => {
+        // What one had taken when it failed is lost with it: another begins after what was given.
+        const present = (now === current ? reader : null) ?? this.readerOf(now, { after, pageItems: itemsPerShard(pageLimit, now.shards), filter: null, vectors: true }, () => this.scatter.begin());
+        reader = null;
         current = now;
-        return reader.take(wanted);
+        const taken = await present.take(wanted);
+        reader = present;
+        return taken;
       });
       const last = items.at(-1);
       if (last === undefined) return;

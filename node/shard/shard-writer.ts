@@ -76,7 +76,7 @@ export class ShardWriter {
     const plan = await inSlices(planWrites(requests, (externalId) => this.priorOf(externalId, texts), gate.now));
     const { outcomes, puts, deletes } = plan;
     const alongside = writing.alongside(outcomes);
-    if (plan.gate !== gate.now) alongside.push(...gateChanges(plan, gate.now, this.parts.gatedSpec));
+    if (plan.gate !== gate.now) for (const change of gateChanges(plan, gate.now, this.parts.gatedSpec)) alongside.push(change);
     if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
 
     const prepared = await inSlices(

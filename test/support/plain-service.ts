@@ -79,6 +79,8 @@ export async function plainService(
     environment?: Record<string, string>;
     instanceId?: string;
     quota?: CollectionQuota;
+    /** Called while it starts, as OtherProcesses has it. */
+    onOpened?: (service: RunningService) => Promise<void>;
   } = {},
 ): Promise<PlainService> {
   const clock = options.clock ?? systemClock;
@@ -96,7 +98,7 @@ export async function plainService(
     instanceId: options.instanceId ?? 'plain',
     projectionWorker: join(__dirname, 'projection-worker.js'),
   });
-  await service.recover();
+  await service.recover({ onOpened: async () => options.onOpened?.(service) });
   return { service, shards, store, embedding };
 }
 

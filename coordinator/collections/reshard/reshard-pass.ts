@@ -79,7 +79,7 @@ export class ReshardPass {
         return;
       }
       // Clients wait: the old shards are opened again, and the rest is tried later.
-      if (this.state === 'sealing' && !(error instanceof Superseded)) await this.owned.change({ state: 'filling' });
+      if (this.state === 'sealing' && this.owned.record.unseals !== true && !(error instanceof Superseded)) await this.unseal();
       throw error;
     }
   }
@@ -92,7 +92,10 @@ export class ReshardPass {
     const collection = await this.collection();
     if (this.state === 'cancelling') return this.cancel(collection);
     if (collection === null) return this.abandon();
+    if (this.owned.record.unseals === true) return this.unseal();
     if (this.state === 'filling') await this.fill(collection.record);
+    // A process that was started again has opened the collection's own shards only.
+    else if (this.state === 'sealing' || this.state === 'opening') await this.openNew(collection.record);
     if (this.state === 'sealing') await this.seal(collection.record);
     if (this.state === 'opening') await this.open();
   }
@@ -100,14 +103,18 @@ export class ReshardPass {
   /** Copies everything while clients use the old shards, until few changes are left and the new shards are indexed. */
   private async fill(collection: CollectionRecord): Promise<void> {
     const { from, to } = this.owned.record;
-    const settings = shardSettings(collection);
-    await inBatches(idsOf(to), (id) => this.parts.shards.open({ ...id, ...settings }));
+    await this.openNew(collection);
     await this.transfers.stageAll(to, 'filling');
     await this.track();
     for (const [shard, source] of this.sources.entries()) if (!source.isCopied) await this.copy(shard, pageItems(collection.dim));
     await this.catchUp();
     this.parts.log.info({ ...this.facts(), from, to }, 'a reshard has copied everything; the old shards are sealed');
     await this.store({ state: 'sealing' });
+  }
+
+  private async openNew(collection: CollectionRecord): Promise<void> {
+    const settings = shardSettings(collection);
+    await inBatches(idsOf(this.owned.record.to), (id) => this.parts.shards.open({ ...id, ...settings }));
   }
 
   /** The old shards note what changes from now on. What was copied before counts only if they did so without a pause. */
@@ -189,6 +196,18 @@ export class ReshardPass {
     log.info({ ...this.facts(), sealedMs: Math.round(clock.monotonicMs() - startMs) }, 'a reshard has sealed the old shards; the new ones take over');
   }
 
+  /**
+   * The old shards serve again, and go on noting what changes. Only then it is `filling` again: that may have to wait for
+   * other collections. In a term of its own, because a copy of what closed a shard may still be on its way.
+   */
+  private async unseal(): Promise<void> {
+    const { from, id: reshard, term } = this.owned.record;
+    await this.owned.change({ unseals: true, term: term + 1 });
+    const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
+    await transfers.stageEach(from, 'tracking');
+    await this.owned.change({ state: 'filling', unseals: undefined });
+  }
+
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
   private async open(): Promise<void> {
     const { to, identity, name } = this.owned.record;
@@ -260,12 +279,12 @@ export class ReshardPass {
     }
   }
 
-  /** Errors: unavailable when the shard did not note every change since it was copied: its replica lost something. */
+  /** Errors: storage_failed when the shard did not note every change since it was copied: its replica lost something. */
   private mustTrack(found: ShardTransfer, shard: number): ShardTransfer {
     const { id } = this.owned.record;
     const source = this.sources[shard];
     if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
-      throw new QuiverError('unavailable', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
+      throw new QuiverError('storage_failed', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
     return found;
   }
 

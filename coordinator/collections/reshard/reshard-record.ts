@@ -54,6 +54,8 @@ export interface ReshardRecord {
   state: ReshardState;
   /** Rises whenever somebody begins or goes on to drive it. */
   term: number;
+  /** Of `sealing`: it was in vain, and the old shards are to serve again before anything else is done. */
+  unseals?: boolean | undefined;
   /** ISO 8601, UTC. */
   startedAt: string;
   /** Why it is given up; null: somebody wanted that, or it is not. */

@@ -4,7 +4,7 @@ import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../collection-record';
 import { OwnedReshard, type ReshardOffice, Superseded } from './owned-reshard';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
-import { dropChanges, otherSets, type ReshardRecord, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
+import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
 
 /** How often to look when nothing is heard of: for what only needs time. */
 const LOOK_EVERY_MS = 1_000;
@@ -12,6 +12,11 @@ const LOOK_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 5_000;
 /** Between two attempts of a reshard that does not get on. */
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
+/** The same while clients wait for it. */
+const AWAITED_PAUSES = { firstMs: 500, longestMs: 2_000 };
+const AWAITED: ReadonlySet<ReshardState> = new Set(['sealing', 'opening', 'cancelling']);
+/** Between two looks whether the collection of one that is over, or stuck, is still there. */
+const LOOK_IF_LEFT_MS = 5_000;
 /** As long as clients are using old shards, or get on with it, others wait: each copies as fast as half a machine allows. */
 const FILLING_AT_ONCE = 1;
 
@@ -104,8 +109,6 @@ export class Resharder {
   private mayBegin({ value }: Watched<ReshardRecord>): boolean {
     const nowMs = this.options.clock.monotonicMs();
     switch (value.state) {
-      case 'stuck':
-        return false;
       case 'retiring': {
         // By its id: another reshard of the collection may have begun and got as far meanwhile.
         const sinceMs = this.retiringSinceMs.get(value.id) ?? nowMs;
@@ -137,8 +140,9 @@ export class Resharder {
       this.entries.put(entry);
       return false;
     }
+    if ((found.record.state === 'failed' || found.record.state === 'stuck') && (await this.isLeft(found.record))) return true;
     if (found.record.state === 'failed') {
-      await this.forgetFailed(key, found);
+      await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
       return true;
     }
     const owned = await OwnedReshard.take({ store, office }, found);
@@ -151,13 +155,11 @@ export class Resharder {
     return false;
   }
 
-  /** A reshard that failed is shown until the collection is gone, or there is another. */
-  private async forgetFailed(key: string, found: { record: ReshardRecord; revision: number }): Promise<void> {
-    const { store } = this.options;
-    this.attemptsAt(found.record).notBeforeMs = this.options.clock.monotonicMs() + PAUSES.longestMs;
-    const collection = await store.get(collectionPath(found.record.name));
-    if (collection !== null && collectionFromEntry(collection).identity === found.record.identity) return;
-    await store.transact([{ key, revision: found.revision }], [{ type: 'delete', key }]);
+  /** A reshard that failed or is stuck is shown until the collection is gone, or there is another: this answers whether it is there, now and then. */
+  private async isLeft(record: ReshardRecord): Promise<boolean> {
+    this.attemptsAt(record).notBeforeMs = this.options.clock.monotonicMs() + LOOK_IF_LEFT_MS;
+    const collection = await this.options.store.get(collectionPath(record.name));
+    return collection !== null && collectionFromEntry(collection).identity === record.identity;
   }
 
   private async drop(intent: DropIntent): Promise<void> {
@@ -173,7 +175,7 @@ export class Resharder {
   }
 
   private attemptsAt(reshard: ReshardRecord): Attempts {
-    const attempts = this.attempts.get(stepOf(reshard)) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
+    const attempts = this.attempts.get(stepOf(reshard)) ?? { backoff: new RetryBackoff(AWAITED.has(reshard.state) ? AWAITED_PAUSES : PAUSES), notBeforeMs: 0 };
     this.attempts.set(stepOf(reshard), attempts);
     return attempts;
   }

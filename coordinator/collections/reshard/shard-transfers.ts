@@ -38,11 +38,24 @@ export class ShardTransfers {
 
   /** Brings all shards of the set to a stage. Errors: OutdatedTerm; those of the shards. */
   async stageAll(set: ShardSet, stage: ShardStage, forget: (shard: number) => number = () => 0): Promise<void> {
+    await inBatches(idsOf(set), (id) => this.stage(id, stage, forget(id.shard)));
+  }
+
+  /** As `stageAll`, and one that does not get there keeps none of the others from it. */
+  async stageEach(set: ShardSet, stage: ShardStage): Promise<void> {
+    const failures = await inBatches(idsOf(set), (id) =>
+      this.stage(id, stage, 0).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      ),
+    );
+    for (const failure of failures) if (failure !== null) throw failure.error;
+  }
+
+  private async stage(id: ShardId, stage: ShardStage, forget: number): Promise<void> {
     const { shards, reshard, term } = this.parts;
-    await inBatches(idsOf(set), async (id) => {
-      const [outcome] = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget: forget(id.shard) }], call));
-      if (outcome === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
-    });
+    const [outcome] = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget }], call));
+    if (outcome === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 
   /** The state of a shard, with the ids that changed after `after`. */
