@@ -54,13 +54,16 @@ export function principalAxes(rows: Float32Array, dim: number, wanted: number): 
   return { mean, axes, shares };
 }
 
-/** The coordinates of `rows` along the axes, row-major, into `into` from `at`. */
+/** The greatest float32. */
+const COORDINATE_MAX = (2 - 2 ** -23) * 2 ** 127;
+
+/** The coordinates of `rows` along the axes, row-major, into `into` from `at`. What is beyond float32 stays at its end. */
 export function project(rows: Float32Array, dim: number, { mean, axes }: PrincipalAxes, into: Float32Array, at: number): void {
   const width = axes.length / dim;
   // The mean's own coordinates are taken off once, instead of the mean from each row.
   const origin = Array.from({ length: width }, (_, axis) => dot(mean, 0, axes, axis * dim, dim));
   for (let from = 0, to = at; from < rows.length; from += dim) {
-    for (let axis = 0; axis < width; axis++) into[to++] = dot(rows, from, axes, axis * dim, dim) - origin[axis];
+    for (let axis = 0; axis < width; axis++) into[to++] = Math.max(-COORDINATE_MAX, Math.min(COORDINATE_MAX, dot(rows, from, axes, axis * dim, dim) - origin[axis]));
   }
 }
 

@@ -99,10 +99,9 @@ export class ShardedSamplesService implements SamplesService {
       let characters = 0;
       for await (const page of this.pages(collection, drawn, wantsVectors, call)) {
         if (vectors !== null) page.forEach(({ vector }, i) => vectors.set(vector as Float32Array, (items.length + i) * dim));
-        for (const { externalId, metadata } of page) {
-          const chosen = chosenMetadata(metadata, fields);
-          characters += externalId.length + chosen.length;
-          items.push({ externalId, metadata: chosen });
+        for (const item of await inSlices(chosenOf(page, fields))) {
+          characters += item.externalId.length + item.metadata.length;
+          items.push(item);
         }
         this.checkCharacters(characters);
         if (thread !== null) await this.timely(thread.take(rowsOf(page, dim)), call);
@@ -169,6 +168,16 @@ export class ShardedSamplesService implements SamplesService {
       `the ids and metadata of the sample have more than the maximum of ${this.bounds.itemCharactersMax} characters: name the metadata_fields that are needed, or take a smaller size`,
     );
   }
+}
+
+/** The items of a page with the metadata that are wanted. In steps: the metadata of one item may be long. */
+function* chosenOf(page: StoredItem[], fields: SampleInput['fields']): Generator<undefined, SampleView['items']> {
+  const items: SampleView['items'] = [];
+  for (const { externalId, metadata } of page) {
+    items.push({ externalId, metadata: chosenMetadata(metadata, fields) });
+    yield;
+  }
+  return items;
 }
 
 /** The vectors of a page in memory of their own. */

@@ -307,6 +307,26 @@ describe('keys', () => {
       await eventually('it is gone', async () => !(await server.data('GET', '/v1/admin/keys')).keys.some(({ name }: { name: string }) => name === HOSTILE));
       await page.getByRole('list', { name: 'Requests by endpoint' }).waitFor();
     }));
+
+  test('of the page itself can be rotated: the secret is shown, and the page goes on with it', async () => {
+    const { key } = await server.data('POST', '/v1/admin/keys', { name: 'of the page', role: 'admin' });
+    await onPage(
+      '#/keys',
+      async (page) => {
+        await page.getByRole('button', { name: 'Rotate of the page' }).click();
+        await page.getByRole('dialog').getByText('You are signed in by this key').waitFor();
+        await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+        const secret = (await page.locator('[data-secret]').innerText()).trim();
+        // What asks by the key meanwhile asks by the new one.
+        await page.waitForLoadState('networkidle');
+        expect((await page.locator('[data-secret]').innerText()).trim()).toBe(secret);
+        await page.getByRole('button', { name: 'Done' }).click();
+        await page.reload();
+        await page.getByRole('button', { name: 'Rotate of the page' }).waitFor();
+      },
+      { key },
+    );
+  });
 });
 
 describe('the map', () => {
@@ -502,7 +522,9 @@ describe('the first minutes', () => {
       await page.getByRole('button', { name: 'Load the demo' }).click();
       await page.getByRole('heading', { level: 1, name: 'demo' }).waitFor();
       expect(page.url()).not.toContain('sign-in');
-      await page.getByRole('radio', { name: 'Hybrid' }).click();
+      await page.getByRole('button', { name: 'a planet with rings' }).click();
+      await card(page, 'Hits').getByRole('listitem').filter({ hasText: 'Saturn' }).first().waitFor();
+      expect(await page.getByRole('radio', { name: 'Hybrid' }).getAttribute('aria-checked')).toBe('true');
       await page.getByRole('searchbox', { name: 'Query' }).fill('planet with rings');
       await page.keyboard.press('Enter');
       await card(page, 'Hits').getByRole('listitem').first().waitFor();

@@ -42,7 +42,7 @@ export function CollectionPage({ name, tab }: { name: string; tab: string }) {
     <>
       <div class="stack tight-stack">
         <nav aria-label="Where you are" class="small">
-          <a href="#/">Collections</a> <span class="quiet">/</span>
+          <a href="#/">← Collections</a>
         </nav>
         <div class="page-head">
           <h1 tabIndex={-1} class="break">

@@ -119,6 +119,7 @@ function Fact({ name, value }: { name: string; value: string }) {
 }
 
 function ShardTable({ cluster }: { cluster: Cluster }) {
+  const isDown = (id: string): boolean => cluster.nodes.some((node) => node.id === id && node.state === 'down');
   const worstFirst = [...cluster.shards].sort((a, b) => Number(a.state === 'ok') - Number(b.state === 'ok'));
   return (
     <details open={worstFirst.some(({ state }) => state !== 'ok') || cluster.shards.length <= 12}>
@@ -154,8 +155,8 @@ function ShardTable({ cluster }: { cluster: Cluster }) {
                       </span>
                     ))}
                     {shard.learners.map(({ node, progress }) => (
-                      <span key={node} class="tag warn">
-                        {node} · copying {percent(progress)}
+                      <span key={node} class={`tag ${isDown(node) ? 'bad' : 'warn'}`}>
+                        {node} · {isDown(node) ? 'down' : `copying ${percent(progress)}`}
                       </span>
                     ))}
                   </span>

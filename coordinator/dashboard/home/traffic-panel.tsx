@@ -7,18 +7,22 @@ import { usePolling } from '../state/polling';
 import { type Traffic, trafficOf } from './traffic';
 
 /** Each costs one of the key's requests. */
-const POLL_MS = 4000;
+const POLL_MS = 5000;
 /** What the charts show of the past. */
 const SPAN_SECONDS = 180;
+
+/** What was seen so far: somebody who comes back to the page finds it there. */
+let seen: Traffic[] = [];
 
 /** Rates and latencies of the process that answers, as they are now. */
 export function TrafficPanel() {
   const activity = usePolling('activity', POLL_MS, (signal) => call<Activity>('GET', '/v1/metrics/summary', { signal })).data;
-  const [points, setPoints] = useState<Traffic[]>([]);
+  const [points, setPoints] = useState(seen);
   useEffect(() => {
     if (activity === null) return;
     const now = trafficOf(activity, Date.now() / 1000);
-    setPoints((all) => [...all.filter(({ second }) => second > now.second - SPAN_SECONDS), now]);
+    seen = [...seen.filter(({ second }) => second > now.second - SPAN_SECONDS), now];
+    setPoints(seen);
   }, [activity]);
   if (activity === null) return null;
   const times = points.map(({ second }) => second);

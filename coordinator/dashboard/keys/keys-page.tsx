@@ -6,6 +6,7 @@ import { PlusIcon } from '../parts/icons';
 import { Busy, Failure } from '../parts/notice';
 import { Question } from '../parts/question';
 import { usePolling } from '../state/polling';
+import { session, signIn } from '../state/session';
 import { tell } from '../state/toasts';
 import { CreateKey } from './create-key';
 import { OperationsPanel } from './operations-panel';
@@ -99,12 +100,16 @@ export function KeysPage() {
           verb="Rotate"
           onClose={() => setAsked(null)}
           run={async () => {
+            const own = session.value;
             const rotated = await call<ApiKey & { key: string }>('POST', path('/v1/admin/keys/', asked.key.id, '/rotate'));
+            // Else this page would sign out, and nobody would ever see the secret.
+            if (own !== null && own.keyId === asked.key.id) signIn({ ...own, key: rotated.key });
             setSecret({ name: rotated.name, key: rotated.key });
             keys.refresh();
           }}
         >
           <p>The old secret stops working at once: whoever uses it is refused until they have the new one.</p>
+          {asked.key.id === session.value?.keyId && <p>You are signed in by this key: the page goes on with the new secret.</p>}
         </Question>
       )}
       {asked?.verb === 'delete' && (

@@ -39,14 +39,21 @@ export function Chart({ title, times, lines, format, spanSeconds }: ChartProps) 
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
-      padding: [8, 4, 0, 0],
+      // Half of the last time is beside the end.
+      padding: [8, 26, 0, 0],
       axes: [
         { ...axis, grid: { show: false }, size: 22, space: 80, values: (_plot, splits) => splits.map((second) => new Date(second * 1000).toLocaleTimeString('en-GB')) },
         { ...axis, size: 56, space: 32, values: (_plot, splits) => splits.map(format) },
       ],
       scales: {
-        // Without a value there is no end to go by, and now will do.
-        x: { time: false, range: (plotted, _min, max) => (plotted.data[0].length === 0 ? [Date.now() / 1000 - spanSeconds, Date.now() / 1000] : [max - spanSeconds, max]) },
+        // By the last value, because the range of a single one would reach far beyond it; without any, now will do.
+        x: {
+          time: false,
+          range: (plotted) => {
+            const end = plotted.data[0].at(-1) ?? Date.now() / 1000;
+            return [end - spanSeconds, end];
+          },
+        },
         y: { range: (_plot, _min, max) => [0, Math.max(max * 1.15, 1)] },
       },
       series: [{}, ...lines.map(({ label, colour: name }) => ({ label, stroke: colour(name), width: 1.75, points: { show: false } }))],

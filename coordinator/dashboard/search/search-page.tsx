@@ -12,6 +12,9 @@ import { MODES, type Mode, runSearch, type SearchOutcome, type SearchPlan } from
 
 const K_DEFAULT = 10;
 const ALPHA_DEFAULT = 0.5;
+/** What the demo is called, and what can be found in it. */
+const DEMO = 'demo';
+const DEMO_QUERIES = ['a planet with rings', 'animals that sleep in winter', 'a metal that is liquid', 'how to print a book'];
 
 function planFromAddress(query: URLSearchParams): SearchPlan {
   const mode = query.get('mode') ?? 'text';
@@ -80,11 +83,22 @@ export function SearchPage({ collection, onItem }: { collection: Collection; onI
       <Failure error={failure} />
       {isBusy && outcome === null && <Busy>Searching…</Busy>}
       {outcome === null && !isBusy && failure === null && (
-        <p class="empty card">
-          {collection.vector_count === 0
-            ? 'This collection is empty: upload a document, or store vectors by the API.'
-            : 'Search by meaning, by keywords and meaning together, by an item, or by a vector.'}
-        </p>
+        <div class="empty card">
+          <p>
+            {collection.vector_count === 0
+              ? 'This collection is empty: upload a document, or store vectors by the API.'
+              : 'Search by meaning, by keywords and meaning together, by an item, or by a vector.'}
+          </p>
+          {collection.name === DEMO && (
+            <div class="chips" role="group" aria-label="Try one of these">
+              {DEMO_QUERIES.map((query) => (
+                <button key={query} type="button" class="chip" onClick={() => void search({ ...plan, mode: 'hybrid', query })}>
+                  {query}
+                </button>
+              ))}
+            </div>
+          )}
+        </div>
       )}
       {outcome !== null && failure === null && outcome.exact === null && (
         <HitList outcome={outcome} onItem={onItem} onFilter={narrow} onAlike={(id) => void search({ ...plan, mode: 'item', query: id })} />

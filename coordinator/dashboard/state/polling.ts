@@ -3,6 +3,8 @@ import { isAbort, quota } from '../api/client';
 
 /** Below this share of the key's requests in a minute, the page asks less often: the rest is for the person. */
 const QUOTA_LOW = 0.25;
+/** The same for what is urgent: two tabs must not use up a key. */
+const QUOTA_SCARCE = 0.1;
 const SLOWED = 5;
 
 export interface Polled<Data> {
@@ -14,9 +16,9 @@ export interface Polled<Data> {
 
 /**
  * Calls `load` now, when `key` changes, and again and again while the tab is seen. Keeps the last data when a call fails.
- * With the key null it asks nothing.
+ * With the key null it asks nothing. What is urgent is slowed later than the rest when few of the key's requests are left.
  */
-export function usePolling<Data>(key: string | null, intervalMs: number, load: (stop: AbortSignal) => Promise<Data>): Polled<Data> {
+export function usePolling<Data>(key: string | null, intervalMs: number, load: (stop: AbortSignal) => Promise<Data>, isUrgent = false): Polled<Data> {
   const [state, setState] = useState<{ key: string | null; data: Data | null; error: unknown }>({ key: null, data: null, error: null });
   const latest = useRef(load);
   latest.current = load;
@@ -38,7 +40,7 @@ export function usePolling<Data>(key: string | null, intervalMs: number, load: (
         if (!stop.signal.aborted && !isAbort(error)) setState((last) => ({ key, data: last.key === key ? last.data : null, error }));
       }
       isAsking = false;
-      if (!stop.signal.aborted && intervalMs > 0) timer = setTimeout(wake, intervalMs * slowing());
+      if (!stop.signal.aborted && intervalMs > 0) timer = setTimeout(wake, intervalMs * slowing(isUrgent));
     };
     const wake = (): void => {
       if (!document.hidden) void ask();
@@ -51,13 +53,13 @@ export function usePolling<Data>(key: string | null, intervalMs: number, load: (
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', wake);
     };
-  }, [key, intervalMs]);
+  }, [key, intervalMs, isUrgent]);
 
   const isCurrent = state.key === key;
   return { data: isCurrent ? state.data : null, error: isCurrent ? state.error : null, refresh: () => again.current() };
 }
 
-function slowing(): number {
+function slowing(isUrgent: boolean): number {
   const left = quota.value;
-  return left !== null && left.remaining < left.limit * QUOTA_LOW ? SLOWED : 1;
+  return left !== null && left.remaining < left.limit * (isUrgent ? QUOTA_SCARCE : QUOTA_LOW) ? SLOWED : 1;
 }

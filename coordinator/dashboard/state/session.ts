@@ -6,6 +6,7 @@ export interface Session {
   key: string;
   role: Role;
   name: string;
+  keyId: number;
 }
 
 const STORED = 'quiver.session';

@@ -104,6 +104,14 @@ describe('a projection', () => {
     expect(projected(1)).toEqual(projected(64));
   });
 
+  test('of rows that are as long as float32 allows has coordinates that are numbers', () => {
+    const projection = new Projection({ dim: 4, dimensions: 2, rowsMax: 3, normalised: false });
+    projection.take(Float32Array.from([3e38, -3e38, 1].flatMap((x) => [x, x, x, x])));
+    const { coordinates, minima, maxima } = projection.finish();
+    expect([...coordinates, ...minima, ...maxima].filter((x) => !Number.isFinite(x))).toEqual([]);
+    expect(Math.abs(coordinates[0] - coordinates[2])).toBeGreaterThan(6e38);
+  });
+
   test('of fewer rows than were announced has as many coordinates as rows', () => {
     const projection = new Projection(plan);
     projection.take(rows.slice(0, 12));

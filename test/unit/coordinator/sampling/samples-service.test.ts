@@ -62,6 +62,26 @@ describe('the samples of a collection', () => {
     expect(projection?.coordinates).toHaveLength(28 * 2);
   });
 
+  test('let others have their turn while they choose from long metadata', async () => {
+    const long = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`key-${i}`, 'x'.repeat(50)]));
+    const items = Array.from({ length: 300 }, (_, i) => item(`long-${i}`, [i, 1, 2], { metadata: long }));
+    await plain.service.vectors.upsert('c', items);
+    let turns = 0;
+    plain.shards.intercept = (call) => {
+      if (call === 'fetch')
+        setImmediate(function count() {
+          turns++;
+          if (turns < 1000) setImmediate(count);
+        });
+    };
+    const drawn = await samples({ bounds: { itemCharactersMax: 1e8 } }).sample('c', { ...ALL, size: 330, fields: ['key-7'] });
+    const chosenInTurns = turns;
+    turns = 1000;
+    expect(drawn.items.find(({ externalId }) => externalId === 'long-7')?.metadata).toBe(`{"key-7":"${'x'.repeat(50)}"}`);
+    // 18 MB of JSON take far more than a slice.
+    expect(chosenInTurns).toBeGreaterThan(5);
+  });
+
   test('read nothing but ids when nothing else is asked for, and no texts ever', async () => {
     const calls: string[] = [];
     plain.shards.intercept = (call) => void calls.push(call);
