@@ -97,6 +97,8 @@ export class Peers {
 
   /** The shard is not quiet any more. */
   quicken(): void {
+    // The next one has to be told from those before it.
+    if (this.withdrawsSharesSince !== null) return;
     this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, this.lastHeartbeatAt + TIMINGS.heartbeatMs);
   }
 
