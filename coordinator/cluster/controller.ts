@@ -73,10 +73,10 @@ export class Controller {
       .catch((error: unknown) => this.log.warn({ error }, 'the controller could not finish its round; it is repeated'))
       .finally(() => {
         this.running = null;
-        if (this.again) {
-          this.again = false;
-          this.look();
-        }
+        if (!this.again) return;
+        this.again = false;
+        // What was asked for meanwhile, such as the loss of the office, comes first.
+        setImmediate(() => this.look());
       });
   }
 
@@ -90,8 +90,9 @@ export class Controller {
   private async carryOut(): Promise<void> {
     this.noteAway();
     if (this.office.guard === null) return;
+    const changes = planChanges(this.picture());
     const plannedMs = this.clock.monotonicMs();
-    for (const change of planChanges(this.picture())) {
+    for (const change of changes) {
       const { guard } = this.office;
       if (guard === null || this.closed) return;
       if (this.clock.monotonicMs() - plannedMs > PLAN_AGE_MAX_MS) {

@@ -34,6 +34,8 @@ const DECLINED_PAUSE_MS = 1_000;
  */
 const SILENT_MS = 1_000;
 const SILENT_PAUSE_MS = 5_000;
+/** The share of a read's time after which a follower that lives is passed over, too, for this shard. */
+const SHARE_OF_TIME = 0.5;
 
 /** Most followers that are remembered to be left alone; what was remembered first is forgotten first. */
 const PAUSED_MAX = 10_000;
@@ -64,6 +66,7 @@ export class FollowerReads {
    * `open` is over.
    */
   async read<Kind extends ReadKind>(address: string, id: ShardId, kind: Kind, request: RequestOf<Kind>, open: OpenCall): Promise<{ answer: AnswerOf<Kind> } | null> {
+    const { clock } = this.parts;
     let timer: NodeJS.Timeout | undefined;
     try {
       const link = this.parts.links.to(address);
@@ -71,14 +74,16 @@ export class FollowerReads {
       const attempt = link.read({ id, epoch: ANY_REPLICA, deadlineMs: open.deadlineMs }, kind, request);
       return await new Promise<{ answer: AnswerOf<Kind> } | null>((done, fail) => {
         attempt.answer.then((answer) => done({ answer }), fail);
-        timer = setInterval(() => {
-          if (link.readsHeard !== heard) {
-            heard = link.readsHeard;
-            return;
-          }
-          this.pause(address, SILENT_PAUSE_MS);
+        // It lives, and yet this read may hang there: some of the time is the primary's.
+        const giveUpMs = clock.monotonicMs() + (open.deadlineMs - clock.monotonicMs()) * SHARE_OF_TIME;
+        const judge = (): void => {
+          if (link.readsHeard === heard) this.pause(address, SILENT_PAUSE_MS);
+          else if (clock.monotonicMs() >= giveUpMs) this.pause(keyOf(address, id), SILENT_PAUSE_MS);
+          else return void (heard = link.readsHeard);
           open.cancel();
-        }, SILENT_MS);
+        };
+        // What has come while this process stood still is read first.
+        timer = setInterval(() => setImmediate(() => timer !== undefined && judge()), SILENT_MS);
         open.cancel = () => {
           attempt.cancel();
           done(null);
@@ -90,6 +95,7 @@ export class FollowerReads {
       return null;
     } finally {
       clearInterval(timer);
+      timer = undefined;
     }
   }
 

@@ -30,15 +30,14 @@ export function planMoves(picture: ClusterPicture): PlannedChange[] {
   const replicasOf = new Map(picture.collections.map(({ record }) => [record.uid, record.replicas]));
   const mustLeave = (id: string): boolean => picture.draining.has(id) || (picture.awayMs.get(id) ?? 0) > REPLACE_AFTER_MS;
   const changes: PlannedChange[] = [];
-  // Where the map is behind, nothing is planned, nor does it hold up the others.
-  const upToDate = picture.assignments.filter(({ assignment }) => !picture.behind.has(assignmentPath(assignment.spec)));
+  // Of collections that are gone, and where the map is behind, nothing is planned, nor do they hold up the others.
+  const upToDate = picture.assignments.filter(({ assignment }) => replicasOf.has(assignment.spec.collectionUid) && !picture.behind.has(assignmentPath(assignment.spec)));
   const copies = new Copies(upToDate);
   let isWaiting = false;
 
   for (const found of upToDate) {
     const { assignment } = found;
-    const wanted = replicasOf.get(assignment.spec.collectionUid);
-    if (wanted === undefined) continue;
+    const wanted = replicasOf.get(assignment.spec.collectionUid)!;
     const ended = isMoving(assignment) ? endMove(found, present, mustLeave) : null;
     if (ended !== null) {
       changes.push(ended);
@@ -149,46 +148,79 @@ function dropSurplus(found: Found, wanted: number): PlannedChange | null {
  */
 function rebalance(assignments: readonly Found[], nodes: PlacementNode[], { copies, picture }: { copies: Copies; picture: ClusterPicture }): PlannedChange[] {
   const zoneOf = new Map(picture.members.map(({ id, zone }) => [id, zone]));
-  const settled = new Map<string, Set<Found>>();
-  for (const found of assignments) {
-    const { assignment } = found;
-    if (!isSettled(assignment) || isMoving(assignment)) continue;
-    for (const node of assignment.replicas) settled.set(node, (settled.get(node) ?? new Set()).add(found));
-  }
+  const movable = new Movable(
+    assignments.filter(({ assignment }) => isSettled(assignment) && !isMoving(assignment)),
+    copies,
+  );
   const changes: PlannedChange[] = [];
-  for (let move = nextMove(settled, nodes, copies, zoneOf); move !== null; move = nextMove(settled, nodes, copies, zoneOf)) {
+  for (let move = nextMove(movable, nodes, copies, zoneOf); move !== null; move = nextMove(movable, nodes, copies, zoneOf)) {
     const { found, from, to } = move;
     const { replicas } = found.assignment;
     changes.push(changeOf(found, { replicas: [...replicas, to.member.id], adding: [to.member.id], removing: [from.member.id] }, 'move'));
     copies.begin(found.assignment, to.member.id);
-    for (const node of replicas) settled.get(node)?.delete(found);
+    movable.moves(found);
     from.replicas -= 1;
     to.replicas += 1;
   }
   return changes;
 }
 
-/** From the fullest node that has something to give, to the emptiest that can take anything. `settled`: by node, the shards that can be moved. */
-function nextMove(
-  settled: ReadonlyMap<string, ReadonlySet<Found>>,
-  nodes: PlacementNode[],
-  copies: Copies,
-  zoneOf: ReadonlyMap<string, string>,
-): { found: Found; from: PlacementNode; to: PlacementNode } | null {
+/** The shards that could be moved at present, by the nodes that hold them. They become fewer while moves are chosen, never more. */
+class Movable {
+  private readonly byHolder = new Map<string, Set<Found>>();
+  private readonly bySender = new Map<string, Found[]>();
+  /** By both names, the nodes between which no shard can be moved. */
+  private readonly hopeless = new Set<string>();
+
+  constructor(
+    assignments: readonly Found[],
+    private readonly copies: Copies,
+  ) {
+    for (const found of assignments) {
+      const { replicas, primary } = found.assignment;
+      if (primary !== null && !copies.takes(primary.node)) continue;
+      for (const node of replicas) this.byHolder.set(node, (this.byHolder.get(node) ?? new Set()).add(found));
+      if (primary === null) continue;
+      const sent = this.bySender.get(primary.node);
+      if (sent === undefined) this.bySender.set(primary.node, [found]);
+      else sent.push(found);
+    }
+  }
+
+  /** The one that costs least of those that `mayMove`. */
+  best(from: PlacementNode, to: PlacementNode, mayMove: (assignment: ShardAssignment) => boolean): Found | null {
+    const pair = `${from.member.id}/${to.member.id}`;
+    if (this.hopeless.has(pair)) return null;
+    let best: Found | null = null;
+    for (const found of this.byHolder.get(from.member.id) ?? []) {
+      if (mayMove(found.assignment) && (best === null || isCheaper(found, best, from))) best = found;
+    }
+    if (best === null) this.hopeless.add(pair);
+    return best;
+  }
+
+  /** It is moved from now on. With it go all whose copies would come from a node that sends enough already. */
+  moves(found: Found): void {
+    const { primary } = found.assignment;
+    const gone = primary !== null && !this.copies.takes(primary.node) ? (this.bySender.get(primary.node) ?? []) : [found];
+    for (const one of [found, ...gone]) for (const node of one.assignment.replicas) this.byHolder.get(node)?.delete(one);
+  }
+}
+
+/** From the fullest node that has something to give, to the emptiest that can take anything. */
+function nextMove(movable: Movable, nodes: PlacementNode[], copies: Copies, zoneOf: ReadonlyMap<string, string>): { found: Found; from: PlacementNode; to: PlacementNode } | null {
   const byLoad = [...nodes].sort((a, b) => a.replicas - b.replicas || (a.member.id < b.member.id ? -1 : 1));
   for (const to of byLoad) {
     if (roomOf(to.member) !== 'enough' || isFull(to) || !copies.takes(to.member.id)) continue;
+    const { zone, id: target } = to.member;
     for (const from of [...byLoad].reverse()) {
       if (from.replicas - to.replicas < UNEVEN_REPLICAS) break;
-      const { zone } = to.member;
-      let best: Found | null = null;
-      for (const found of settled.get(from.member.id) ?? []) {
-        const { assignment } = found;
-        if (assignment.replicas.includes(to.member.id) || !copies.mayBegin(assignment, to.member.id)) continue;
-        if (zone !== '' && !assignment.replicas.every((id) => id === from.member.id || zoneOf.get(id) !== zone)) continue;
-        if (best === null || isCheaper(found, best, from)) best = found;
-      }
-      if (best !== null) return { found: best, from, to };
+      const found = movable.best(from, to, ({ replicas, primary }) => {
+        // A node that gets enough already may have to send this one, too.
+        if (replicas.includes(target) || (primary !== null && !copies.takes(primary.node))) return false;
+        return zone === '' || replicas.every((id) => id === from.member.id || zoneOf.get(id) !== zone);
+      });
+      if (found !== null) return { found, from, to };
     }
   }
   return null;

@@ -115,7 +115,7 @@ export class EtcdClusterStore implements ClusterStore, SessionStore {
     const seen = [...this.watches].map((watch) => ({ watch, before: watch.seen }));
     if (seen.length === 0) return;
     try {
-      const revision = Number((await this.range(NO_KEY)).header.revision);
+      const revision = Number((await this.range(seen[0].watch.ownKey === '' ? NO_KEY : keyToRange(seen[0].watch.ownKey))).header.revision);
       for (const { watch, before } of seen) watch.confirm(revision, before);
     } catch (error) {
       // The watches find out by themselves that etcd is away.

@@ -65,6 +65,11 @@ export class EtcdWatch {
     void this.run();
   }
 
+  /** The prefix as a key, which whoever may watch may read. */
+  get ownKey(): string {
+    return this.prefix;
+  }
+
   /** Every change up to this revision has been delivered. */
   get seen(): number {
     return this.seenRevision;
@@ -175,7 +180,10 @@ export class EtcdWatch {
     this.fragments = [];
     this.heardRevision = 0;
     return new Promise((resolve) => {
+      let isOver = false;
       const end = (ending: Ending): void => {
+        if (isOver) return;
+        isOver = true;
         clearTimeout(silence);
         if (this.lag !== null) clearTimeout(this.lag);
         this.lag = null;
@@ -226,6 +234,8 @@ export class EtcdWatch {
       if (!sameCluster || Number(revision) < this.seenRevision) return 'gap';
       this.backoff.reset();
     }
+    // An answer to how far the member is may come between two parts of a revision.
+    if (response.events.length === 0) return null;
     this.fragments.push(...response.events.map(eventFromMessage));
     if (response.fragment) return null;
     const events = this.fragments;

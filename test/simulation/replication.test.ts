@@ -48,6 +48,14 @@ describe.each([1, 2])('replication with at least %i in sync', (minInSync) => {
     expect(idle).toEqual([]);
   });
 
+  test.each([
+    // A look at who had answered was due at a moment that was over, again and again, while shares were taken back.
+    800_046,
+  ])('keeps its promises in the schedule of seed %i, which once did not end', (seed) => {
+    run(seed, 1);
+    run(seed, 2);
+  });
+
   test('the same seed gives the same run', () => {
     expect(run(FROM, minInSync)).toEqual(run(FROM, minInSync));
   });

@@ -8,8 +8,6 @@ import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardF
 
 /** How often to look when nothing is heard of: for what only needs time. */
 const LOOK_EVERY_MS = 1_000;
-/** What the watch missed is found by then. */
-const REFRESH_EVERY_MS = 5_000;
 /** Between two attempts of a reshard that does not get on. */
 const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** The same while clients wait for it. */
@@ -61,8 +59,7 @@ export class Resharder {
   async start(): Promise<void> {
     await this.entries.follow();
     this.entries.onChange(() => this.look());
-    const refresh = (): void => void this.entries.refresh().catch((error: unknown) => this.options.log.debug({ error }, 'the reshards could not be read again'));
-    this.timers = [setInterval(() => this.look(), LOOK_EVERY_MS), setInterval(refresh, REFRESH_EVERY_MS)];
+    this.timers = [setInterval(() => this.look(), LOOK_EVERY_MS)];
     this.look();
   }
 

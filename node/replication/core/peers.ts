@@ -90,13 +90,16 @@ export class Peers {
   /** When heartbeats are due, or a look at who has answered the last ones. */
   nextTickAt(): number {
     const lookAt = this.lastHeartbeatAt + TIMINGS.heartbeatMs;
-    if (this.nextHeartbeatAt <= lookAt) return this.nextHeartbeatAt;
+    // Without quickening, a look at a moment that is over would lead to the next.
+    if (this.nextHeartbeatAt <= lookAt || this.withdrawsSharesSince !== null) return this.nextHeartbeatAt;
     for (const peer of this.byNode.values()) if (peer.lastAckAt < this.lastHeartbeatAt) return lookAt;
     return this.nextHeartbeatAt;
   }
 
   /** The shard is not quiet any more. */
   quicken(): void {
+    // The next one has to be told from those before it.
+    if (this.withdrawsSharesSince !== null) return;
     this.nextHeartbeatAt = Math.min(this.nextHeartbeatAt, this.lastHeartbeatAt + TIMINGS.heartbeatMs);
   }
 

@@ -43,11 +43,11 @@ export const TIMINGS = {
   /** A heartbeat carries the commit position and renews leases; a tenth of the replica time-out. */
   heartbeatMs: 100,
   /**
-   * The same while nothing happens, because most shards of a large cluster are quiet at any moment: a third of the replica
-   * time-out, so that two may be late. The heartbeats of a node's quiet shards fall on the same moments, this far apart at
-   * most and `heartbeatMs` at least, and share messages.
+   * The same while nothing happens, because most shards of a large cluster are quiet at any moment. A follower's share in the
+   * lease (SHARE_TAKEN_MS) outlasts two of these pauses with time to spare for a primary that is busy with reads. The
+   * heartbeats of a node's quiet shards fall on the same moments, and share messages.
    */
-  quietHeartbeatMs: 300,
+  quietHeartbeatMs: 200,
   /** A shard is quiet when its log has not grown for this long and everybody knows all of it. */
   quietAfterMs: 1000,
   /**

@@ -43,6 +43,13 @@ function openCall(): OpenCall {
   return { deadlineMs: clock.monotonicMs() + 10_000, isOver: false, cancel: () => undefined };
 }
 
+/** For both clocks, and a turn of the event loop. */
+function pass(ms: number): void {
+  clock.advance(ms);
+  jest.advanceTimersByTime(ms);
+  jest.advanceTimersByTime(1);
+}
+
 function read(): Promise<unknown> {
   return reads.read('b:1', SHARD, 'fetch', FETCH, openCall());
 }
@@ -104,14 +111,33 @@ test('one that works on a read for long is waited for, as long as its node says 
     let answer: (found: unknown) => void = () => undefined;
     answers.push(() => new Promise((done) => (answer = done)));
     const reading = read();
-    for (let second = 0; second < 8; second++) {
+    for (let second = 0; second < 4; second++) {
       heard += 1;
-      jest.advanceTimersByTime(1_000);
+      pass(1_000);
     }
     answer(['found']);
     expect(await reading).toEqual({ answer: ['found'] });
     expect(asked).toHaveLength(1);
     expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('one that lives and does not answer is passed over after half of the time, and left alone for this shard', async () => {
+  jest.useFakeTimers();
+  try {
+    underWay['a:1'] = 100;
+    answers.push(() => new Promise(() => undefined));
+    const reading = read();
+    for (let second = 0; second < 5; second++) {
+      expect(asked).toHaveLength(1);
+      heard += 1;
+      pass(1_000);
+    }
+    expect(await reading).toBe(null);
+    expect(reads.choose(SHARD, 'search', ROUTE)).toBe(null);
+    expect(reads.choose({ ...SHARD, shard: 1 }, 'search', ROUTE)).toBe('b:1');
   } finally {
     jest.useRealTimers();
   }
@@ -123,9 +149,9 @@ test('one that falls silent in the middle of a read is passed over', async () =>
     answers.push(() => new Promise(() => undefined));
     const reading = read();
     heard += 1;
-    jest.advanceTimersByTime(1_000);
+    pass(1_000);
     expect(asked).toHaveLength(1);
-    jest.advanceTimersByTime(1_000);
+    pass(1_000);
     expect(await reading).toBe(null);
     expect(asked.map(({ address }) => address)).toEqual(['b:1', 'not b:1']);
   } finally {
@@ -139,7 +165,7 @@ test('one that is silent is passed over after a second, and left alone for five,
     underWay['a:1'] = 100;
     answers.push(() => new Promise(() => undefined));
     const reading = read();
-    jest.advanceTimersByTime(1_000);
+    pass(1_000);
     expect(await reading).toBe(null);
     expect(asked.map(({ address }) => address)).toEqual(['b:1', 'not b:1']);
     clock.advance(4_999);
