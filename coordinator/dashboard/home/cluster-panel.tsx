@@ -30,7 +30,7 @@ export function ClusterPanel({ cluster, onChange }: { cluster: Cluster; onChange
         </span>
         <span class={`tag ${isWhole ? 'good' : 'warn'}`} role="status">
           <span class="dot" />
-          {isWhole ? 'all well' : 'not whole'}
+          {isWhole ? 'all well' : 'degraded'}
         </span>
       </div>
       <div class="card-body stack">
