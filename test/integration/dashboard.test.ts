@@ -138,8 +138,11 @@ describe('search', () => {
       await card(page, 'Hits').getByText('4 hits').waitFor();
       await page.getByRole('button', { name: /Remove the filter topic/ }).click();
       await card(page, 'Hits').getByText('10 hits').waitFor();
+      const found = await hits.first().innerText();
       await hits.first().getByRole('button', { name: 'More like this' }).click();
       await eventually('the address says what is searched', async () => page.url().includes('mode=item'));
+      // The item itself is not among them.
+      await eventually('the new hits are there', async () => (await hits.first().innerText()) !== found);
       // The address alone leads to the same hits.
       const url = page.url();
       const first = await hits.first().innerText();
