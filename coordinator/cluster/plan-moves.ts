@@ -60,8 +60,12 @@ class Copies {
     for (const { assignment } of assignments) for (const target of assignment.adding) this.begin(assignment, target);
   }
 
-  mayBegin({ primary }: ShardAssignment, target: string): boolean {
-    return this.takes(target) && (primary === null || this.takes(primary.node));
+  mayBegin(assignment: ShardAssignment, target: string): boolean {
+    return this.takes(target) && this.maySend(assignment);
+  }
+
+  maySend({ primary }: ShardAssignment): boolean {
+    return primary === null || this.takes(primary.node);
   }
 
   begin({ primary }: ShardAssignment, target: string): void {
@@ -178,7 +182,7 @@ class Movable {
   ) {
     for (const found of assignments) {
       const { replicas, primary } = found.assignment;
-      if (primary !== null && !copies.takes(primary.node)) continue;
+      if (!copies.maySend(found.assignment)) continue;
       for (const node of replicas) this.byHolder.set(node, (this.byHolder.get(node) ?? new Set()).add(found));
       if (primary === null) continue;
       const sent = this.bySender.get(primary.node);
@@ -202,8 +206,8 @@ class Movable {
   /** It is moved from now on. With it go all whose copies would come from a node that sends enough already. */
   moves(found: Found): void {
     const { primary } = found.assignment;
-    const gone = primary !== null && !this.copies.takes(primary.node) ? (this.bySender.get(primary.node) ?? []) : [found];
-    for (const one of [found, ...gone]) for (const node of one.assignment.replicas) this.byHolder.get(node)?.delete(one);
+    const gone = primary === null || this.copies.maySend(found.assignment) ? [found] : this.bySender.get(primary.node)!;
+    for (const one of gone) for (const node of one.assignment.replicas) this.byHolder.get(node)?.delete(one);
   }
 }
 
@@ -215,9 +219,10 @@ function nextMove(movable: Movable, nodes: PlacementNode[], copies: Copies, zone
     const { zone, id: target } = to.member;
     for (const from of [...byLoad].reverse()) {
       if (from.replicas - to.replicas < UNEVEN_REPLICAS) break;
-      const found = movable.best(from, to, ({ replicas, primary }) => {
+      const found = movable.best(from, to, (assignment) => {
+        const { replicas } = assignment;
         // A node that gets enough already may have to send this one, too.
-        if (replicas.includes(target) || (primary !== null && !copies.takes(primary.node))) return false;
+        if (replicas.includes(target) || !copies.maySend(assignment)) return false;
         return zone === '' || replicas.every((id) => id === from.member.id || zoneOf.get(id) !== zone);
       });
       if (found !== null) return { found, from, to };

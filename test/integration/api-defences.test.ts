@@ -8,6 +8,7 @@ import { ApiClient, dataOf, errorOf } from '../support/api-client';
 import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
+import { collectionViewOf } from '../support/collection-view';
 
 /** What one client may do to the others through the HTTP layer: nothing that they notice. */
 
@@ -229,20 +230,7 @@ test('a packed body is bounded as sent, too', async () => {
 });
 
 describe('clients that stand still', () => {
-  const view = {
-    name: 'c',
-    dim: 768,
-    metric: 'ip',
-    description: null,
-    language: null,
-    quantization: 'int8',
-    vectorCount: 1,
-    createdAt: '',
-    shards: 1,
-    replicas: 1,
-    minInSync: 1,
-    embeddingModel: null,
-  } as const;
+  const view = collectionViewOf({ dim: 768 });
 
   test('an answer that nobody takes ends, what makes it stops, and its place is free', async () => {
     await start({ STALL_TIMEOUT_MS: '300' }, { overload: { requestsMax: 20, bodyBytesMax: 1000, smallBodyBytes: 10_000, delayMsMax: 1e9 } });

@@ -6,6 +6,7 @@ import { ApiClient, dataOf, errorOf } from '../support/api-client';
 import { eventually } from '../support/eventually';
 import { type PlainServer, startPlainServer } from '../support/plain-server';
 import { RawConnection } from '../support/raw-connection';
+import { collectionViewOf } from '../support/collection-view';
 
 /** What the wire, clients and failing services may do to the HTTP layer. */
 
@@ -226,20 +227,7 @@ describe('failing services', () => {
 
   test('an export that fails before its first vector answers in the envelope', async () => {
     await start();
-    const view = {
-      name: 'c',
-      dim: 1,
-      metric: 'ip',
-      description: null,
-      language: null,
-      quantization: 'int8',
-      vectorCount: 1,
-      createdAt: '',
-      shards: 1,
-      replicas: 1,
-      minInSync: 1,
-      embeddingModel: null,
-    } as const;
+    const view = collectionViewOf({ dim: 1 });
     // oxlint-disable-next-line require-yield -- it fails before its first page
     async function* pages(): AsyncGenerator<never> {
       throw new QuiverError('unavailable', 'shard 0 is away; the call may be retried');
@@ -250,20 +238,7 @@ describe('failing services', () => {
 
   test('an export that fails half-way breaks off, and never looks complete', async () => {
     await start();
-    const view = {
-      name: 'c',
-      dim: 1,
-      metric: 'ip',
-      description: null,
-      language: null,
-      quantization: 'int8',
-      vectorCount: 1,
-      createdAt: '',
-      shards: 1,
-      replicas: 1,
-      minInSync: 1,
-      embeddingModel: null,
-    } as const;
+    const view = collectionViewOf({ dim: 1 });
     async function* pages() {
       for (let i = 0; i < 5000; i++) yield [{ externalId: `v${i}`, vector: Float32Array.of(i), metadata: '{}', text: null }];
       throw new Error('the disk is gone');
@@ -280,20 +255,7 @@ describe('failing services', () => {
 
   test('an export is made no faster than its client reads, and stops with its client', async () => {
     await start();
-    const view = {
-      name: 'c',
-      dim: 768,
-      metric: 'ip',
-      description: null,
-      language: null,
-      quantization: 'int8',
-      vectorCount: 1,
-      createdAt: '',
-      shards: 1,
-      replicas: 1,
-      minInSync: 1,
-      embeddingModel: null,
-    } as const;
+    const view = collectionViewOf({ dim: 768 });
     let made = 0;
     let ended = false;
     async function* pages() {

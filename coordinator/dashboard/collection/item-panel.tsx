@@ -149,11 +149,7 @@ function MetadataEditor({ collection, item, onDone }: { collection: Collection; 
         <span class="label">Metadata, as JSON</span>
         <textarea class="code" rows={Math.min(18, text.split('\n').length + 1)} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} autofocus />
       </label>
-      {failure !== null && (
-        <p class="notice bad" role="alert">
-          {failure}
-        </p>
-      )}
+      <Failure error={failure} />
       <div class="row end">
         <button type="button" onClick={() => onDone(false)}>
           Cancel

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { call, messageOf } from '../api/client';
+import { call } from '../api/client';
 import type { Collection, Health, Metric } from '../api/shapes';
-import { Dialog } from '../parts/dialog';
+import { DialogForm } from '../parts/dialog-form';
 import { bytes, count } from '../parts/format';
 import { usePolling } from '../state/polling';
 import { go } from '../state/route';
@@ -20,88 +20,63 @@ export function CreateCollection({ onClose, isCluster }: { onClose: () => void; 
   const [shards, setShards] = useState(1);
   const [replicas, setReplicas] = useState(1);
   const [vectors, setVectors] = useState(100_000);
-  const [failure, setFailure] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const health = usePolling('health', 0, (signal) => call<Health>('GET', '/v1/health', { signal })).data;
   const need = estimate({ dim, vectors, replicas });
 
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      const body = { name, dim, distance_metric: metric, ...(language === '' ? {} : { language }), ...(isCluster ? { shards, replicas } : {}) };
-      const made = await call<Collection>('POST', '/v1/collections', { body });
-      onClose();
-      go(`#/collections/${made.name}/upload`);
-    } catch (error) {
-      setFailure(messageOf(error));
-      setBusy(false);
-    }
+  const create = async (): Promise<void> => {
+    const body = { name, dim, distance_metric: metric, ...(language === '' ? {} : { language }), ...(isCluster ? { shards, replicas } : {}) };
+    const made = await call<Collection>('POST', '/v1/collections', { body });
+    onClose();
+    go(`#/collections/${made.name}/upload`);
   };
 
   return (
-    <Dialog title="New collection" onClose={onClose}>
-      <form onSubmit={(event) => void submit(event)}>
-        <h2>New collection</h2>
+    <DialogForm title="New collection" verb="Create collection" run={create} onClose={onClose}>
+      <label class="field">
+        <span class="label">Name</span>
+        <input
+          name="name"
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+          pattern="[A-Za-z0-9_\-]{1,255}"
+          title="Letters, digits, hyphens and underscores"
+          autocomplete="off"
+          spellcheck={false}
+          required
+        />
+      </label>
+      <div class="form-grid">
+        <NumberField label="Dimension" value={dim} min={1} max={16_384} onValue={setDim} hint={health === null ? '' : `For texts: that of ${health.embedding.active}`} />
         <label class="field">
-          <span class="label">Name</span>
-          <input
-            name="name"
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-            pattern="[A-Za-z0-9_\-]{1,255}"
-            title="Letters, digits, hyphens and underscores"
-            autocomplete="off"
-            spellcheck={false}
-            required
-          />
+          <span class="label">Metric</span>
+          <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
+            <option value="cosine">Cosine</option>
+            <option value="ip">Dot product</option>
+            <option value="l2">Euclidean distance</option>
+          </select>
         </label>
-        <div class="form-grid">
-          <NumberField label="Dimension" value={dim} min={1} max={16_384} onValue={setDim} hint={health === null ? '' : `For texts: that of ${health.embedding.active}`} />
-          <label class="field">
-            <span class="label">Metric</span>
-            <select value={metric} onChange={(event) => setMetric(event.currentTarget.value as Metric)}>
-              <option value="cosine">Cosine</option>
-              <option value="ip">Dot product</option>
-              <option value="l2">Euclidean distance</option>
-            </select>
-          </label>
-          <label class="field">
-            <span class="label">Language of keywords</span>
-            <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
-              {Object.entries(LANGUAGES).map(([code, label]) => (
-                <option key={code} value={code}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </label>
-          {isCluster && <NumberField label="Shards" value={shards} min={1} max={256} onValue={setShards} />}
-          {isCluster && <NumberField label="Replicas" value={replicas} min={1} max={5} onValue={setReplicas} />}
-        </div>
-        <fieldset class="estimate">
-          <legend>What it will take</legend>
-          <NumberField label="Vectors you expect" value={vectors} min={0} max={1e10} onValue={setVectors} />
-          <p aria-live="polite">
-            About <strong>{bytes(need.memoryBytes)}</strong> of memory and <strong>{bytes(need.diskBytes)}</strong> on disk for {count(vectors)} vectors of {dim} dimensions
-            {replicas > 1 ? `, over ${replicas} replicas` : ''}.
-          </p>
-        </fieldset>
-        {failure !== null && (
-          <p class="notice bad" role="alert">
-            {failure}
-          </p>
-        )}
-        <div class="row end">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={isBusy}>
-            Create collection
-          </button>
-        </div>
-      </form>
-    </Dialog>
+        <label class="field">
+          <span class="label">Language of keywords</span>
+          <select value={language} onChange={(event) => setLanguage(event.currentTarget.value)}>
+            {Object.entries(LANGUAGES).map(([code, label]) => (
+              <option key={code} value={code}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {isCluster && <NumberField label="Shards" value={shards} min={1} max={256} onValue={setShards} />}
+        {isCluster && <NumberField label="Replicas" value={replicas} min={1} max={5} onValue={setReplicas} />}
+      </div>
+      <fieldset class="estimate">
+        <legend>What it will take</legend>
+        <NumberField label="Vectors you expect" value={vectors} min={0} max={1e10} onValue={setVectors} />
+        <p aria-live="polite">
+          About <strong>{bytes(need.memoryBytes)}</strong> of memory and <strong>{bytes(need.diskBytes)}</strong> on disk for {count(vectors)} vectors of {dim} dimensions
+          {replicas > 1 ? `, over ${replicas} replicas` : ''}.
+        </p>
+      </fieldset>
+    </DialogForm>
   );
 }
 

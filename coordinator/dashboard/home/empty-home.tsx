@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { call, messageOf } from '../api/client';
-import { Busy } from '../parts/notice';
+import { Busy, Failure } from '../parts/notice';
 import { go } from '../state/route';
 import { mayWrite } from '../state/session';
 
@@ -38,11 +38,7 @@ export function EmptyHome({ onCreate, onLoaded }: { onCreate: () => void; onLoad
             </button>
           </div>
           {isLoading && <Busy>Embedding and storing the texts…</Busy>}
-          {failure !== null && (
-            <p class="notice bad" role="alert">
-              {failure}
-            </p>
-          )}
+          <Failure error={failure} />
         </>
       ) : (
         <p>Your key may only read. Somebody with a key that may write has to make a collection first.</p>

@@ -3,6 +3,7 @@ import { messageOf } from '../api/client';
 import { Logo } from '../parts/icons';
 import { signedOutBecause } from '../state/session';
 import { signInByKey } from './sign-in';
+import { Failure } from '../parts/notice';
 
 export function SignInPage() {
   const [key, setKey] = useState('');
@@ -35,11 +36,7 @@ export function SignInPage() {
             <span class="label">API key</span>
             <input type="password" name="key" value={key} onInput={(event) => setKey(event.currentTarget.value)} autocomplete="off" spellcheck={false} required autofocus />
           </label>
-          {said !== null && (
-            <p class="notice bad" role="alert">
-              {said}
-            </p>
-          )}
+          <Failure error={said} />
           <button type="submit" class="primary" disabled={isBusy || key.trim() === ''}>
             {isBusy ? 'Signing in…' : 'Sign in'}
           </button>

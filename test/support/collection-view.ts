@@ -1,0 +1,19 @@
+import type { CollectionView } from '../../coordinator/service';
+
+/** What is told of a collection `c` of one vector, for a service that a test puts in the place of the real one. */
+export function collectionViewOf({ dim }: { dim: number }): CollectionView {
+  return {
+    name: 'c',
+    dim,
+    metric: 'ip',
+    description: null,
+    language: null,
+    quantization: 'int8',
+    vectorCount: 1,
+    createdAt: '',
+    shards: 1,
+    replicas: 1,
+    minInSync: 1,
+    embeddingModel: null,
+  };
+}
