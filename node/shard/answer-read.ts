@@ -5,6 +5,7 @@ import type { ShardItems } from './shard-items';
 import { drawSample } from './shard-sample';
 import type { ShardSearch } from './shard-search';
 import type { ShardCounters, ShardGate } from './shard-writer';
+import type { WritePace } from './write-pace';
 
 /** The parts of an open shard that answer its reads. */
 export interface ShardReader {
@@ -14,6 +15,7 @@ export interface ShardReader {
   indexes: ShardIndexes;
   counters: ShardCounters;
   gate: ShardGate;
+  pace: WritePace;
 }
 
 /** How a shard answers each kind of read. */
@@ -39,7 +41,8 @@ export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kin
   return ANSWERS[kind](reader, request);
 }
 
-async function transferOf({ records, indexes, gate }: ShardReader, { after, limit }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+async function transferOf({ records, indexes, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+  if (writesPerSecond !== undefined) pace.ask(writesPerSecond, performance.now());
   // Changes beyond it may be stored, and not be seen by reads yet.
   const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
   const changes = await records.changes(Math.max(after, forgotten), lastChange, limit);

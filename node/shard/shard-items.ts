@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { ScanRequest, StoredItem } from '../../shared/shard/shard-read';
+import type { RequestOf, ScanRequest, StoredItem } from '../../shared/shard/shard-read';
 import { matches } from '../filter/matches';
 import type { RecordStore } from '../records/record-store';
 import type { SlotSet } from '../slots/slot-set';
@@ -10,6 +10,8 @@ import type { ShardCounters } from './shard-writer';
 const SCAN_PAGE = 1000;
 /** Up to this many matches are sorted in memory (some milliseconds) instead of walking the whole insertion order. */
 const SORTED_MATCHES_MAX = 10_000;
+/** Items read at once where their bytes are counted: texts may be long. */
+const COUNTED_PAGE = 64;
 /** An item replaced while it is read is read again. Every round needs a write that overtakes the read, so there are few. */
 const ROUNDS_MAX = 64;
 
@@ -40,28 +42,38 @@ export class ShardItems {
   ) {}
 
   /** Errors: unavailable when the items change faster than they can be read. */
-  async fetch(request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }): Promise<(StoredItem | null)[]> {
-    const found = await this.read(request.externalIds, request);
-    return found.map((entry) => entry?.item ?? null);
+  async fetch(request: RequestOf<'fetch'>): Promise<(StoredItem | null)[]> {
+    const { externalIds, bytesMax = Infinity } = request;
+    const page = bytesMax === Infinity ? externalIds.length : COUNTED_PAGE;
+    const items: (StoredItem | null)[] = [];
+    for (let bytes = 0; items.length < externalIds.length && bytes < bytesMax;) {
+      const found = await this.read(externalIds.slice(items.length, items.length + page), request);
+      for (const entry of found) items.push(entry?.item ?? null);
+      if (bytesMax !== Infinity) for (const entry of found) bytes += entry === null ? 0 : bytesOf(entry.item);
+    }
+    return items;
   }
 
   async scan(request: ScanRequest): Promise<StoredItem[]> {
     const { indexes, counters } = this.parts;
     const { directory } = indexes;
+    const { limit, bytesMax = Infinity } = request;
+    const page = bytesMax === Infinity ? limit : COUNTED_PAGE;
     if (request.filter !== null) await indexes.filters.prepare(request.filter);
     // Resolved once; items stored after that are checked one by one.
     const allowed = request.filter === null ? null : indexes.filters.resolve(request.filter);
     const lastRecno = counters.lastRecno;
     const items: StoredItem[] = [];
-    for await (const page of this.places(request, allowed)) {
-      const candidates = page.filter(({ stamp, externalId }) => {
+    let bytes = 0;
+    for await (const some of this.places(request, allowed)) {
+      const candidates = some.filter(({ stamp, externalId }) => {
         const slot = directory.slotOf(externalId);
         // Another stamp: the item was deleted and put again meanwhile, so it appears at its new place.
         if (slot < 0 || directory.stampOf(slot) !== stamp) return false;
         return allowed === null || allowed.has(slot) || directory.recnoOf(slot) > lastRecno;
       });
-      while (candidates.length > 0 && items.length < request.limit) {
-        const places = candidates.splice(0, request.limit - items.length);
+      while (candidates.length > 0 && items.length < limit && bytes < bytesMax) {
+        const places = candidates.splice(0, Math.min(page, limit - items.length));
         const found = await this.read(
           places.map(({ externalId }) => externalId),
           request,
@@ -71,9 +83,10 @@ export class ShardItems {
           const isNewer = entry.recno > lastRecno;
           if (request.filter !== null && isNewer && !matches(request.filter, parsedMetadata(entry.item.metadata))) return;
           items.push(entry.item);
+          if (bytesMax !== Infinity) bytes += bytesOf(entry.item);
         });
       }
-      if (items.length === request.limit) break;
+      if (items.length === limit || bytes >= bytesMax) break;
     }
     return items;
   }
@@ -144,6 +157,11 @@ export class ShardItems {
       return { recno: directory.recnoOf(slot), item };
     });
   }
+}
+
+/** In bytes of the vector, and characters. */
+function bytesOf({ externalId, vector, metadata, text }: StoredItem): number {
+  return externalId.length + (vector?.byteLength ?? 0) + metadata.length + (text?.length ?? 0);
 }
 
 function* pagesOf(places: ItemPlace[]): Iterable<ItemPlace[]> {

@@ -24,6 +24,7 @@ import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
 import { type ShardGate, ShardWriter } from './shard-writer';
 import { makeStableFolder } from '../files/stable-folder';
+import { WritePace } from './write-pace';
 import { type WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
@@ -52,6 +53,7 @@ export type ClosingReason = 'closed' | 'dropped' | 'reopened';
 export class Shard {
   private readonly reader: ShardReader;
   private readonly queue: WriteQueue;
+  private readonly pace = new WritePace();
   private readonly checkpointer: Checkpointer;
   private readonly writer: ShardWriter;
   private readonly fields: FieldBudget;
@@ -74,7 +76,7 @@ export class Shard {
     const { limit, free } = indexes.directory.freeSlots();
     const slots = new SlotAllocator(limit, free);
     const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
-    const gate = gateOf(indexes, parts.gate);
+    const gate = gateOf(indexes, parts.gate, () => this.pace.end());
     this.reader = {
       search: new ShardSearch({ records, indexes, slots, bringForward }),
       items: new ShardItems({ dim, records, indexes, counters, bringForward }),
@@ -82,6 +84,7 @@ export class Shard {
       indexes,
       counters,
       gate,
+      pace: this.pace,
     };
     this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
     this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
@@ -149,6 +152,7 @@ export class Shard {
     return this.whileOpen(async () => {
       const { checked, claim } = await this.check(operations);
       try {
+        await this.keepPace(checked);
         return await this.queue.push(checked);
       } finally {
         claim.release();
@@ -163,8 +167,21 @@ export class Shard {
    */
   async admit(payload: Buffer): Promise<FieldClaim> {
     const { checked, claim } = await this.check(await inSlices(operationsInSteps(payload)));
+    try {
+      await this.keepPace(checked);
+    } catch (error) {
+      claim.release();
+      throw error;
+    }
     this.admitted.set(payload, checked);
     return claim;
+  }
+
+  /** Clients wait while the shard is copied faster than they write; those who copy do not. Errors: unavailable, not_found. */
+  private async keepPace(operations: ShardOperation[]): Promise<void> {
+    if (operations.length === 0 || operations[0].type === 'stage' || operations[0].type === 'import') return;
+    await this.pace.wait(operations.length, performance.now());
+    this.checkOpen();
   }
 
   /**
@@ -288,6 +305,7 @@ export class Shard {
   private async finish(reason: ClosingReason): Promise<void> {
     const { records, folder, options, recovered } = this.parts;
     this.verifying.abort();
+    this.pace.end();
     if (reason !== 'closed') {
       this.queue.abandon(() => this.closedError(reason));
       this.writer.abandon(() => this.closedError(reason));
@@ -334,8 +352,11 @@ export class Shard {
   }
 }
 
-/** The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads. */
-function gateOf({ directory }: ShardIndexes, found: Gate): ShardGate {
+/**
+ * The gate, which other threads see, too: they answer nothing from the shard's memory while it refuses reads. `onStaged` is
+ * called when it has come to another stage.
+ */
+function gateOf({ directory }: ShardIndexes, found: Gate, onStaged: () => void): ShardGate {
   let now = found;
   if (refusesReads(now)) directory.changes.begin();
   return {
@@ -345,7 +366,9 @@ function gateOf({ directory }: ShardIndexes, found: Gate): ShardGate {
     pass(next) {
       if (refusesReads(next) && !refusesReads(now)) directory.changes.begin();
       if (!refusesReads(next) && refusesReads(now)) directory.changes.end();
+      const isStaged = next.stage !== now.stage;
       now = next;
+      if (isStaged) onStaged();
     },
   };
 }

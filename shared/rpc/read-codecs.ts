@@ -97,26 +97,37 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts }) => ({ externalIds: stringsToBytes(externalIds), vectors, ...(texts === false ? { withoutTexts: true } : {}) }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts }) => ({ externalIds: stringsFromBytes(externalIds), vectors, ...(withoutTexts === true ? { texts: false } : {}) }),
+    requestToProto: ({ externalIds, vectors, texts, bytesMax }) => ({
+      externalIds: stringsToBytes(externalIds),
+      vectors,
+      ...(texts === false && { withoutTexts: true }),
+      ...(bytesMax !== undefined && { bytesMax }),
+    }),
+    requestFromProto: ({ externalIds, vectors, withoutTexts, bytesMax }) => ({
+      externalIds: stringsFromBytes(externalIds),
+      vectors,
+      ...(withoutTexts === true && { texts: false }),
+      ...(bytesMax !== undefined && { bytesMax }),
+    }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, bytesMax }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
       filter: filterToProto(filter),
       vectors,
       withoutTexts: texts === false,
+      ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts }) => {
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, bytesMax }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
-      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts };
+      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(bytesMax !== undefined && { bytesMax }) };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,
@@ -164,8 +175,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ index }) => (index ? (progressFromProto(index) ?? undefined) : undefined),
   },
   transfer: {
-    requestToProto: ({ after, limit }) => ({ after, limit }),
-    requestFromProto: ({ after, limit }) => ({ after, limit }),
+    requestToProto: ({ after, limit, writesPerSecond }) => ({ after, limit, ...(writesPerSecond !== undefined && { writesPerSecond }) }),
+    requestFromProto: ({ after, limit, writesPerSecond }) => ({ after, limit, ...(writesPerSecond !== undefined && { writesPerSecond }) }),
     requestBytes: () => 0,
     answerToProto: ({ externalIds, index, ...rest }) => ({
       message: { transfer: { ...rest, externalIds: stringsToBytes(externalIds), index: index === null ? undefined : progressToProto(index) } },

@@ -18,9 +18,12 @@ export interface ShardReads {
   keywordSearch: { request: KeywordSearch; answer: Hit[] };
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
-  /** Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null. */
-  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }; answer: (StoredItem | null)[] };
-  /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
+  /**
+   * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
+   * With `bytesMax` the answer may be of the first ids only, of one at least.
+   */
+  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; bytesMax?: number | undefined }; answer: (StoredItem | null)[] };
+  /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
   sample: { request: SampleRequest; answer: SampleResult };
@@ -32,8 +35,11 @@ export interface ShardReads {
    * promises depends on it.
    */
   optimize: { request: null; answer: IndexProgress };
-  /** How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every stage. */
-  transfer: { request: { after: number; limit: number }; answer: ShardTransfer };
+  /**
+   * How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every
+   * stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
+   */
+  transfer: { request: { after: number; limit: number; writesPerSecond?: number | undefined }; answer: ShardTransfer };
 }
 
 export type ReadKind = keyof ShardReads;
@@ -127,6 +133,8 @@ export interface ScanRequest {
   vectors: boolean;
   /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
+  /** The answer ends soon after it has so many bytes of items. A node of an earlier version does not heed it. */
+  bytesMax?: number | undefined;
 }
 
 export interface SampleRequest {

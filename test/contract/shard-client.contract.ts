@@ -25,8 +25,11 @@ function near(vector: number[], more: Partial<VectorSearch> = {}): VectorSearch 
   return { vector: Float32Array.from(vector), k: 10, filter: null, effort: { type: 'calibrated' }, texts: false, ...more };
 }
 
-/** What every ShardClient promises (shared/shard/shard-client.ts). */
-export function describeShardClient(name: string, make: () => Promise<ClientUnderTest>): void {
+/**
+ * What every ShardClient promises (shared/shard/shard-client.ts). `isBounded`: it heeds what a request says of bytes and of
+ * writes a second, as all but the plain one do.
+ */
+export function describeShardClient(name: string, make: () => Promise<ClientUnderTest>, { isBounded = true } = {}): void {
   describe(`ShardClient: ${name}`, () => {
     let under: ClientUnderTest;
     let client: ShardClient;
@@ -319,6 +322,40 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         expect(common).toHaveLength(2500 - 1001 - 15);
       });
     });
+
+    if (isBounded) {
+      test('scan and fetch end soon after as many bytes as asked for, with one item at least', async () => {
+        const id = await opened();
+        const names = Array.from({ length: 300 }, (_, i) => `i${i}`);
+        await write(id, ...names.map((name, stamp) => put(name, [1, 0, 0, 0], { stamp, text: 'x'.repeat(1000) })));
+        const bytesMax = 100_000;
+        const page = await scanned(id, { vectors: true, bytesMax });
+        expect(page.length).toBeGreaterThanOrEqual(90);
+        expect(page.length).toBeLessThan(200);
+        expect(page.map((item) => item.externalId)).toEqual(names.slice(0, page.length));
+        expect(await scanned(id, { vectors: true, bytesMax, after: page.at(-1)! })).toMatchObject([{ externalId: `i${page.length}` }, ...page.slice(1).map(() => ({}))]);
+        const fetched = await client.read(id, 'fetch', { externalIds: ['nobody', ...names], vectors: true, bytesMax }, IN_TIME());
+        expect(fetched.length).toBeLessThan(200);
+        expect(fetched.map((item) => item?.externalId)).toEqual([undefined, ...names.slice(0, fetched.length - 1)]);
+        expect(await client.read(id, 'fetch', { externalIds: ['i0'], vectors: true, bytesMax: 1 }, IN_TIME())).toHaveLength(1);
+      });
+
+      test('a shard that is asked to take fewer writes a second has clients wait, but nobody who copies', async () => {
+        const id = await opened();
+        await write(id, { type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 0 });
+        await client.read(id, 'transfer', { after: 0, limit: 10, writesPerSecond: 20 }, IN_TIME());
+        const startMs = performance.now();
+        await write(id, ...Array.from({ length: 10 }, (_, i) => put(`a${i}`, [1, 0, 0, 0])));
+        await write(id, put('b', [1, 0, 0, 0]));
+        // Half a second for the ten.
+        expect(performance.now() - startMs).toBeGreaterThanOrEqual(490);
+        const order: string[] = [];
+        const client1 = write(id, put('c', [1, 0, 0, 0]), put('d', [1, 0, 0, 0]), put('e', [1, 0, 0, 0])).then(() => write(id, put('f', [1, 0, 0, 0])).then(() => order.push('client')));
+        const driver = write(id, { type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 1 }).then(() => order.push('driver'));
+        await Promise.all([client1, driver]);
+        expect(order).toEqual(['driver', 'client']);
+      });
+    }
 
     test('scan leaves texts out when they are not asked for', async () => {
       const id = await opened();

@@ -7,6 +7,6 @@ async function local(parts: ConstructorParameters<typeof ShardNode>[0]) {
   return { client: node.client, close: () => node.destroy() };
 }
 
-describeShardClient('plain', async () => ({ client: new PlainShardClient(), close: async () => undefined }));
+describeShardClient('plain', async () => ({ client: new PlainShardClient(), close: async () => undefined }), { isBounded: false });
 describeShardClient('local, in memory, vectors compared one by one', () => local({ factories: plainFactories, openStore: openMemoryStore }));
 describeShardClient('local, on RocksDB and the native graph', () => local({ factories: nativeFactories, openStore: openRocksStore }));

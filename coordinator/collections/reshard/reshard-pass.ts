@@ -7,16 +7,17 @@ import type { ShardTransfer } from '../../../shared/shard/shard-read';
 import type { Clock } from '../../../shared/time/clock';
 import { collectionFromEntry, collectionPath, collectionToValue, type CollectionRecord, shardSettings } from '../collection-record';
 import { OwnedReshard, Superseded } from './owned-reshard';
+import { CatchUpPace, CHANGES_LEFT_MAX } from './catch-up-pace';
 import { dropChanges, NOTHING_COPIED, resharded, type SourceProgress } from './reshard-record';
-import { idsOf, inBatches, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
+import { idsOf, inBatches, type ItemState, OutdatedTerm, pageItems, ShardTransfers } from './shard-transfers';
 
 /** One call of a shard while items are copied, and one while clients wait. */
 const CALL_MS = 15_000;
 const SEALED_CALL_MS = 2_000;
 /** The old shards are opened again when sealing and what follows has not come to its end by then. */
 const SEALED_MS = 4_000;
-/** The old shards are sealed when so few changes are left, in all of them together: some tens of milliseconds. */
-const CHANGES_LEFT_MAX = 500;
+/** Sealing in vain costs clients seconds: the pause before the next attempt doubles. */
+const SEAL_AGAIN_MS = { first: 5_000, longest: 300_000 };
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
 /** Between two looks at new shards that are not indexed yet. */
@@ -51,7 +52,9 @@ export class ReshardPass {
   private readonly sealedTransfers: ShardTransfers;
   private readonly sources: SourceProgress[];
   private copied: number;
-  private behind = 0;
+  /** By the number of the old shard: changes that wait. */
+  private readonly waiting: number[];
+  private readonly pace = new CatchUpPace();
   private storedMs: number;
 
   constructor(
@@ -63,6 +66,7 @@ export class ReshardPass {
     this.transfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: CALL_MS });
     this.sealedTransfers = new ShardTransfers({ shards, clock, reshard, term, timeoutMs: SEALED_CALL_MS });
     this.sources = sources.map((source) => ({ ...source }));
+    this.waiting = sources.map(() => 0);
     this.copied = copied;
     this.storedMs = clock.monotonicMs();
   }
@@ -129,24 +133,36 @@ export class ReshardPass {
       // What is copied is read later, so it has every change so far.
       if (source.since === 0) this.sources[shard] = { ...NOTHING_COPIED, since, change: lastChange };
     });
+    // Without an end, the copy would go after clients who store faster.
+    await inBatches(idsOf(from), async (id) => {
+      const source = this.sources[id.shard];
+      if (source.after === null && !source.isCopied) source.until = await this.transfers.lastStamp(id);
+    });
     const total = found.reduce((sum, { vectorCount }) => sum + vectorCount, 0);
     await this.store({ total });
   }
 
   private async copy(shard: number, limit: number): Promise<void> {
     const { from, to } = this.owned.record;
+    const id = { collectionUid: from.uid, shard };
     const source = this.sources[shard];
-    for (;;) {
+    const { until = Infinity } = source;
+    for (let next = this.transfers.scan(id, source.after, limit); ;) {
       const startMs = this.parts.clock.monotonicMs();
-      const items = await this.transfers.scan({ collectionUid: from.uid, shard }, source.after, limit);
-      await this.transfers.import(
-        to,
-        items.map((item) => ({ externalId: item.externalId, item })),
-      );
+      const items = await next;
       const last = items.at(-1);
-      if (last !== undefined) source.after = { stamp: last.stamp, externalId: last.externalId };
-      this.copied += items.length;
-      if (items.length < limit) break;
+      if (last === undefined) break;
+      const isEnd = last.stamp > until;
+      if (!isEnd) {
+        // It is read while this page is written. When that fails, nobody waits for it.
+        next = this.transfers.scan(id, { stamp: last.stamp, externalId: last.externalId }, limit);
+        next.catch(() => undefined);
+      }
+      const states = items.filter(({ stamp }) => stamp <= until).map((item): ItemState => ({ externalId: item.externalId, item }));
+      await this.transfers.import(to, states);
+      source.after = { stamp: last.stamp, externalId: last.externalId };
+      this.copied += states.length;
+      if (isEnd) break;
       await this.rest(startMs);
       await this.storeNowAndThen();
     }
@@ -159,12 +175,14 @@ export class ReshardPass {
   private async catchUp(): Promise<void> {
     const { clock } = this.parts;
     const { to } = this.owned.record;
+    const { failedSeals = 0 } = this.owned.record;
+    const sealMs = failedSeals === 0 ? 0 : clock.monotonicMs() + Math.min(SEAL_AGAIN_MS.first * 2 ** (failedSeals - 1), SEAL_AGAIN_MS.longest);
     let rowsLeft = Infinity;
     let movedMs = clock.monotonicMs();
     for (let lookMs = 0; ;) {
       const startMs = clock.monotonicMs();
-      const left = await this.drainAll(this.transfers);
-      if (left <= CHANGES_LEFT_MAX && startMs >= lookMs) {
+      const left = await this.whileStored(this.drainAll(this.transfers));
+      if (left <= CHANGES_LEFT_MAX && startMs >= lookMs && startMs >= sealMs) {
         const now = rowsToIndex(await this.transfers.lookAtAll(to));
         if (now < rowsLeft) movedMs = startMs;
         rowsLeft = now;
@@ -205,7 +223,7 @@ export class ReshardPass {
     await this.owned.change({ unseals: true, term: term + 1 });
     const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
     await transfers.stageEach(from, 'tracking');
-    await this.owned.change({ state: 'filling', unseals: undefined });
+    await this.owned.change({ state: 'filling', unseals: undefined, failedSeals: (this.owned.record.failedSeals ?? 0) + 1 });
   }
 
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
@@ -259,8 +277,16 @@ export class ReshardPass {
   /** Takes over the changes of all old shards, up to what they were a moment ago. Answers how many there are now. */
   private async drainAll(transfers: ShardTransfers): Promise<number> {
     const left = await inBatches([...this.sources.keys()], (shard) => this.drain(shard, transfers));
-    this.behind = left.reduce((sum, count) => sum + count, 0);
-    return this.behind;
+    return left.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Changes that wait, by what is known. */
+  private get behind(): number {
+    return this.waiting.reduce((sum, count) => sum + count, 0);
+  }
+
+  private get changesDone(): number {
+    return this.sources.reduce((sum, { change }) => sum + change, 0);
   }
 
   private async drain(shard: number, transfers: ShardTransfers): Promise<number> {
@@ -270,11 +296,14 @@ export class ReshardPass {
     let until = -1;
     for (;;) {
       const startMs = this.parts.clock.monotonicMs();
-      const found = this.mustTrack(await transfers.look(id, source.change), shard);
+      const { writesPerSecond } = this.pace;
+      const found = this.mustTrack(await transfers.look(id, source.change, undefined, writesPerSecond && Math.ceil(writesPerSecond / from.shards)), shard);
       if (until < 0) until = found.lastChange;
-      if (found.externalIds.length > 0) await transfers.import(to, await transfers.statesOf(id, found.externalIds));
+      for await (const states of transfers.statesOf(id, found.externalIds)) await transfers.import(to, states);
       source.change = found.upTo;
-      if (source.change >= until) return found.lastChange - source.change;
+      this.waiting[shard] = found.lastChange - source.change;
+      this.pace.note({ taken: this.changesDone, left: this.behind }, this.parts.clock.monotonicMs());
+      if (source.change >= until) return this.waiting[shard];
       if (transfers === this.transfers) await this.rest(startMs);
     }
   }
@@ -286,6 +315,19 @@ export class ReshardPass {
     if (found.reshard !== id || found.since !== source.since || found.lastChange < source.change)
       throw new QuiverError('storage_failed', `shard ${shard} does not remember what changed; the reshard has to begin anew`);
     return found;
+  }
+
+  /** Waits for the work, which may be long, and stores how far it is meanwhile. Errors: those of the work; Superseded. */
+  private async whileStored<Result>(work: Promise<Result>): Promise<Result> {
+    let isDone = false;
+    const done = work.finally(() => (isDone = true));
+    for (;;) {
+      const timer = new AbortController();
+      await Promise.race([done, sleep(STORE_EVERY_MS, undefined, { signal: timer.signal }).catch(() => undefined)]).finally(() => timer.abort());
+      if (isDone) return done;
+      // Nothing may be written once somebody else drives it, so the work is waited for.
+      await this.storeNowAndThen().catch((error: unknown) => done.then(() => Promise.reject(error)));
+    }
   }
 
   private async storeNowAndThen(): Promise<void> {
@@ -302,6 +344,7 @@ export class ReshardPass {
   }
 
   private async rest(sinceMs: number): Promise<void> {
+    if (this.pace.isUrgent) return this.mustGoOn();
     await this.pause(Math.min(this.parts.clock.monotonicMs() - sinceMs, REST_MAX_MS));
   }
 

@@ -34,6 +34,8 @@ export interface SourceProgress {
   since: number;
   /** The last item that was copied, in the order of insertion. */
   after: { stamp: number; externalId: string } | null;
+  /** The highest stamp when it began to track: what came later is noted as a change. Missing from records of earlier versions. */
+  until?: number | undefined;
   /** All items were copied once. */
   isCopied: boolean;
   /** Changes up to this one are in the new shards. */
@@ -56,6 +58,8 @@ export interface ReshardRecord {
   term: number;
   /** Of `sealing`: it was in vain, and the old shards are to serve again before anything else is done. */
   unseals?: boolean | undefined;
+  /** How often that happened. */
+  failedSeals?: number | undefined;
   /** ISO 8601, UTC. */
   startedAt: string;
   /** Why it is given up; null: somebody wanted that, or it is not. */

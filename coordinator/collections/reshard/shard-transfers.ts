@@ -11,9 +11,9 @@ import type { ShardSet } from './reshard-record';
 /** Shards that are asked at once. */
 const AT_ONCE = 16;
 
-/** Items of one page: as much as a client's batch. */
-const PAGE_ITEMS_MAX = 250;
-const PAGE_BYTES = 1024 * 1024;
+/** Items of one page: as much as a large batch of a client. Texts and metadata count, too. */
+const PAGE_ITEMS_MAX = 1000;
+const PAGE_BYTES = 4 * 1024 * 1024;
 const WRITE_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** The shard has heard of a later term: somebody else goes on with the reshard, or its record is an old one. */
@@ -58,25 +58,32 @@ export class ShardTransfers {
     if (outcome === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 
-  /** The state of a shard, with the ids that changed after `after`. */
-  look(id: ShardId, after = 0, limit = PAGE_ITEMS_MAX): Promise<ShardTransfer> {
-    return this.persistently((call) => this.parts.shards.read(id, 'transfer', { after, limit }, call));
+  /** The state of a shard, with the ids that changed after `after`. It takes no more writes of clients a second, for some seconds. */
+  look(id: ShardId, after = 0, limit = PAGE_ITEMS_MAX, writesPerSecond?: number): Promise<ShardTransfer> {
+    return this.persistently((call) => this.parts.shards.read(id, 'transfer', { after, limit, writesPerSecond }, call));
   }
 
   lookAtAll(set: ShardSet): Promise<ShardTransfer[]> {
     return inBatches(idsOf(set), (id) => this.look(id, Number.MAX_SAFE_INTEGER, 1));
   }
 
-  /** The next items in the order of insertion; fewer than `limit` only at the end. */
-  scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
-    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true }, call));
+  /** The highest stamp of the shard's items. */
+  async lastStamp(id: ShardId): Promise<number> {
+    return (await this.persistently((call) => this.parts.shards.read(id, 'status', null, call))).lastStamp;
   }
 
-  /** What is there of these ids now. */
-  async statesOf(id: ShardId, externalIds: string[]): Promise<ItemState[]> {
-    const distinct = [...new Set(externalIds)];
-    const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: distinct, vectors: true }, call));
-    return distinct.map((externalId, i) => ({ externalId, item: items[i] }));
+  /** The next items in the order of insertion; none at the end. */
+  scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
+    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, bytesMax: PAGE_BYTES }, call));
+  }
+
+  /** What is there of these ids now, in parts of bounded length. */
+  async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
+    const left = [...new Set(externalIds)];
+    while (left.length > 0) {
+      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, bytesMax: PAGE_BYTES }, call));
+      yield left.splice(0, items.length).map((externalId, i) => ({ externalId, item: items[i] }));
+    }
   }
 
   /** Puts the items, or takes them away, in the shards of the set that they belong to. Errors: OutdatedTerm; those of the shards. */

@@ -55,14 +55,18 @@ export interface Fetch {
   'externalIds'?: (Buffer | Uint8Array | string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'bytesMax'?: (number);
   '_withoutTexts'?: "withoutTexts";
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
   'withoutTexts'?: (boolean);
+  'bytesMax'?: (number);
   '_withoutTexts'?: "withoutTexts";
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface IndexProgress {
@@ -209,6 +213,8 @@ export interface Scan {
   'filter'?: (string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Scan__Output {
@@ -218,6 +224,8 @@ export interface Scan__Output {
   'filter': (string);
   'vectors': (boolean);
   'withoutTexts': (boolean);
+  'bytesMax'?: (number);
+  '_bytesMax'?: "bytesMax";
 }
 
 export interface Score {
@@ -329,9 +337,13 @@ export interface Status__Output {
 export interface Transfer {
   'after'?: (number | string | Long);
   'limit'?: (number);
+  'writesPerSecond'?: (number);
+  '_writesPerSecond'?: "writesPerSecond";
 }
 
 export interface Transfer__Output {
   'after': (number);
   'limit': (number);
+  'writesPerSecond'?: (number);
+  '_writesPerSecond'?: "writesPerSecond";
 }

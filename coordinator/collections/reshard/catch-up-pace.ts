@@ -1,0 +1,51 @@
+/** With so few changes left, in all old shards together, the copy has caught up: they take some tens of milliseconds. */
+export const CHANGES_LEFT_MAX = 500;
+/** It is judged this often. */
+const WINDOW_MS = 1_000;
+/** Clients may write this share of what is taken over in the same time, so that what is left gets less. */
+const WRITES_SHARE = 0.5;
+/** Once it has caught up, they may write so much more with every window: it may have to wait for the index. */
+const RELIEF = 1.25;
+/** Even the slowest copy lets clients write so much. */
+const LEAST_PER_SECOND = 100;
+
+/** Of all old shards together: changes taken over so far, and changes that wait. */
+export interface CatchUpCounts {
+  taken: number;
+  left: number;
+}
+
+/**
+ * How the new shards catch up with clients who go on writing. As long as these write less than half of what is taken over,
+ * it rests as much as it works. If they write more, it rests no longer; and if that is not enough, they have to write more slowly.
+ */
+export class CatchUpPace {
+  private since: (CatchUpCounts & { nowMs: number }) | null = null;
+  private isInHurry = false;
+  private perSecond: number | undefined;
+
+  /** Operations a second, of all clients in all shards; undefined: no limit. */
+  get writesPerSecond(): number | undefined {
+    return this.perSecond;
+  }
+
+  /** Whether there is no time to rest. */
+  get isUrgent(): boolean {
+    return this.isInHurry;
+  }
+
+  note(counts: CatchUpCounts, nowMs: number): void {
+    const { since } = this;
+    if (since !== null && nowMs - since.nowMs < WINDOW_MS) return;
+    this.since = { ...counts, nowMs };
+    if (since === null) return;
+    const taken = counts.taken - since.taken;
+    const written = taken + counts.left - since.left;
+    if (counts.left <= CHANGES_LEFT_MAX) {
+      if (this.perSecond !== undefined) this.perSecond *= RELIEF;
+    } else if (written > taken * WRITES_SHARE) {
+      if (this.isInHurry) this.perSecond = Math.max(LEAST_PER_SECOND, (taken * WRITES_SHARE * 1000) / (nowMs - since.nowMs));
+      this.isInHurry = true;
+    }
+  }
+}
