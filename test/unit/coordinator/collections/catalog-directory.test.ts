@@ -51,6 +51,31 @@ describe('what a process knows of collections', () => {
     expect(story([(d) => d.apply([put('one', 5), gone(6)]), (d) => d.put(record('one'), 5), (d) => d.apply([put('two', 9)]), (d) => d.remove('c', 6)])).toEqual([null, null, 'two', 'two']);
   });
 
+  test('when the store was put back to an earlier state, what the watch tells holds, whatever was known', () => {
+    const steps = [
+      (d: CollectionDirectory) => d.apply([put('one', 5), gone(6), put('two', 9)]),
+      // As of revision 5, and then deleted by revision 7 of the new history.
+      (d: CollectionDirectory) => d.apply([put('one', 5)]),
+      (d: CollectionDirectory) => d.apply([gone(7)]),
+      (d: CollectionDirectory) => d.apply([put('three', 8)]),
+    ];
+    expect(story(steps)).toEqual(['two', 'one', null, 'three']);
+    // What this process did in the history that is gone.
+    expect(story([(d) => d.apply([put('one', 5)]), (d) => d.remove('c', 20), (d) => d.apply([put('one', 4)])])).toEqual(['one', null, 'one']);
+    expect(story([(d) => d.apply([put('one', 5)]), (d) => d.put(record('two'), 20), (d) => d.apply([gone(3)])])).toEqual(['one', 'two', null]);
+  });
+
+  test('what this process did and the watch never tells is forgotten after a while', () => {
+    let nowMs = 0;
+    const directory = new CollectionDirectory({ monotonicMs: () => nowMs });
+    directory.apply([put('one', 5)]);
+    directory.put(record('two'), 20);
+    nowMs = 29_999;
+    expect(directory.get('c')?.uid).toBe('two');
+    nowMs = 30_000;
+    expect(directory.get('c')?.uid).toBe('one');
+  });
+
   test('a collection that is being created is not shown', () => {
     expect(story([(d) => d.put(record('one', { state: 'creating' }), 1), (d) => d.put(record('one'), 2)])).toEqual([null, 'one']);
   });
