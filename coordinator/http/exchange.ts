@@ -7,7 +7,7 @@ import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
 import type { Answer, BareAnswer, WorkedTime } from './endpoint';
-import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
+import { errorEnvelope, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
 import { TURN_MS, type Turns } from './turns';
@@ -37,6 +37,8 @@ export class Exchange {
   parseMs = 0;
   /** When the handler was called, monotonic. */
   handedMs = 0;
+  /** What the client should know about a request that succeeds. */
+  readonly warnings: string[] = [];
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
@@ -95,7 +97,7 @@ export class Exchange {
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        this.send(successEnvelope(answer.json), JSON_TYPE);
+        this.send(successEnvelope(answer.json, this.warnings), JSON_TYPE);
         return this.observe(200, null);
       case 'text':
         this.send(answer.text, answer.contentType);
@@ -213,7 +215,7 @@ export class Exchange {
         startedMs = this.clock.monotonicMs();
       }
     }
-    text += SUCCESS_TAIL;
+    text += successTail(this.warnings);
     if (isBegun) this.end(text);
     else this.send(text, JSON_TYPE);
     this.observe(200, null);

@@ -116,6 +116,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     limits,
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
+    collectionNames: () => service.collections.names(),
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
@@ -13,6 +13,7 @@ import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
 import { validate } from './schema/issue';
+import { nearestName } from './schema/nearest-name';
 import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
 
@@ -29,6 +30,8 @@ export interface PipelineParts {
   limits: HttpLimits;
   clock: Clock;
   isDraining: () => boolean;
+  /** For the message about one that does not exist. */
+  collectionNames: () => Promise<string[]>;
 }
 
 /** A request from the server; `match` is null for an unknown path or method. */
@@ -70,7 +73,7 @@ export class Pipeline {
     try {
       await this.run(arrival, exchange);
     } catch (error) {
-      exchange.fail(error);
+      exchange.fail(await this.explained(error));
     }
   }
 
@@ -114,6 +117,18 @@ export class Pipeline {
     }
   }
 
+  /** The error of a collection that does not exist, with the nearest name: every key may list all of them. */
+  private async explained(error: unknown): Promise<unknown> {
+    if (!isQuiverError(error) || error.kind !== 'not_found' || typeof error.details.collection !== 'string') return error;
+    try {
+      const nearest = nearestName(error.details.collection, await this.parts.collectionNames());
+      return nearest === null ? error : new QuiverError(error.kind, `${error.message}; did you mean ${JSON.stringify(nearest)}?`, { cause: error });
+    } catch {
+      // The names are a courtesy: what failed is still that the collection does not exist.
+      return error;
+    }
+  }
+
   /** The caller's key. Errors: unauthenticated, rate_limited. */
   private async admit(request: IncomingMessage, exchange: Exchange): Promise<ApiKeyView> {
     const secret = request.headers['x-api-key'];
@@ -121,7 +136,7 @@ export class Pipeline {
     exchange.keyId = key?.id ?? null;
     if (key === null) await this.admitAddress(request, exchange);
     else mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(`key:${key.id}`)));
-    if (key === null) throw new QuiverError('unauthenticated', secret === undefined ? 'missing API key: send it in the x-api-key header' : 'invalid API key');
+    if (key === null) throw new QuiverError('unauthenticated', refusalOf(request));
     if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
     return key;
   }
@@ -172,10 +187,17 @@ export class Pipeline {
       return validate(endpoint.body.schema, {}, 'body');
     }
     const startMs = clock.monotonicMs();
-    const body = await bodies.read(bytes, endpoint.body, () => exchange.isGone);
+    const body = await bodies.read(bytes, endpoint.body, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
     exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
+}
+
+/** Why a request has no key, and how to give one. */
+function refusalOf({ headers }: IncomingMessage): string {
+  if (headers['x-api-key'] !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
+  const hint = headers.authorization === undefined ? '' : ', not in Authorization';
+  return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
 function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {

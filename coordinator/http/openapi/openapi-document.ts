@@ -24,6 +24,12 @@ const HEADERS = {
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
 };
 
+const WARNINGS: JsonSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Only if there are any: fields of the request that are not known and so were ignored, but look like ones that are.',
+};
+
 const ERROR_ENVELOPE: JsonSchema = {
   type: 'object',
   required: ['status', 'data', 'error'],
@@ -151,7 +157,7 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
   const success = {
     type: 'object',
     required: ['status', 'data', 'error'],
-    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' } },
+    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' }, warnings: WARNINGS },
   };
   return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
 }
