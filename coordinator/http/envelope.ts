@@ -23,6 +23,14 @@ export function errorEnvelope(code: number, message: string): string {
   return `{"status":"error","data":null,"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
 }
 
+/** Of JSON-RPC's codes, the one for errors of a server's own. */
+const JSON_RPC_SERVER_ERROR = -32_000;
+
+/** A failure before a message of JSON-RPC was looked at. */
+export function jsonRpcError(code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: JSON_RPC_SERVER_ERROR, message, data: { code } } });
+}
+
 /** The code and message of an error for its client; any error but an operating error becomes a bare 500. */
 export function publicError(error: unknown): { code: number; message: string } {
   if (!isQuiverError(error)) return { code: INTERNAL_CODE, message: INTERNAL_MESSAGE };

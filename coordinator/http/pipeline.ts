@@ -1,19 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
+import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
+import { explainedError } from './explained-error';
 import type { HttpLimits } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
+import { authorise } from './role-check';
 import { validate } from './schema/issue';
-import { nearestName } from './schema/nearest-name';
 import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
 
@@ -43,7 +44,6 @@ export interface Arrival {
   awaitsContinue: boolean;
 }
 
-const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
 /** Below this path, only key holders may learn even that a path does not exist. */
 const GUARDED_PREFIX = 'v1';
 
@@ -69,11 +69,12 @@ export class Pipeline {
     if (match !== null) {
       exchange.endpoint = match.endpoint.template;
       exchange.isAdministrative = match.endpoint.isAdministrative;
+      exchange.failsAs = match.endpoint.failsAs;
     }
     try {
       await this.run(arrival, exchange);
     } catch (error) {
-      exchange.fail(await this.explained(error));
+      exchange.fail(await explainedError(error, this.parts.collectionNames));
     }
   }
 
@@ -99,7 +100,7 @@ export class Pipeline {
     let key: ApiKeyView | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
-      if (endpoint !== null) this.authorise(key, endpoint);
+      if (endpoint !== null) authorise(key, endpoint);
     } else if (endpoint?.isGuarded) {
       await this.admitAddress(request, exchange);
     }
@@ -114,18 +115,6 @@ export class Pipeline {
       await exchange.answer(await endpoint.handle({ path, query, body, request, key }));
     } finally {
       admission.release();
-    }
-  }
-
-  /** The error of a collection that does not exist, with the nearest name: every key may list all of them. */
-  private async explained(error: unknown): Promise<unknown> {
-    if (!isQuiverError(error) || error.kind !== 'not_found' || typeof error.details.collection !== 'string') return error;
-    try {
-      const nearest = nearestName(error.details.collection, await this.parts.collectionNames());
-      return nearest === null ? error : new QuiverError(error.kind, `${error.message}; did you mean ${JSON.stringify(nearest)}?`, { cause: error });
-    } catch {
-      // The names are a courtesy: what failed is still that the collection does not exist.
-      return error;
     }
   }
 
@@ -144,11 +133,6 @@ export class Pipeline {
   /** Errors: rate_limited. */
   private async admitAddress(request: IncomingMessage, exchange: Exchange): Promise<void> {
     mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)));
-  }
-
-  private authorise(key: ApiKeyView, endpoint: Endpoint): void {
-    if (endpoint.access === 'public' || RANK[key.role] >= RANK[endpoint.access]) return;
-    throw new QuiverError('forbidden', `this needs a key with the role ${endpoint.access}${endpoint.access === 'readwrite' ? ' or admin' : ''}; this key's role is ${key.role}`);
   }
 
   /** Bytes to reserve for a body before it is read. Errors: limit_exceeded for a body that is too large. */

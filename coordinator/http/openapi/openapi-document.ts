@@ -14,7 +14,8 @@ const ERROR_MEANINGS: Readonly<Record<number, string>> = {
   500: 'internal error; the message says when the call may be retried',
 };
 
-const VERSION = '1.0.0';
+/** Of the API. */
+export const VERSION = '1.0.0';
 
 const HEADERS = {
   'x-request-id': { description: 'The caller’s request id, or a new one; it is in the log too.', schema: { type: 'string' } },
