@@ -3,6 +3,7 @@ export class Deadline {
   private readonly controller = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly give = (): void => this.controller.abort(this.given?.reason);
+  private isEnded = false;
   isOver = false;
 
   constructor(
@@ -19,6 +20,8 @@ export class Deadline {
 
   restart(): void {
     this.pause();
+    // A body may still be on its way when its answer is there.
+    if (this.isEnded) return;
     this.timer = setTimeout(() => {
       this.isOver = true;
       this.controller.abort();
@@ -40,11 +43,17 @@ export class Deadline {
     });
   }
 
+  /** Stops what still goes on with the signal. */
+  stop(): void {
+    this.controller.abort();
+  }
+
   throwIfGivenUp(): void {
     this.given?.throwIfAborted();
   }
 
   end(): void {
+    this.isEnded = true;
     this.pause();
     this.given?.removeEventListener('abort', this.give);
   }

@@ -17,6 +17,8 @@ export interface RequestBody {
   open: (onPiece: () => void) => NonNullable<RequestInit['body']>;
   /** Whether it can be made twice. */
   isRepeatable: boolean;
+  /** What its source threw, if it did: that is why it was not sent. */
+  failure?: () => { error: unknown } | null;
   /** Called when the answer is there. */
   onAnswered?: () => void;
 }

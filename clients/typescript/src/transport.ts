@@ -140,6 +140,8 @@ export class Transport {
       return await watch.within(read(response)).catch((error: unknown) => this.failed(error, watch, request));
     } finally {
       watch.end();
+      // The rest of a body that was refused early goes nowhere.
+      if (request.body !== undefined) watch.stop();
     }
   }
 
@@ -162,9 +164,11 @@ export class Transport {
   }
 
   /** Throws what a failure of `fetch` means. */
-  private failed(error: unknown, watch: Deadline, { method, path }: ApiRequest): never {
+  private failed(error: unknown, watch: Deadline, { method, path, body }: ApiRequest): never {
     if (error instanceof QuiverError) throw error;
     watch.throwIfGivenUp();
+    const failure = body?.failure?.();
+    if (failure !== undefined && failure !== null) throw failure.error;
     if (watch.isOver) throw new TimeoutError(`${method} ${path}: no answer within ${watch.timeoutMs} ms`, { cause: error });
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
     const code = cause?.code ?? (error as { code?: string }).code;

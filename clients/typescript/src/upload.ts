@@ -26,19 +26,25 @@ export function uploadBody(fields: Record<string, string>, file: { name: string;
   const isWhole = source instanceof Uint8Array || source instanceof Blob;
   const totalBytes = source instanceof Uint8Array ? source.length : source instanceof Blob ? source.size : null;
 
+  let failure: { error: unknown } | null = null;
   async function* pieces(onPiece: () => void): AsyncGenerator<Uint8Array> {
     let bytes = 0;
     yield head;
-    for await (const piece of piecesOf(source)) {
-      yield piece;
-      onPiece();
-      bytes += piece.length;
-      onProgress?.({ bytes, totalBytes });
+    try {
+      for await (const piece of piecesOf(source)) {
+        yield piece;
+        onPiece();
+        bytes += piece.length;
+        onProgress?.({ bytes, totalBytes });
+      }
+    } catch (error) {
+      failure = { error };
+      throw error;
     }
     yield tail;
   }
   const contentType = `multipart/form-data; boundary=${boundary}`;
-  if (sendsStreams()) return { contentType, open: (onPiece) => streamOf(pieces(onPiece)), isRepeatable: isWhole };
+  if (sendsStreams()) return { contentType, open: (onPiece) => streamOf(pieces(onPiece)), isRepeatable: isWhole, failure: () => failure };
   if (!isWhole) throw new TypeError('browsers send files, texts and bytes, but no streams');
   // How much of it went is not told there.
   const report = (bytes: number): void => onProgress?.({ bytes, totalBytes });
