@@ -1,0 +1,34 @@
+import { CommandError, EXIT_CODES, type ExitCode } from '../command-error';
+
+const EXIT_CODES_OF_ANSWERS: Record<number, ExitCode> = { 401: EXIT_CODES.denied, 403: EXIT_CODES.denied, 404: EXIT_CODES.notFound };
+
+/** The service answered with an error. `code` is that of the envelope. */
+export class ServiceError extends CommandError {
+  constructor(
+    message: string,
+    readonly code: number,
+    /** What a 429 asks to wait, null when it does not say. */
+    readonly retryAfterMs: number | null = null,
+  ) {
+    super(message, EXIT_CODES_OF_ANSWERS[code] ?? EXIT_CODES.failed);
+    this.name = 'ServiceError';
+  }
+
+  /** The same request may be answered later: the service is busy, starting, or lacks a shard for now. */
+  get isPassing(): boolean {
+    return this.code === 429 || this.code >= 500;
+  }
+
+  /** What was sent is wrong, or too much at once; a part of it may be right. */
+  get isRefusal(): boolean {
+    return this.code === 400 || this.code === 422;
+  }
+}
+
+/** No answer: nobody listens, the connection broke, or the deadline passed. */
+export class NoAnswerError extends CommandError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, EXIT_CODES.unreachable, options);
+    this.name = 'NoAnswerError';
+  }
+}

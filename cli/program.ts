@@ -1,0 +1,25 @@
+import { Command } from 'commander';
+import { addCollectionCommands } from './commands/collection-commands';
+import type { AddCommand } from './commands/connected-command';
+import { addRoles } from './commands/roles';
+import type { CommandContext } from './command-context';
+
+/** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
+const COMMANDS: AddCommand[] = [addCollectionCommands];
+
+/** The whole command line, for running, help, completion and its page in docs/. */
+export function buildProgram(context: CommandContext): Command {
+  const program = new Command('quiver')
+    .description('Moves vectors in and out of a Quiver service and looks after it; runs the service itself, too.')
+    .usage('<command> [options]')
+    .helpCommand('help [command]', 'show what there is, or what a command takes')
+    .showSuggestionAfterError(true)
+    .showHelpAfterError('(quiver help <command> shows what it takes)')
+    .configureOutput({ writeOut: (text) => context.output.write(text), writeErr: (text) => context.messages.write(text) })
+    .addHelpText('after', '\nThe service is the one at QUIVER_URL or of a profile (quiver help profile), with the key in QUIVER_API_KEY.\ndocs/command-line.md has examples and the exit codes.')
+    .exitOverride();
+  addRoles(program);
+  program.commandsGroup('Use a service:');
+  for (const add of COMMANDS) add(program, context);
+  return program;
+}
