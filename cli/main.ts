@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { CommandError, EXIT_CODES } from './command-error';
 import type { CommandContext } from './command-context';
+import { commandErrorFrom } from './connection/service-error';
 import { buildProgram } from './program';
 
 /** How long what was interrupted may take to leave everything in order. A second signal ends it at once. */
@@ -27,7 +28,7 @@ export async function main(words: string[]): Promise<void> {
   try {
     await run(words, context);
   } catch (error) {
-    process.exitCode = report(error as Error, context);
+    process.exitCode = report(commandErrorFrom(error as Error), context);
   } finally {
     for (const name of SIGNALS) process.removeListener(name, onSignal);
   }

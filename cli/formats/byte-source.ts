@@ -27,6 +27,11 @@ export class ByteSource {
     this.bytesTotal = 'path' in origin ? statSync(origin.path).size : null;
   }
 
+  /** Where the bytes can be read in any order; null when they can't. */
+  get plainPath(): string | null {
+    return 'path' in this.origin && this.compression === null ? this.origin.path : null;
+  }
+
   /** How much of the file was read, 0 to 1. */
   get share(): number | null {
     return this.bytesTotal === null ? null : this.bytesTotal === 0 ? 1 : Math.min(1, this.bytesRead / this.bytesTotal);
@@ -114,7 +119,7 @@ export function headOf(path: string, bytes: number): Buffer {
 }
 
 /** Reads whole pieces of known lengths from bytes that come in pieces of any. */
-export class ByteReader {
+export class PieceReader {
   private readonly bytes: AsyncIterator<Buffer>;
   private held: Buffer = Buffer.alloc(0);
   /** Of the bytes that were given out. */

@@ -79,7 +79,7 @@ export class CsvSource implements RecordSource {
       skip_records_with_error: true,
       // A quote that is never closed would hold the rest of the file.
       max_record_size: PIECE_BYTES_MAX,
-      on_record: (values: string[], { bytes, lines }) => ({ values, byte: start.byte + bytes, line: start.line + lines }),
+      on_record: (values: string[], { bytes, lines }) => ({ values, byte: start.byte + bytes, line: start.line + lines }) as unknown as string[],
       on_skip: (error) => {
         if (error !== undefined) skipped.push({ skipped: error, byte: start.byte + Number(error.bytes), line: start.line + Number(error.lines) });
         return undefined;

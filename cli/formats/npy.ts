@@ -1,5 +1,5 @@
 import { CommandError } from '../command-error';
-import { ByteReader, type ByteSource } from './byte-source';
+import { PieceReader, type ByteSource } from './byte-source';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
 import { VECTOR_FIELD } from './vector-files';
 
@@ -48,7 +48,7 @@ export function floatOfHalf(half: number): number {
  * Reads the head of a `.npy` file (versions 1 to 3): an array of two dimensions in C order, of numbers. Throws a CommandError
  * that says what is not as it must be.
  */
-export async function readNpyHead(reader: ByteReader, name: string): Promise<NpyHead> {
+export async function readNpyHead(reader: PieceReader, name: string): Promise<NpyHead> {
   const start = await reader.read(12);
   const fail = (reason: string): never => {
     throw new CommandError(`${name} can't be imported: ${reason}`);
@@ -97,15 +97,14 @@ export class NpySource implements RecordSource {
   constructor(private readonly bytes: ByteSource) {}
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const headReader = new ByteReader(this.bytes.open());
-    let head: NpyHead;
+    const headReader = new PieceReader(this.bytes.open());
     // Standard input can't be opened again.
     const isAtStart = mark === null;
-    head = await readNpyHead(headReader, this.bytes.name);
+    const head = await readNpyHead(headReader, this.bytes.name);
     const { dim, width, headBytes, decode } = head;
     const rowBytes = dim * width;
     let row = (mark as { row: number } | null)?.row ?? 0;
-    const reader = isAtStart ? headReader : new ByteReader(this.bytes.open(headBytes + row * rowBytes));
+    const reader = isAtStart ? headReader : new PieceReader(this.bytes.open(headBytes + row * rowBytes));
     if (!isAtStart) await headReader.close();
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))));
     try {

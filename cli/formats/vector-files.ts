@@ -1,5 +1,5 @@
 import { CommandError } from '../command-error';
-import { ByteReader, type ByteSource } from './byte-source';
+import { PieceReader, type ByteSource } from './byte-source';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
 
 /** The name that the one column of such a file gets. */
@@ -34,7 +34,7 @@ export class VecsSource implements RecordSource {
     const rowBytes = 4 + first * width;
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / rowBytes)));
     let row = (mark as RowMark | null)?.row ?? 0;
-    const reader = new ByteReader(this.bytes.open(row * rowBytes));
+    const reader = new PieceReader(this.bytes.open(row * rowBytes));
     try {
       for (;;) {
         const piece = await reader.read(rowsAtOnce * rowBytes);
@@ -56,7 +56,7 @@ export class VecsSource implements RecordSource {
 
   /** Components of the first vector, null of an empty file. */
   private async head(): Promise<number | null> {
-    const reader = new ByteReader(this.bytes.open());
+    const reader = new PieceReader(this.bytes.open());
     const head = await reader.read(4);
     await reader.close();
     if (head.length === 0) return null;

@@ -138,7 +138,7 @@ export class BulkLanes<Mark> {
       const rest = this.restUntil - performance.now();
       if (rest > 0) await sleep(rest, undefined, { signal });
       try {
-        await connection.call('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, signal });
+        await connection.call('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, retries: 0, signal });
         return;
       } catch (error) {
         const isPassing = error instanceof NoAnswerError || (error instanceof ServiceError && error.isPassing);
