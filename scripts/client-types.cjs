@@ -1,7 +1,6 @@
 // Writes the types of the TypeScript client from the service's OpenAPI document: an interface for each named schema, and
 // for each operation its query, its body and its answer, as the client takes and gives them: vectors are Float32Array.
 
-/** Longest union of constants that stands on the line of its field. */
 const INDENT = '  ';
 
 /**
@@ -19,7 +18,7 @@ function clientTypes(document) {
   const components = named.map(([name, schema]) => `${comment(schema.description, '')}export interface ${name} ${typeOf(schema, 'answer', '')}\n`);
   const operations = operationsOf(document).map(({ id, method, path, operation }) => {
     const { summary, description } = operation;
-    const lines = [comment(`${summary}: ${method.toUpperCase()} ${path}\n\n${description}`, INDENT), `${INDENT}${id}: {\n`];
+    const lines = [comment(`${summary}: ${method.toUpperCase()} ${path}\n\n${withoutMeanings(description)}`, INDENT), `${INDENT}${id}: {\n`];
     const query = operation.parameters.filter((/** @type {Schema} */ parameter) => parameter.in === 'query');
     if (query.length > 0) lines.push(`${INDENT.repeat(2)}query: ${typeOf(queryObject(query), 'request', INDENT.repeat(2))};\n`);
     const content = operation.requestBody?.content ?? {};
@@ -28,7 +27,9 @@ function clientTypes(document) {
     lines.push(`${INDENT.repeat(2)}answer: ${answerOf(operation)};\n${INDENT}};\n`);
     return lines.join('');
   });
-  const head = '// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript` writes it anew.\n' + "import type { Filters, Metadata, VectorLike } from '../values';\n\n";
+  const head =
+    '// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.\n' +
+    "import type { Filters, Metadata, VectorLike } from '../values';\n\n";
   return `${head}${components.join('\n')}\n/** What each operation takes and answers, by its operationId. */\nexport interface Operations {\n${operations.join('')}}\n`;
 }
 
@@ -149,6 +150,14 @@ function fieldType(name, schema, side, indent) {
   if (name === 'metadata' && schema.$ref === undefined) return 'Metadata';
   if (name === 'vector' && side === 'answer') return 'Float32Array';
   return typeOf(schema, side, indent);
+}
+
+/**
+ * What the codes mean stands at the error classes.
+ * @param {string} text
+ */
+function withoutMeanings(text) {
+  return text.replace(/^Error codes: .*$/m, (line) => line.replaceAll(/ \([^)]*\)/g, ''));
 }
 
 /** @param {Schema} schema */

@@ -38,7 +38,6 @@ export type UploadAnswer = AnswerOf<'post_documents_upload'>;
 export type NewKey = BodyOf<'post_admin_keys'>;
 export type KeyChange = BodyOf<'patch_admin_keys_id'>;
 export type KeyDeleted = AnswerOf<'delete_admin_keys_id'>;
-export type UsageSummary = AnswerOf<'get_admin_keys_usage_summary'>;
 export type SignedIn = AnswerOf<'post_sign_in'>;
 export type Health = AnswerOf<'get_health'>;
 export type ClusterState = AnswerOf<'get_cluster'>;

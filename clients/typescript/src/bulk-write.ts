@@ -1,6 +1,6 @@
 import { type Batch, batchesOf, halvesOf } from './batches';
 import { BadRequestError, ValidationError } from './errors';
-import type { CallOptions } from './transport';
+import type { CallOptions } from './request';
 
 /** How many items are written at once. */
 export interface BulkOptions<Item, Answer> extends CallOptions {

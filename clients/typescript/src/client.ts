@@ -3,7 +3,8 @@ import { ClusterApi } from './cluster';
 import { QuiverCollection } from './collection';
 import type { Activity, Caller, Collection, Demo } from './generated/api-types';
 import { KeysApi } from './keys';
-import { type CallOptions, type QuiverOptions, Transport } from './transport';
+import type { CallOptions } from './request';
+import { type QuiverOptions, Transport } from './transport';
 import { uploadBody, type UploadProgress, type UploadSource } from './upload';
 
 /** A document to upload. */

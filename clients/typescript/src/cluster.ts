@@ -1,6 +1,7 @@
 import type { Adopted, ClusterState } from './api';
 import type { Node } from './generated/api-types';
-import type { CallOptions, Transport } from './transport';
+import type { CallOptions } from './request';
+import type { Transport } from './transport';
 
 /** Nodes and shards (admin). */
 export class ClusterApi {

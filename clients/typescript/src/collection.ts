@@ -3,7 +3,8 @@ import { type BulkOptions, type BulkProgress, writeInBatches } from './bulk-writ
 import { NotFoundError } from './errors';
 import { exportedVectors } from './exported-vectors';
 import type { Collection, CollectionStats, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
-import type { CallOptions, Transport } from './transport';
+import type { CallOptions } from './request';
+import type { Transport } from './transport';
 import type { Filters, VectorLike } from './values';
 import { base64FromVector, vectorFromAnswer } from './vectors';
 

@@ -74,10 +74,12 @@ export class TimeoutError extends QuiverError {}
 /** The answer is none of this service: of a proxy on the way, or from another address. */
 export class BadAnswerError extends QuiverError {
   readonly httpStatus: number;
+  readonly retryAfterMs: number | null;
 
-  constructor(message: string, options: { cause?: unknown; httpStatus: number }) {
+  constructor(message: string, options: { cause?: unknown; httpStatus: number; retryAfterMs?: number | null }) {
     super(message, options);
     this.httpStatus = options.httpStatus;
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }
 

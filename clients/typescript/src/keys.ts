@@ -1,6 +1,7 @@
-import type { KeyChange, KeyDeleted, NewKey, UsageSummary } from './api';
-import type { ApiKey, ApiKeyWithSecret, Usage } from './generated/api-types';
-import type { CallOptions, Transport } from './transport';
+import type { KeyChange, KeyDeleted, NewKey } from './api';
+import type { ApiKey, ApiKeyWithSecret, Usage, UsageSummary } from './generated/api-types';
+import type { CallOptions } from './request';
+import type { Transport } from './transport';
 
 const PATH = '/v1/admin/keys';
 

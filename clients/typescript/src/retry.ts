@@ -33,7 +33,7 @@ export function retryDelayMs(error: unknown, given: { policy: RetryPolicy; attem
   const { policy, attempt, isRepeatable, chance } = given;
   if (attempt >= policy.retries || !(error instanceof QuiverError) || !(isUntouched(error) || (isRepeatable && isPassing(error)))) return null;
   const backoffMs = Math.min(policy.delayMaxMs, policy.delayMs * 2 ** attempt) * (0.5 + chance / 2);
-  const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0;
+  const askedMs = error instanceof ApiError || error instanceof BadAnswerError ? (error.retryAfterMs ?? 0) : 0;
   if (askedMs > policy.retryAfterMaxMs) return null;
   // Those who were refused together do not come back together.
   return askedMs === 0 ? backoffMs : askedMs + chance * policy.delayMs;

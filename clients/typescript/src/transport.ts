@@ -1,4 +1,7 @@
-import { apiError, BadAnswerError, ConnectionError, QuiverError, TimeoutError } from './errors';
+import { Deadline, pause } from './deadline';
+import { dataOf } from './envelope';
+import { ConnectionError, QuiverError, TimeoutError } from './errors';
+import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
 
 /** How to reach a service. */
@@ -7,7 +10,7 @@ export interface QuiverOptions {
   url: string;
   /** Sent as `x-api-key`; left out, only public endpoints answer. */
   apiKey?: string;
-  /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 60,000. */
+  /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 90,000. */
   timeoutMs?: number;
   /** Changes to {@link DEFAULT_RETRY_POLICY}; `{ retries: 0 }` sends everything once. */
   retry?: Partial<RetryPolicy>;
@@ -17,47 +20,14 @@ export interface QuiverOptions {
   fetch?: typeof fetch;
 }
 
-/** What every method takes as its last argument. */
-export interface CallOptions {
-  /** Ends the call, also while it waits to be repeated; it rejects with the signal's reason. */
-  signal?: AbortSignal;
-  /** In the place of the client's. */
-  timeoutMs?: number;
-  /** In the place of the client's. */
-  retries?: number;
-  /** Sent besides the client's: `x-request-id`, say, for the service's log. */
-  headers?: Record<string, string>;
-}
-
-/** One request, before it is sent. */
-export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Of the template's segments, each encoded. */
-  path: string;
-  query?: Record<string, string | number | boolean | undefined>;
-  /** Sent as JSON; a text is JSON already. */
-  json?: unknown;
-  /** Anything else; a function makes a new one for each attempt. */
-  body?: { contentType: string; open: () => NonNullable<RequestInit['body']>; isRepeatable: boolean };
-  /** Whether carrying it out twice is the same as once. Default: true for GET. */
-  isRepeatable?: boolean;
-}
-
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
-/** Characters of a foreign answer that its error shows. */
-const SHOWN_MAX = 200;
-const TIMEOUT_MS = 60_000;
+/** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
+const TIMEOUT_MS = 90_000;
 /** How the service begins the envelope of a success. */
 const SUCCESS_HEAD = '{"status":"success"';
 /** Characters after which an answer that has begun otherwise is none of the service's. */
 const FOREIGN_MAX = 64 * 1024;
-
-interface Envelope {
-  status: 'success' | 'error';
-  data: unknown;
-  error: { code: number; message: string } | null;
-}
 
 interface PiecesInProgress {
   first: string;
@@ -75,9 +45,7 @@ export class Transport {
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
-    // A clear error for an address that is none, rather than one of the first call.
-    const { href } = new URL(options.url);
-    this.base = href.replace(/\/+$/, '');
+    this.base = baseOf(options.url);
     this.headers = { ...options.headers, ...(options.apiKey === undefined ? {} : { 'x-api-key': options.apiKey }) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
@@ -130,7 +98,7 @@ export class Transport {
     const next = async (): Promise<string | null> => {
       if (reader === undefined) return null;
       watch.restart();
-      const { done, value } = await reader.read().catch((error: unknown) => this.failed(error, watch, request));
+      const { done, value } = await watch.within(reader.read()).catch((error: unknown) => this.failed(error, watch, request));
       watch.pause();
       return done ? null : decoder.decode(value, { stream: true });
     };
@@ -168,9 +136,12 @@ export class Transport {
     const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
     try {
       const response = await this.send(request, options, watch);
-      return await read(response).catch((error: unknown) => this.failed(error, watch, request));
+      request.body?.onAnswered?.();
+      return await watch.within(read(response)).catch((error: unknown) => this.failed(error, watch, request));
     } finally {
       watch.end();
+      // The rest of a body that was refused early goes nowhere.
+      if (request.body !== undefined) watch.stop();
     }
   }
 
@@ -184,18 +155,20 @@ export class Transport {
       init.body = typeof json === 'string' ? json : JSON.stringify(json);
     } else if (body !== undefined) {
       headers['content-type'] = body.contentType;
-      init.body = body.open();
+      init.body = body.open(() => watch.restart());
       // Needed for streams, which are sent before the answer comes.
       init.duplex = 'half';
     }
     watch.restart();
-    return this.fetch(this.base + request.path + queryText(request.query), init).catch((error: unknown) => this.failed(error, watch, request));
+    return watch.within(this.fetch(this.base + request.path + queryText(request.query), init)).catch((error: unknown) => this.failed(error, watch, request));
   }
 
   /** Throws what a failure of `fetch` means. */
-  private failed(error: unknown, watch: Deadline, { method, path }: ApiRequest): never {
+  private failed(error: unknown, watch: Deadline, { method, path, body }: ApiRequest): never {
     if (error instanceof QuiverError) throw error;
     watch.throwIfGivenUp();
+    const failure = body?.failure?.();
+    if (failure !== undefined && failure !== null) throw failure.error;
     if (watch.isOver) throw new TimeoutError(`${method} ${path}: no answer within ${watch.timeoutMs} ms`, { cause: error });
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
     const code = cause?.code ?? (error as { code?: string }).code;
@@ -204,88 +177,19 @@ export class Transport {
   }
 }
 
-/** A signal that fires after a time without a restart, or when the caller's does. */
-class Deadline {
-  private readonly controller = new AbortController();
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly give = (): void => this.controller.abort(this.given?.reason);
-  isOver = false;
-
-  constructor(
-    readonly timeoutMs: number,
-    private readonly given: AbortSignal | undefined,
-  ) {
-    if (given?.aborted === true) this.give();
-    else given?.addEventListener('abort', this.give);
-  }
-
-  get signal(): AbortSignal {
-    return this.controller.signal;
-  }
-
-  restart(): void {
-    this.pause();
-    this.timer = setTimeout(() => {
-      this.isOver = true;
-      this.controller.abort();
-    }, this.timeoutMs);
-  }
-
-  pause(): void {
-    clearTimeout(this.timer);
-  }
-
-  throwIfGivenUp(): void {
-    this.given?.throwIfAborted();
-  }
-
-  end(): void {
-    this.pause();
-    this.given?.removeEventListener('abort', this.give);
-  }
-}
-
-function dataOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Data {
-  const envelope = envelopeOf(text);
-  if (envelope === null) {
-    throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${text.slice(0, SHOWN_MAX)}`, { httpStatus: response.status });
-  }
-  if (envelope.status === 'success') return envelope.data as Data;
-  const { code, message } = envelope.error ?? { code: 500, message: 'no error was given' };
-  throw apiError(message, { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 });
-}
-
-function envelopeOf(text: string): Envelope | null {
+/** Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange scheme. */
+function baseOf(url: string): string {
+  let address: URL;
   try {
-    const value = JSON.parse(text) as Partial<Envelope> | null;
-    return typeof value === 'object' && value !== null && (value.status === 'success' || value.status === 'error') ? (value as Envelope) : null;
-  } catch {
-    return null;
+    address = new URL(url);
+  } catch (error) {
+    throw new TypeError(`the url is no address: ${JSON.stringify(url)}`, { cause: error });
   }
-}
-
-function retryAfterMs(response: Response): number | null {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new TypeError(`the url must begin with http:// or https://, not ${JSON.stringify(url)}`);
+  return address.href.replace(/\/+$/, '');
 }
 
 function queryText(query: ApiRequest['query'] = {}): string {
   const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`]));
   return given.length === 0 ? '' : `?${given.join('&')}`;
-}
-
-/** Resolves after a time; rejects with the reason of a signal that fires before. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -1,3 +1,5 @@
+import type { RequestBody } from './request';
+
 /** What a document's text may come as. */
 export type UploadSource = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
@@ -7,13 +9,6 @@ export interface UploadProgress {
   totalBytes: number | null;
 }
 
-/** A multipart/form-data body, as a request takes it. */
-export interface UploadBody {
-  contentType: string;
-  open: () => NonNullable<RequestInit['body']>;
-  isRepeatable: boolean;
-}
-
 /** Bytes of a file that are handed over at once. */
 const PIECE_BYTES = 64 * 1024;
 
@@ -21,7 +16,7 @@ const PIECE_BYTES = 64 * 1024;
  * The body of an upload: fields first, then the file. It is sent while it is read where the runtime sends streams; a
  * browser gets it whole, because it sends streams over HTTP/2 only.
  */
-export function uploadBody(fields: Record<string, string>, file: { name: string; source: UploadSource }, onProgress?: (progress: UploadProgress) => void): UploadBody {
+export function uploadBody(fields: Record<string, string>, file: { name: string; source: UploadSource }, onProgress?: (progress: UploadProgress) => void): RequestBody {
   const boundary = `quiver-${randomText()}`;
   const encoder = new TextEncoder();
   const parts = Object.entries(fields).map(([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
@@ -31,24 +26,33 @@ export function uploadBody(fields: Record<string, string>, file: { name: string;
   const isWhole = source instanceof Uint8Array || source instanceof Blob;
   const totalBytes = source instanceof Uint8Array ? source.length : source instanceof Blob ? source.size : null;
 
-  async function* pieces(): AsyncGenerator<Uint8Array> {
+  let failure: { error: unknown } | null = null;
+  async function* pieces(onPiece: () => void): AsyncGenerator<Uint8Array> {
     let bytes = 0;
     yield head;
-    for await (const piece of piecesOf(source)) {
-      yield piece;
-      bytes += piece.length;
-      onProgress?.({ bytes, totalBytes });
+    try {
+      for await (const piece of piecesOf(source)) {
+        yield piece;
+        onPiece();
+        bytes += piece.length;
+        onProgress?.({ bytes, totalBytes });
+      }
+    } catch (error) {
+      failure = { error };
+      throw error;
     }
     yield tail;
   }
   const contentType = `multipart/form-data; boundary=${boundary}`;
-  if (sendsStreams()) return { contentType, open: () => streamOf(pieces()), isRepeatable: isWhole };
+  if (sendsStreams()) return { contentType, open: (onPiece) => streamOf(pieces(onPiece)), isRepeatable: isWhole, failure: () => failure };
   if (!isWhole) throw new TypeError('browsers send files, texts and bytes, but no streams');
+  // How much of it went is not told there.
+  const report = (bytes: number): void => onProgress?.({ bytes, totalBytes });
   const open = (): Blob => {
-    onProgress?.({ bytes: 0, totalBytes });
+    report(0);
     return new Blob([head, source as Blob, tail]);
   };
-  return { contentType, open, isRepeatable: true };
+  return { contentType, open, isRepeatable: true, onAnswered: () => report(totalBytes ?? 0) };
 }
 
 async function* piecesOf(source: Exclude<UploadSource, string>): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,4 @@
-// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript` writes it anew.
+// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.
 import type { Filters, Metadata, VectorLike } from '../values';
 
 export interface Collection {
@@ -70,6 +70,7 @@ export interface WriteTiming {
 
 export interface StoredVector {
   external_id: string;
+  /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
   vector?: Float32Array;
   metadata: Metadata;
   text: string | null;
@@ -190,6 +191,19 @@ export interface ApiKey {
   last_used_at: string | null;
 }
 
+export interface RotatedApiKey {
+  id: number;
+  name: string;
+  role: 'admin' | 'readwrite' | 'readonly';
+  created_at: string;
+  is_active: boolean;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** The secret; shown this once. */
+  key: string;
+  rotated: true;
+}
+
 export interface Usage {
   total_requests: number;
   last_24h: number;
@@ -197,6 +211,26 @@ export interface Usage {
   last_30d: number;
   by_endpoint: Record<string, number>;
   last_request_at: string | null;
+}
+
+export interface UsageSummary {
+  total_requests: number;
+  last_24h: number;
+  last_7d: number;
+  last_30d: number;
+  by_endpoint: Record<string, number>;
+  last_request_at: string | null;
+  overall: Usage;
+  by_key: Array<{
+    key_id: number;
+    key_name: string;
+    total_requests: number;
+    last_24h: number;
+    last_7d: number;
+    last_30d: number;
+    by_endpoint: Record<string, number>;
+    last_request_at: string | null;
+  }>;
 }
 
 export interface Caller {
@@ -348,7 +382,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 409 (it exists already), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 409, 422, 429, 500.
    */
   post_collections: {
     body: {
@@ -373,7 +407,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401 (missing or invalid API key), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 429, 500.
    */
   get_collections: {
     answer: {
@@ -385,7 +419,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 429, 500.
    */
   get_collections_name: {
     answer: Collection;
@@ -395,7 +429,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   patch_collections_collection_name: {
     body: {
@@ -408,7 +442,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   delete_collections_name: {
     answer: {
@@ -422,7 +456,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 429, 500.
    */
   get_collections_name_stats: {
     answer: CollectionStats;
@@ -434,7 +468,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   post_collections_name_optimize: {
     answer: CollectionStats;
@@ -446,7 +480,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 409 (it exists already), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   post_collections_name_reshard: {
     body: {
@@ -461,7 +495,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   delete_collections_name_reshard: {
     answer: Reshard;
@@ -473,12 +507,14 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 429, 500.
    */
   get_collections_collection_name_export: {
     query: {
       /** Default: 10000. */
       limit?: number;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
     };
     answer: {
       collection: string;
@@ -486,6 +522,7 @@ export interface Operations {
       distance_metric: 'cosine' | 'l2' | 'ip';
       vectors: Array<{
         external_id: string;
+        /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
         vector: Float32Array;
         metadata: Metadata;
       }>;
@@ -499,7 +536,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_upsert: {
     body: {
@@ -529,7 +566,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_bulk_upsert: {
     body: {
@@ -561,7 +598,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   delete_collections_name_delete_id: {
     answer: {
@@ -577,7 +614,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_delete_batch: {
     body: {
@@ -597,7 +634,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_delete_by_filter: {
     body: {
@@ -613,11 +650,16 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 429, 500.
    */
   get_collections_name_vectors_id: {
+    query: {
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
+    };
     answer: {
       external_id: string;
+      /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
       vector: Float32Array;
       metadata: Metadata;
       text: string | null;
@@ -630,13 +672,15 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_vectors_fetch: {
     body: {
       ids: string[];
       /** Default: true. */
       include_vectors?: boolean;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
     };
     answer: {
       vectors: StoredVector[];
@@ -649,7 +693,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_scroll: {
     body: {
@@ -661,6 +705,8 @@ export interface Operations {
       filters?: Filters;
       /** Default: true. */
       include_vectors?: boolean;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
     };
     answer: {
       vectors: StoredVector[];
@@ -674,7 +720,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_search: {
     body: {
@@ -710,7 +756,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_bulk_search: {
     body: {
@@ -746,7 +792,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_hybrid_search: {
     body: {
@@ -780,7 +826,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_rerank: {
     body: {
@@ -803,7 +849,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_recommend_id: {
     query: {
@@ -831,7 +877,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 429, 500.
    */
   post_collections_name_similarity: {
     query: {
@@ -852,7 +898,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_query: {
     body: {
@@ -881,7 +927,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_recall_check: {
     body: {
@@ -905,7 +951,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 404, 422, 429, 500.
    */
   post_collections_name_sample: {
     body: {
@@ -919,6 +965,8 @@ export interface Operations {
       metadata_fields?: string[];
       /** Default: false. */
       include_vectors?: boolean;
+      /** The only form in which a sample has vectors: one text for all of them. Default: "base64". */
+      vector_format?: 'base64';
       projection?: {
         /** Principal component analysis: the axes along which the vectors vary most. For the metric cosine, of the vectors’ directions. */
         method: 'pca';
@@ -934,7 +982,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_documents_upload: {
     body: {
@@ -957,7 +1005,7 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 401 (missing or invalid API key), 403 (the key lacks the required role), 409 (it exists already), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 403, 409, 429, 500.
    */
   post_demo: {
     answer: Demo;
@@ -969,7 +1017,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 422, 429, 500.
    */
   post_admin_keys: {
     body: {
@@ -984,7 +1032,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 401 (missing or invalid API key), 403 (the key lacks the required role), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 403, 429, 500.
    */
   get_admin_keys: {
     answer: {
@@ -996,7 +1044,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_admin_keys_id: {
     answer: ApiKey;
@@ -1006,7 +1054,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   patch_admin_keys_id: {
     body: {
@@ -1021,7 +1069,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   delete_admin_keys_id: {
     answer: {
@@ -1037,17 +1085,17 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   post_admin_keys_id_rotate: {
-    answer: ApiKeyWithSecret;
+    answer: RotatedApiKey;
   };
   /**
    * Requests made with one key: GET /v1/admin/keys/{id}/usage
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_admin_keys_id_usage: {
     answer: Usage;
@@ -1055,12 +1103,14 @@ export interface Operations {
   /**
    * Requests made with all keys: GET /v1/admin/keys/usage/summary
    *
+   * Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.
+   *
    * Role: admin.
    *
-   * Error codes: 401 (missing or invalid API key), 403 (the key lacks the required role), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 403, 429, 500.
    */
   get_admin_keys_usage_summary: {
-    answer: Usage;
+    answer: UsageSummary;
   };
   /**
    * Get the admin key for the link that the first start printed: POST /v1/sign_in
@@ -1069,7 +1119,7 @@ export interface Operations {
    *
    * No key needed.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy).
+   * Error codes: 400, 401, 422, 429.
    */
   post_sign_in: {
     body: {
@@ -1087,7 +1137,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401 (missing or invalid API key), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 429, 500.
    */
   get_me: {
     answer: Caller;
@@ -1097,7 +1147,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401 (missing or invalid API key), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 429, 500.
    */
   get_health: {
     answer: {
@@ -1124,7 +1174,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 401 (missing or invalid API key), 403 (the key lacks the required role), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 403, 429, 500.
    */
   get_cluster: {
     answer: {
@@ -1155,7 +1205,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   post_cluster_nodes_id_drain: {
     answer: Node;
@@ -1165,7 +1215,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   post_cluster_nodes_id_undrain: {
     answer: Node;
@@ -1177,7 +1227,7 @@ export interface Operations {
    *
    * Role: admin.
    *
-   * Error codes: 400 (invalid parameter, dimension mismatch or exceeded limit), 401 (missing or invalid API key), 403 (the key lacks the required role), 404 (it does not exist), 422 (the body does not fit the schema), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_cluster_shards_collection_shard_adopt: {
     body: {
@@ -1198,7 +1248,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401 (missing or invalid API key), 429 (too many requests, or the server is busy), 500 (internal error; the message says when the call may be retried).
+   * Error codes: 401, 429, 500.
    */
   get_metrics_summary: {
     answer: Activity;
