@@ -19,6 +19,7 @@ RUN node scripts/setup.mjs packages
 COPY tsconfig.json tsconfig.build.json ./
 COPY proto/ proto/
 COPY shared/ shared/
+COPY cli/ cli/
 COPY node/ node/
 COPY coordinator/ coordinator/
 COPY embedded/ embedded/

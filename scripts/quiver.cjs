@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
 // this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver demo`: has a running service load
-// its demo. Needs a checkout or image that is set
+// its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set
 // up. This file is CommonJS, because loading an ES module already uses libuv's thread pool, whose size is fixed at its
 // first use.
 const { availableParallelism } = require('node:os');
@@ -19,6 +19,9 @@ const ROLES = {
   node: { searchThreads: availableParallelism() },
 };
 
+/** What is run from here besides; everything else is the command line of cli/, which a service does not load. */
+const OTHERS = ['check-config', 'etcd-users', 'demo'];
+
 /**
  * Sets the size of libuv's thread pool for a role, unless UV_THREADPOOL_SIZE is set. No effect once the pool was used.
  * @param {string} role
@@ -34,18 +37,21 @@ function become(role) {
 }
 
 /** @param {string[]} words */
-function run([word, ...rest]) {
-  if (Object.hasOwn(ROLES, word ?? '') && rest.length === 0) {
+function run([word = '', ...rest]) {
+  const asksForHelp = rest.some((option) => option === '--help' || option === '-h');
+  if (Object.hasOwn(ROLES, word) && rest.length === 0) {
     become(word);
-  } else if (word === 'check-config') {
+  } else if (word === 'check-config' && !asksForHelp) {
     require(join(DIST, 'shared', 'config', 'check-config.js'));
   } else if (word === 'etcd-users' && rest.length === 0) {
     require(join(DIST, 'shared', 'cluster', 'etcd-users-command.js'));
-  } else if (word === 'demo' && rest.length <= 1) {
+  } else if (word === 'demo' && rest.length <= 1 && !asksForHelp) {
     void require('./load-demo.cjs').loadDemo(rest[0]);
+  } else if (asksForHelp || (!OTHERS.includes(word) && !Object.hasOwn(ROLES, word))) {
+    void require(join(DIST, 'cli', 'main.js')).main(word === '' ? [] : [word, ...rest]);
   } else {
     process.stderr.write(
-      `usage: quiver ${Object.keys(ROLES).join(' | ')}\n       quiver check-config [role]\n       quiver etcd-users\n       quiver demo [address of the service]\nThe environment configures it: see docs/configuration.md.\n`,
+      `usage: quiver ${word}${word === 'check-config' ? ' [role]' : word === 'demo' ? ' [address of the service]' : ''}\nThe environment configures it: see docs/configuration.md.\n`,
     );
     process.exitCode = 2;
   }

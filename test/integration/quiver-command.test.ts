@@ -33,10 +33,16 @@ describe('quiver check-config', () => {
     expect(quiver([role], environment)).toEqual(refusal);
   });
 
-  test.each([[['check-config', 'broker']], [['check-config', 'node', 'node']], [['constructor']], [['node', 'node']], [[]]])('%j is answered with the usage and 2', (words) => {
+  test.each([[['check-config', 'broker']], [['check-config', 'node', 'node']], [['node', 'node']], [[]]])('%j is answered with the usage and 2', (words) => {
     const { code, output, errors } = quiver(words);
     expect({ code, output }).toEqual({ code: 2, output: '' });
     expect(errors).toMatch(/^usage: quiver /);
+  });
+
+  test.each([[['constructor']], [['serch']]])('%j is no command: 2', (words) => {
+    const { code, output, errors } = quiver(words);
+    expect({ code, output }).toEqual({ code: 2, output: '' });
+    expect(errors).toMatch(/^error: unknown command '/);
   });
 });
 

@@ -33,6 +33,7 @@ function sourcesUnder(folder: string): SourceFile[] {
  * shared/, and nothing else of its side.
  */
 const FLOORS: Record<string, string[][]> = {
+  cli: [['main.ts'], ['program.ts'], ['commands/'], ['export/', 'import/'], ['formats/', 'writing/'], ['connection/', 'terminal/'], ['command-context.ts', 'command-error.ts']],
   embedded: [['main.ts'], ['embedded-operations.ts', 'front-thread.ts', 'cluster-store/']],
   coordinator: [
     ['main.ts'],
@@ -122,13 +123,27 @@ describe('the house', () => {
   });
 
   test('coordinator and node meet only in shared and in embedded', () => {
-    const mayImport: Record<string, string[]> = { embedded: ['embedded', 'coordinator', 'node', 'shared'], coordinator: ['coordinator', 'shared'], node: ['node', 'shared'], shared: ['shared'] };
+    const mayImport: Record<string, string[]> = {
+      embedded: ['embedded', 'coordinator', 'node', 'shared'],
+      coordinator: ['coordinator', 'shared'],
+      node: ['node', 'shared'],
+      shared: ['shared'],
+      cli: ['cli', 'coordinator'],
+    };
     const crossing = sources.flatMap((source) =>
       housemates(source)
         .filter((path) => !mayImport[sideOf(source.path)].includes(sideOf(path)))
         .map((path) => `${source.path} → ${path}`),
     );
     expect(crossing).toEqual([]);
+  });
+
+  test('the command line uses the client for programs, and of the service pure functions only', () => {
+    const isLent = (path: string): boolean => path.startsWith('clients/typescript/src/') || PURE_CORE.some((pattern) => pattern.test(`${path}.ts`));
+    const foreign = sources
+      .filter(({ path }) => sideOf(path) === 'cli')
+      .flatMap(({ path, imports }) => imports.filter((name) => /^(?:clients|coordinator|embedded|node|shared)\//.test(name) && !isLent(name)).map((name) => `${path} → ${name}`));
+    expect(foreign).toEqual([]);
   });
 
   test('the client for programs imports nothing but itself', () => {
@@ -204,6 +219,8 @@ describe('the house', () => {
     ['express', (path: string) => path.startsWith('coordinator/http/')],
     ['swagger-ui-express', (path: string) => path.startsWith('coordinator/http/')],
     ['@modelcontextprotocol/server', (path: string) => path.startsWith('coordinator/http/mcp/')],
+    ['commander', (path: string) => /^cli\/(?:commands\/|main\.ts|program\.ts)/.test(path)],
+    ['cli-progress', (path: string) => path === 'cli/terminal/progress.ts'],
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],

@@ -1164,6 +1164,8 @@ export interface Operations {
         configured: string;
         active: string;
         fallback_reason: string | null;
+        /** Dimension of the model in use; null when it fits any. */
+        dim: number | null;
       };
     };
   };

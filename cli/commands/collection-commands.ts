@@ -1,0 +1,117 @@
+import { type Command, Option } from 'commander';
+import type { CommandContext } from '../command-context';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { collectionUrl, urlPath } from '../connection/connection';
+import { count, printJson } from '../terminal/print';
+import { table } from '../terminal/table';
+import { type ConnectionOptions, connect, connected, jsonObject, wholeNumber } from './connected-command';
+
+interface Collection {
+  name: string;
+  dim: number;
+  distance_metric: string;
+  vector_count: number;
+  shards: number;
+  replicas: number;
+  quantization: string;
+  embedding_model: string | null;
+  created_at: string;
+}
+
+/** What a new collection may be given besides its name; `import --create` has the same. */
+export interface NewCollectionOptions {
+  metric?: string;
+  description?: string;
+  language?: string;
+  quantization?: string;
+  shards?: number;
+  replicas?: number;
+}
+
+/** As the service bounds them. */
+const DIM_MAX = 16_384;
+const SHARDS_MAX = 256;
+const REPLICAS_MAX = 5;
+
+export function withNewCollectionOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--metric <metric>', 'how vectors are compared (default: cosine)').choices(['cosine', 'l2', 'ip']))
+    .option('--description <text>', 'description of the new collection')
+    .option('--language <code>', 'language of its texts, such as "en": words are found in all their forms')
+    .addOption(new Option('--quantization <kind>', 'how vectors are held in memory (default: int8)').choices(['int8', 'int4', 'binary']))
+    .option('--shards <count>', 'its shards', wholeNumber(1, SHARDS_MAX))
+    .option('--replicas <count>', 'copies of each shard', wholeNumber(1, REPLICAS_MAX));
+}
+
+/** The body of POST /v1/collections. */
+export function newCollectionBody(name: string, dim: number, { metric, description, language, quantization, shards, replicas }: NewCollectionOptions): Record<string, unknown> {
+  return { name, dim, distance_metric: metric, description, language, quantization, shards, replicas };
+}
+
+export function addCollectionCommands(program: Command, context: CommandContext): void {
+  connected(program.command('collections').description('list the collections, or show one').argument('[name]', 'a collection'))
+    .option('--json', 'print JSON')
+    .action(async (name: string | undefined, options: ConnectionOptions & { json?: true }) => {
+      const connection = connect(context, options);
+      if (name !== undefined) {
+        const collection = await connection.call<Record<string, unknown>>('GET', collectionUrl(name));
+        if (options.json) return printJson(context, collection);
+        context.output.write(
+          table(
+            ['field', 'value'],
+            Object.entries(collection).map(([field, value]) => [field, typeof value === 'string' || typeof value === 'number' ? value : value === null ? null : JSON.stringify(value)]),
+          ),
+        );
+        return;
+      }
+      const { collections } = await connection.call<{ collections: Collection[] }>('GET', urlPath('v1', 'collections'));
+      if (options.json) return printJson(context, collections);
+      const rows = collections.map((one) => [one.name, one.vector_count, one.dim, one.distance_metric, one.quantization, one.shards, one.replicas, one.embedding_model, one.created_at]);
+      context.output.write(table(['name', 'vectors', 'dim', 'metric', 'quantization', 'shards', 'replicas', 'model', 'created'], rows));
+    });
+
+  const create = program.command('create').description('make a collection').argument('<name>', 'letters, digits, "-" and "_"');
+  withNewCollectionOptions(connected(create).requiredOption('--dim <count>', 'dimensions of its vectors', wholeNumber(1, DIM_MAX)))
+    .option('--if-missing', 'succeed when it is there already')
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: ConnectionOptions & NewCollectionOptions & { dim: number; ifMissing?: true; json?: true }) => {
+      const connection = connect(context, options);
+      const made = await connection.call('POST', urlPath('v1', 'collections'), { body: newCollectionBody(name, options.dim, options) }).catch((error: Error & { code?: number }) => {
+        if (options.ifMissing && error.code === 409) return null;
+        throw error;
+      });
+      if (options.json) return printJson(context, made ?? (await connection.call('GET', collectionUrl(name))));
+      context.messages.write(made === null ? `"${name}" is there already\n` : `made "${name}"\n`);
+    });
+
+  connected(program.command('delete').description('delete a collection, some of its items, or those that a filter finds').argument('<collection>').argument('[ids...]', 'external_ids of items'))
+    .option('--filter <json>', 'delete the items that it finds, such as \'{"year": {"$lt": 1990}}\'', jsonObject)
+    .option('--yes', 'do not ask whether the whole collection may go')
+    .option('--json', 'print JSON')
+    .action(async (name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }) => deleteThings(context, name, ids, options));
+}
+
+async function deleteThings(context: CommandContext, name: string, ids: string[], options: ConnectionOptions & { filter?: Record<string, unknown>; yes?: true; json?: true }): Promise<void> {
+  const connection = connect(context, options);
+  if (ids.length > 0 && options.filter !== undefined) throw new CommandError('name items or give a filter, not both', EXIT_CODES.usage);
+  if (ids.length > 0) {
+    const answer = await connection.call<{ deleted_count: number; not_found: string[] }>('POST', collectionUrl(name, 'delete_batch'), { body: { external_ids: ids } });
+    if (options.json) printJson(context, answer);
+    else context.messages.write(`deleted ${count(answer.deleted_count)} of ${count(ids.length)}\n`);
+    if (answer.not_found.length > 0) throw new CommandError(`not there: ${answer.not_found.join(', ')}`, EXIT_CODES.notFound);
+    return;
+  }
+  if (options.filter !== undefined) {
+    const answer = await connection.call<{ deleted_count: number }>('POST', collectionUrl(name, 'delete_by_filter'), { body: { filters: options.filter } });
+    if (options.json) printJson(context, answer);
+    else context.messages.write(`deleted ${count(answer.deleted_count)}\n`);
+    return;
+  }
+  if (!options.yes) {
+    const { vector_count } = await connection.call<Collection>('GET', collectionUrl(name));
+    throw new CommandError(`"${name}" with its ${count(vector_count)} vectors would be deleted for good; say --yes to do it`, EXIT_CODES.usage);
+  }
+  const answer = await connection.call('DELETE', collectionUrl(name));
+  if (options.json) printJson(context, answer);
+  else context.messages.write(`deleted "${name}"\n`);
+}

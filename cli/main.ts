@@ -1,0 +1,62 @@
+import { CommanderError } from 'commander';
+import { CommandError, EXIT_CODES } from './command-error';
+import type { CommandContext } from './command-context';
+import { commandErrorFrom } from './connection/service-error';
+import { buildProgram } from './program';
+
+/** How long what was interrupted may take to leave everything in order. A second signal ends it at once. */
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Runs the command that the words say, and sets the exit code. Called by scripts/quiver.cjs. */
+export async function main(words: string[]): Promise<void> {
+  const stop = new AbortController();
+  const onSignal = (): void => {
+    for (const name of SIGNALS) process.removeListener(name, onSignal);
+    stop.abort();
+  };
+  for (const name of SIGNALS) process.on(name, onSignal);
+  // `quiver … | head` closes the pipe: nobody reads on.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? EXIT_CODES.done : EXIT_CODES.failed));
+  const context: CommandContext = {
+    environment: process.env,
+    input: process.stdin,
+    output: process.stdout,
+    messages: process.stderr,
+    signal: stop.signal,
+    exitWith: (code) => (process.exitCode = code),
+  };
+  try {
+    await run(words, context);
+  } catch (error) {
+    process.exitCode = report(commandErrorFrom(error as Error), context);
+  } finally {
+    for (const name of SIGNALS) process.removeListener(name, onSignal);
+  }
+}
+
+async function run(words: string[], context: CommandContext): Promise<void> {
+  const program = buildProgram(context);
+  if (words.length === 0) {
+    context.messages.write(`usage: quiver ${program.usage()}\nquiver help lists the commands.\n`);
+    context.exitWith(EXIT_CODES.usage);
+    return;
+  }
+  await program.parseAsync(words, { from: 'user' });
+}
+
+/** Says what went wrong, and answers the exit code. */
+function report(error: Error, context: CommandContext): number {
+  // Commander has said it already; its own codes are 0 for help and 1 for mistakes.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
+  if (context.signal.aborted) {
+    context.messages.write(error instanceof CommandError && error.exitCode === EXIT_CODES.interrupted ? `${error.message}\n` : 'interrupted\n');
+    return EXIT_CODES.interrupted;
+  }
+  if (error instanceof CommandError) {
+    context.messages.write(`${error.message}\n`);
+    return error.exitCode;
+  }
+  // A mistake of ours: its stack says where.
+  context.messages.write(`${error.stack ?? error.message}\n`);
+  return EXIT_CODES.failed;
+}

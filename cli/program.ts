@@ -1,0 +1,31 @@
+import { Command } from 'commander';
+import { addClusterCommands } from './commands/cluster-commands';
+import { addCollectionCommands } from './commands/collection-commands';
+import { addCompletionCommand } from './commands/completion-command';
+import type { AddCommand } from './commands/connected-command';
+import { addImportCommand } from './commands/import-command';
+import { addKeyCommands } from './commands/key-commands';
+import { addProfileCommands } from './commands/profile-commands';
+import { addRoles } from './commands/roles';
+import { addSearchCommand } from './commands/search-command';
+import type { CommandContext } from './command-context';
+
+/** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
+const COMMANDS: AddCommand[] = [addCollectionCommands, addSearchCommand, addImportCommand, addKeyCommands, addClusterCommands, addProfileCommands, addCompletionCommand];
+
+/** The whole command line, for running, help, completion and its page in docs/. */
+export function buildProgram(context: CommandContext): Command {
+  const program = new Command('quiver')
+    .description('Moves vectors in and out of a Quiver service and looks after it; runs the service itself, too.')
+    .usage('<command> [options]')
+    .helpCommand('help [command]', 'show what there is, or what a command takes')
+    .showSuggestionAfterError(true)
+    .showHelpAfterError('(quiver help <command> shows what it takes)')
+    .configureOutput({ writeOut: (text) => context.output.write(text), writeErr: (text) => context.messages.write(text) })
+    .addHelpText('after', '\nThe service is the one at QUIVER_URL or of a profile (quiver help profile), with the key in QUIVER_API_KEY.\ndocs/command-line.md has examples and the exit codes.')
+    .exitOverride();
+  addRoles(program);
+  program.commandsGroup('Use a service:');
+  for (const add of COMMANDS) add(program, context);
+  return program;
+}
