@@ -128,6 +128,9 @@ async def test_many_items_go_in_batches_and_come_back_whole(items: Any) -> None:
     even = await listed(items.iterate(filters={"even": True}, include_vectors=False, limit=300))
     assert len(even) == 1250
     assert {one.vector for one in even} == {None}
+    some = await got(items.fetch_many(["none", *(f"i{i}" for i in range(150, 0, -1))]))
+    assert list(some) == [f"i{i}" for i in range(150, 0, -1)]
+    assert await got(items.delete_many(["none", *(f"i{i}" for i in range(2000, 2500))], batch_items=300)) == 500
     export = await got(items.export(limit=3))
     assert (export.count, export.dim, [one.external_id for one in export.vectors]) == (3, 2, [one.external_id for one in exported[:3]])
 

@@ -42,6 +42,8 @@ from ..vectors import VectorFormat, VectorLike
 from .runtime import AsyncLanes, Source, each
 from .transport import AsyncTransport
 
+FETCH_LIMIT = 100
+"""Ids of one fetch; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
@@ -151,6 +153,14 @@ class AsyncCollection:
         """Deletes up to 1,000 items; ids that do not exist are skipped."""
         return await self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body={"external_ids": list(external_ids)})
 
+    async def delete_many(self, external_ids: Iterable[str], *, batch_items: int = BATCH_ITEMS) -> int:
+        """Deletes any number of items, in requests of at most ``batch_items``; answers how many were there."""
+        ids = list(dict.fromkeys(external_ids))
+        count = 0
+        for start in range(0, len(ids), batch_items):
+            count += (await self.delete_batch(ids[start : start + batch_items])).deleted_count
+        return count
+
     async def delete_by_filter(self, filters: Filters) -> int:
         """Deletes everything that matches; answers how many that were."""
         data = await self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
@@ -186,6 +196,17 @@ class AsyncCollection:
         body = {"ids": list(ids), "include_vectors": include_vectors, "vector_format": self._format(vector_format)}
         data = await self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
         return data["vectors"]
+
+    async def fetch_many(
+        self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
+    ) -> dict[str, StoredVector]:
+        """Any number of items by their ids, in requests of 100; those that do not exist are left out."""
+        asked = list(dict.fromkeys(ids))
+        found: dict[str, StoredVector] = {}
+        for start in range(0, len(asked), FETCH_LIMIT):
+            page = await self.fetch(asked[start : start + FETCH_LIMIT], include_vectors=include_vectors, vector_format=vector_format)
+            found.update({item.external_id: item for item in page})
+        return found
 
     async def scroll(
         self,

@@ -43,6 +43,8 @@ from ..vectors import VectorFormat, VectorLike
 from .runtime import Lanes, Source, each
 from .transport import Transport
 
+FETCH_LIMIT = 100
+"""Ids of one fetch; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
@@ -152,6 +154,14 @@ class Collection:
         """Deletes up to 1,000 items; ids that do not exist are skipped."""
         return self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body={"external_ids": list(external_ids)})
 
+    def delete_many(self, external_ids: Iterable[str], *, batch_items: int = BATCH_ITEMS) -> int:
+        """Deletes any number of items, in requests of at most ``batch_items``; answers how many were there."""
+        ids = list(dict.fromkeys(external_ids))
+        count = 0
+        for start in range(0, len(ids), batch_items):
+            count += (self.delete_batch(ids[start : start + batch_items])).deleted_count
+        return count
+
     def delete_by_filter(self, filters: Filters) -> int:
         """Deletes everything that matches; answers how many that were."""
         data = self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
@@ -187,6 +197,17 @@ class Collection:
         body = {"ids": list(ids), "include_vectors": include_vectors, "vector_format": self._format(vector_format)}
         data = self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
         return data["vectors"]
+
+    def fetch_many(
+        self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
+    ) -> dict[str, StoredVector]:
+        """Any number of items by their ids, in requests of 100; those that do not exist are left out."""
+        asked = list(dict.fromkeys(ids))
+        found: dict[str, StoredVector] = {}
+        for start in range(0, len(asked), FETCH_LIMIT):
+            page = self.fetch(asked[start : start + FETCH_LIMIT], include_vectors=include_vectors, vector_format=vector_format)
+            found.update({item.external_id: item for item in page})
+        return found
 
     def scroll(
         self,
