@@ -1,0 +1,6 @@
+"""LangChain's vector store on Quiver."""
+
+from .filters import QuiverTranslator
+from .vectorstore import QuiverVectorStore
+
+__all__ = ["QuiverTranslator", "QuiverVectorStore"]

@@ -1,0 +1,52 @@
+"""LangChain's structured queries as Quiver's filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery, Visitor
+
+_COMPARATORS = {
+    Comparator.EQ: "$eq",
+    Comparator.NE: "$ne",
+    Comparator.GT: "$gt",
+    Comparator.GTE: "$gte",
+    Comparator.LT: "$lt",
+    Comparator.LTE: "$lte",
+    Comparator.IN: "$in",
+    Comparator.NIN: "$nin",
+    # A scalar equals an array that contains it.
+    Comparator.CONTAIN: "$eq",
+}
+
+
+class QuiverTranslator(Visitor):
+    """Translates the queries of a ``SelfQueryRetriever``; ``like`` has no counterpart and is refused."""
+
+    allowed_comparators = tuple(_COMPARATORS)
+    allowed_operators = (Operator.AND, Operator.OR, Operator.NOT)
+
+    def visit_operation(self, operation: Operation) -> dict[str, Any]:
+        """``and``, ``or`` and ``not``; ``not`` of several means none of them."""
+        parts = [part.accept(self) for part in operation.arguments]
+        if operation.operator == Operator.NOT:
+            return {"$not": parts[0] if len(parts) == 1 else {"$or": parts}}
+        return {"$and" if operation.operator == Operator.AND else "$or": parts}
+
+    def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
+        """One attribute compared with one value; dates are compared as ISO 8601 text, as metadata hold them."""
+        operator = _COMPARATORS.get(comparison.comparator)
+        if operator is None:
+            raise ValueError(f"Quiver's filters have no counterpart of {comparison.comparator.value!r}")
+        if comparison.attribute.startswith("$"):
+            raise ValueError(f"a key of metadata that begins with $ can't be filtered by: {comparison.attribute!r}")
+        value = comparison.value
+        if isinstance(value, dict) and "date" in value:
+            value = value["date"]
+        return {comparison.attribute: {operator: value}}
+
+    def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
+        """The text to search by, and the arguments of the search."""
+        if structured_query.filter is None:
+            return structured_query.query, {}
+        return structured_query.query, {"filter": structured_query.filter.accept(self)}

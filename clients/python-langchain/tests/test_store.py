@@ -1,0 +1,136 @@
+"""What LangChain's conformance tests leave out: filters, scores, diverse results, hybrid search, creation."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery
+from langchain_quiver import QuiverTranslator, QuiverVectorStore
+
+from quiver_client import BulkWriteError, Quiver
+
+
+class ByLength(Embeddings):
+    """A text's vector is a direction that follows from its length."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, len(text) / 10]
+
+
+DOCUMENTS = [
+    Document(id="a", page_content="fig", metadata={"year": 1851, "tags": ["sea", "whale"], "by": {"name": "Melville"}}),
+    Document(id="b", page_content="melon", metadata={"year": 1900, "tags": ["dream"]}),
+    Document(id="c", page_content="pineapple", metadata={"year": 1925}),
+]
+
+
+@pytest.fixture
+def store(server) -> Iterator[QuiverVectorStore]:
+    name = f"store-{uuid.uuid4().hex[:12]}"
+    with Quiver(server.url, server.api_key) as client:
+        store = QuiverVectorStore(ByLength(), collection_name=name, client=client, url=server.url, api_key=server.api_key)
+        store.add_documents(DOCUMENTS)
+        yield store
+        client.delete_collection(name)
+
+
+def ids(documents: list[Document]) -> list[str | None]:
+    return [document.id for document in documents]
+
+
+def test_documents_come_back_as_they_were(store: QuiverVectorStore) -> None:
+    assert store.get_by_ids(["c", "none", "a"]) == [DOCUMENTS[2], DOCUMENTS[0]]
+    assert store.similarity_search("fig", k=1) == [DOCUMENTS[0]]
+
+
+def test_an_update_replaces_metadata(store: QuiverVectorStore) -> None:
+    store.add_documents([Document(id="a", page_content="fig")])
+    assert store.get_by_ids(["a"])[0].metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("filter", "expected"),
+    [
+        ({"year": {"$gte": 1900}}, ["b", "c"]),
+        ({"tags": "sea"}, ["a"]),
+        ({"by.name": "Melville"}, ["a"]),
+        ({"$or": [{"year": 1925}, {"tags": {"$in": ["dream"]}}]}, ["b", "c"]),
+    ],
+)
+def test_filters_are_quivers(store: QuiverVectorStore, filter: dict, expected: list[str]) -> None:
+    assert sorted(ids(store.similarity_search("x", k=5, filter=filter))) == expected
+
+
+def test_another_kind_of_filter_is_refused(store: QuiverVectorStore) -> None:
+    with pytest.raises(TypeError, match="filter language"):
+        store.similarity_search("x", filter=lambda document: True)
+
+
+def test_scores_are_higher_for_better_ones_and_relevance_is_from_0_to_1(store: QuiverVectorStore) -> None:
+    scores = [score for _, score in store.similarity_search_with_score("fig", k=3)]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == pytest.approx(1)
+    relevance = [score for _, score in store.similarity_search_with_relevance_scores("fig", k=3)]
+    assert all(0 <= score <= 1 for score in relevance)
+    found = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 0.9999, "k": 3}).invoke("fig")
+    assert ids(found) == ["a"]
+
+
+def test_diverse_results_differ_from_each_other(store: QuiverVectorStore) -> None:
+    store.add_texts(["fog", "fox"], ids=["d", "e"])
+    assert {"a", "d", "e"} >= set(ids(store.similarity_search("fig", k=3)))
+    assert "c" in ids(store.max_marginal_relevance_search("fig", k=2, fetch_k=5, lambda_mult=0.1))
+    assert "c" in ids(asyncio.run(store.amax_marginal_relevance_search("fig", k=2, fetch_k=5, lambda_mult=0.1)))
+
+
+def test_words_are_found_by_hybrid_search(store: QuiverVectorStore) -> None:
+    assert store.hybrid_search("pineapple", k=1, alpha=0)[0][0] == DOCUMENTS[2]
+    assert asyncio.run(store.ahybrid_search("pineapple", k=1, alpha=0))[0][0] == DOCUMENTS[2]
+
+
+def test_one_store_serves_one_event_loop_after_another(store: QuiverVectorStore) -> None:
+    for _ in range(2):
+        assert ids(asyncio.run(store.asimilarity_search("fig", k=1))) == ["a"]
+
+
+def test_deleting_without_ids_takes_what_matches_or_all(store: QuiverVectorStore) -> None:
+    store.delete(filter={"year": 1900})
+    assert sorted(ids(store.similarity_search("x", k=5))) == ["a", "c"]
+    store.delete()
+    assert store.similarity_search("x", k=5) == []
+
+
+def test_the_collection_is_made_with_the_first_documents(server) -> None:
+    name = f"made-{uuid.uuid4().hex[:12]}"
+    with Quiver(server.url, server.api_key) as client:
+        options = {"language": "en"}
+        store = QuiverVectorStore.from_texts(["one"], ByLength(), collection_name=name, client=client, collection_options=options)
+        assert (client.get_collection(name).dim, client.get_collection(name).language) == (2, "en")
+        assert ids(store.similarity_search("one")) != []
+        client.delete_collection(name)
+        bare = QuiverVectorStore(ByLength(), collection_name=name, client=client, create_collection=False)
+        with pytest.raises(BulkWriteError, match="404: collection"):
+            bare.add_texts(["one"])
+
+
+def test_structured_queries_are_translated(store: QuiverVectorStore) -> None:
+    after = Comparison(comparator=Comparator.GT, attribute="year", value=1880)
+    dream = Comparison(comparator=Comparator.CONTAIN, attribute="tags", value="dream")
+    query = StructuredQuery(
+        query="fruit",
+        filter=Operation(operator=Operator.AND, arguments=[after, Operation(operator=Operator.NOT, arguments=[dream])]),
+        limit=None,
+    )
+    text, arguments = QuiverTranslator().visit_structured_query(query)
+    assert (text, arguments) == ("fruit", {"filter": {"$and": [{"year": {"$gt": 1880}}, {"$not": {"tags": {"$eq": "dream"}}}]}})
+    assert ids(store.similarity_search(text, **arguments)) == ["c"]
+    with pytest.raises(ValueError, match="like"):
+        QuiverTranslator().visit_comparison(Comparison(comparator=Comparator.LIKE, attribute="x", value="y"))

@@ -1,0 +1,84 @@
+"""Client of Quiver, a vector collection service: ``Quiver``, and ``AsyncQuiver`` for asyncio and trio.
+
+>>> with Quiver("http://localhost:8000", api_key="...") as quiver:
+...     quiver.create_collection("books", dim=384)
+...     books = quiver.collection("books")
+...     books.upsert("moby-dick", text="A captain hunts a white whale.", metadata={"year": 1851})
+...     answer = books.search(text="revenge at sea", k=3)
+"""
+
+from ._async.client import AsyncQuiver
+from ._async.cluster import AsyncCluster
+from ._async.collection import AsyncCollection
+from ._async.keys import AsyncKeys
+from ._sync.client import Quiver
+from ._sync.cluster import Cluster
+from ._sync.collection import Collection
+from ._sync.keys import Keys
+from ._version import __version__
+from .batching import BulkProgress, BulkWriteResult
+from .errors import (
+    ApiError,
+    BadAnswerError,
+    BadRequestError,
+    BulkWriteError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    QuiverConnectionError,
+    QuiverError,
+    QuiverTimeoutError,
+    RateLimitError,
+    ServerError,
+    UnauthorizedError,
+    ValidationError,
+)
+from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, Metadata, StoredVector
+from .retries import NO_RETRIES, RetryPolicy
+from .uploads import UploadProgress
+from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, encode_vector
+
+__all__ = [
+    "NO_RETRIES",
+    "ApiError",
+    "AsyncCluster",
+    "AsyncCollection",
+    "AsyncKeys",
+    "AsyncQuiver",
+    "BadAnswerError",
+    "BadRequestError",
+    "BulkProgress",
+    "BulkSearchQuery",
+    "BulkWriteError",
+    "BulkWriteResult",
+    "Cluster",
+    "Collection",
+    "CollectionInfo",
+    "ConflictError",
+    "Filters",
+    "ForbiddenError",
+    "Hit",
+    "HybridHit",
+    "Item",
+    "ItemLike",
+    "Keys",
+    "Metadata",
+    "NotFoundError",
+    "Quiver",
+    "QuiverConnectionError",
+    "QuiverError",
+    "QuiverTimeoutError",
+    "RateLimitError",
+    "RetryPolicy",
+    "ServerError",
+    "StoredVector",
+    "UnauthorizedError",
+    "UploadProgress",
+    "ValidationError",
+    "VectorFormat",
+    "VectorLike",
+    "__version__",
+    "decode_array",
+    "decode_vector",
+    "encode_vector",
+]

@@ -1,0 +1,214 @@
+"""Sends requests, repeats them where that helps, and takes envelopes apart."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any, TypeVar
+
+import httpx
+
+from ..answers import data_of, failure_of
+from ..bodies import json_bytes
+from ..decoding import decode
+from ..errors import BadAnswerError, QuiverError
+from ..operations import Operation
+from ..retries import RetryPolicy
+from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
+from ..vectors import VectorFormat
+from .runtime import HttpClient, read_piece, sleep
+
+T = TypeVar("T")
+Content = Callable[[], AsyncIterator[bytes]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a client reaches its service."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    timeout: httpx.Timeout
+    retries: RetryPolicy
+    vector_format: VectorFormat
+
+
+@dataclass(frozen=True)
+class AsyncTransport:
+    """One client's way to its service. Those of ``with_options`` share the connections."""
+
+    http: HttpClient
+    settings: Settings
+
+    async def call(
+        self,
+        operation: Operation,
+        answer: type[T],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+    ) -> T:
+        """The data of the answer as ``answer``. ``content`` is a body that is JSON already."""
+        data = await self.data(operation.method, operation.path(**(path or {})), operation.is_safe, query=query, body=body, content=content)
+        return decode(answer, data)
+
+    async def data(
+        self,
+        method: str,
+        path: str,
+        is_safe: bool,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+    ) -> Any:
+        """The data of the answer as it is."""
+        payload = json_bytes(body) if body is not None else content
+
+        async def attempt() -> Any:
+            return data_of(await self._send(method, path, query=query, content=payload))
+
+        return await self._repeated(attempt, is_safe=is_safe)
+
+    async def text(self, operation: Operation) -> str:
+        """The text of an answer without an envelope."""
+
+        async def attempt() -> str:
+            response = await self._send(operation.method, operation.path())
+            if response.is_success and not response.text.startswith('{"status":"error"'):
+                return response.text
+            return str(data_of(response))
+
+        return await self._repeated(attempt, is_safe=True)
+
+    async def document(self, operation: Operation) -> dict[str, Any]:
+        """A JSON document without an envelope."""
+        document = json.loads(await self.text(operation))
+        if not isinstance(document, dict):
+            raise BadAnswerError(f"{operation.template} answered no object")
+        return document
+
+    async def upload(
+        self,
+        operation: Operation,
+        answer: type[T],
+        form: UploadForm,
+        on_progress: Callable[[UploadProgress], None] | None,
+    ) -> T:
+        """Sends a file piece by piece."""
+
+        async def attempt() -> Any:
+            file, size, is_ours = form.open()
+            try:
+                headers = {"content-type": form.content_type}
+                if size is not None:
+                    headers["content-length"] = str(len(form.head) + size + len(form.tail))
+                return data_of(
+                    await self._send(
+                        operation.method,
+                        operation.path(),
+                        content=_pieces(form, file, size, on_progress),
+                        headers=headers,
+                    )
+                )
+            finally:
+                if is_ours:
+                    file.close()
+
+        if not form.is_repeatable:
+            try:
+                return decode(answer, await attempt())
+            except QuiverError as error:
+                error.attempts = 1
+                raise
+        return decode(answer, await self._repeated(attempt, is_safe=operation.is_safe))
+
+    @asynccontextmanager
+    async def stream(
+        self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
+    ) -> AsyncIterator[httpx.Response]:
+        """An answer whose body is still to come. Only its beginning is repeated."""
+        request = self._request(operation.method, operation.path(**path), query=query)
+
+        async def attempt() -> httpx.Response:
+            try:
+                return await self.http.send(request, stream=True)
+            except httpx.RequestError as error:
+                raise failure_of(error) from error
+
+        response = await self._repeated(attempt, is_safe=True)
+        try:
+            yield response
+        except httpx.RequestError as error:
+            raise failure_of(error) from error
+        finally:
+            await response.aclose()
+
+    async def _repeated(self, attempt: Callable[[], Awaitable[T]], *, is_safe: bool) -> T:
+        started = time.monotonic()
+        count = 1
+        while True:
+            try:
+                return await attempt()
+            except QuiverError as error:
+                error.attempts = count
+                delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
+                if delay is None:
+                    raise
+            await sleep(delay)
+            count += 1
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        try:
+            return await self.http.send(self._request(method, path, query=query, content=content, headers=headers))
+        except httpx.RequestError as error:
+            raise failure_of(error) from error
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Request:
+        sent = dict(self.settings.headers)
+        if isinstance(content, bytes):
+            sent["content-type"] = "application/json"
+        sent.update(headers or {})
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return self.http.build_request(
+            method,
+            self.settings.url + path,
+            params=given or None,
+            content=content,
+            headers=sent,
+            timeout=self.settings.timeout,
+        )
+
+
+async def _pieces(
+    form: UploadForm, file: IO[bytes], size: int | None, on_progress: Callable[[UploadProgress], None] | None
+) -> AsyncIterator[bytes]:
+    yield form.head
+    sent = 0
+    while piece := await read_piece(file, CHUNK_BYTES):
+        yield piece
+        sent += len(piece)
+        if on_progress is not None:
+            on_progress(UploadProgress(sent, size))
+    yield form.tail

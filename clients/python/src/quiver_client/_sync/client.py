@@ -1,0 +1,228 @@
+# Written from ../_async by scripts/make_sync.py: edit that.
+"""The client: the service as a whole, and the way to collections, keys and the cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from .. import operations
+from .._version import __version__
+from ..bodies import given
+from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
+from ..retries import RetryPolicy
+from ..vectors import VectorFormat
+from .cluster import Cluster
+from .collection import Collection
+from .keys import Keys
+from .runtime import HttpClient
+from .transport import Transport, Settings
+
+DEFAULT_URL = "http://localhost:8000"
+DEFAULT_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10.0
+
+
+class Quiver:
+    """A client of one service. Any number of tasks or threads may use it at once; ``close`` it, or use it in a ``with`` block.
+
+    ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out. ``timeout`` is for
+    the connection (10 seconds at most) and for each wait for a piece of the answer. ``http_client`` brings one's own client
+    of httpx, with proxies, certificates or limits; it is not closed here. ``vector_format`` is how vectors are sent back:
+    as base64 of float32 values, or with ``"array"`` as JSON numbers, which are slower and have the fewest digits
+    (0.1, where base64 gives 0.10000000149011612, the float32 nearest to it).
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        timeout: float | httpx.Timeout = DEFAULT_TIMEOUT_S,
+        retries: RetryPolicy | None = None,
+        headers: Mapping[str, str] | None = None,
+        vector_format: VectorFormat = "base64",
+        http_client: HttpClient | None = None,
+    ) -> None:
+        address = url or os.environ.get("QUIVER_URL") or DEFAULT_URL
+        if not address.startswith(("http://", "https://")):
+            raise ValueError(f"the address of a service begins with http:// or https://: {address!r}")
+        key = api_key if api_key is not None else os.environ.get("QUIVER_API_KEY")
+        sent = {
+            "user-agent": f"quiver-client-python/{__version__}",
+            **({} if key is None else {"x-api-key": key}),
+            **(headers or {}),
+        }
+        self._owns_http = http_client is None
+        self._transport = Transport(
+            http=HttpClient() if http_client is None else http_client,
+            settings=Settings(
+                url=address.rstrip("/"),
+                headers=sent,
+                timeout=_timeout(timeout),
+                retries=RetryPolicy() if retries is None else retries,
+                vector_format=vector_format,
+            ),
+        )
+
+    def with_options(
+        self,
+        *,
+        timeout: float | httpx.Timeout | None = None,
+        retries: RetryPolicy | None = None,
+        headers: Mapping[str, str] | None = None,
+        vector_format: VectorFormat | None = None,
+    ) -> Quiver:
+        """The same client with other options, over the same connections; for one call, say. Close the first one only."""
+        old = self._transport.settings
+        other = object.__new__(type(self))
+        other._owns_http = False
+        other._transport = replace(
+            self._transport,
+            settings=replace(
+                old,
+                timeout=old.timeout if timeout is None else _timeout(timeout),
+                retries=retries or old.retries,
+                headers={**old.headers, **(headers or {})},
+                vector_format=vector_format or old.vector_format,
+            ),
+        )
+        return other
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._owns_http:
+            self._transport.http.close()
+
+    def __enter__(self) -> Quiver:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._transport.settings.url!r})"
+
+    def collection(self, name: str) -> Collection:
+        """The way to one collection, which need not exist yet. Asks the service nothing."""
+        return Collection(self._transport, name)
+
+    @property
+    def keys(self) -> Keys:
+        """API keys; needs an admin key."""
+        return Keys(self._transport)
+
+    @property
+    def cluster(self) -> Cluster:
+        """Nodes, shards and moves; needs an admin key."""
+        return Cluster(self._transport)
+
+    # Collections
+
+    def create_collection(
+        self,
+        name: str,
+        dim: int,
+        *,
+        distance_metric: DistanceMetric = "cosine",
+        description: str | None = None,
+        language: str | None = None,
+        quantization: str | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+        min_in_sync: int | None = None,
+    ) -> CollectionInfo:
+        """Creates a collection; ``ConflictError`` where there is one of that name.
+
+        ``language`` (``en`` and others) finds words in all their forms; ``quantization`` (``int8``, ``int4``, ``binary``)
+        trades memory for speed at the same recall.
+        """
+        body = given(
+            name=name,
+            dim=dim,
+            distance_metric=distance_metric,
+            description=description,
+            language=language,
+            quantization=quantization,
+            shards=shards,
+            replicas=replicas,
+            min_in_sync=min_in_sync,
+        )
+        return self._transport.call(operations.CREATE_COLLECTION, CollectionInfo, body=body)
+
+    def list_collections(self) -> list[CollectionInfo]:
+        """All collections."""
+        data = self._transport.call(operations.LIST_COLLECTIONS, dict[str, list[CollectionInfo]])
+        return data["collections"]
+
+    def get_collection(self, name: str) -> CollectionInfo:
+        """One collection as it was made; ``NotFoundError`` where there is none."""
+        return self._transport.call(operations.GET_COLLECTION, CollectionInfo, path={"name": name})
+
+    def update_collection(self, name: str, *, description: str | None) -> CollectionInfo:
+        """Sets the description, or clears it with None."""
+        return self._transport.call(
+            operations.UPDATE_COLLECTION, CollectionInfo, path={"name": name}, body={"description": description}
+        )
+
+    def delete_collection(self, name: str) -> None:
+        """Deletes a collection with everything in it, for good."""
+        self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path={"name": name})
+
+    # The service
+
+    def health(self) -> Health:
+        """Whether the service is well, and what it holds."""
+        return self._transport.call(operations.HEALTH, Health)
+
+    def me(self) -> Caller:
+        """Which key this client sends, and what it may do."""
+        return self._transport.call(operations.ME, Caller)
+
+    def info(self) -> ServiceInfo:
+        """What this service is, and its endpoints; needs no key."""
+        return self._transport.call(operations.SERVICE_INFO, ServiceInfo)
+
+    def metrics(self) -> str:
+        """Metrics in Prometheus' text format; needs no key."""
+        return self._transport.text(operations.METRICS)
+
+    def metrics_summary(self) -> Activity:
+        """What the process that answers does at present: rates, times, and slow requests."""
+        return self._transport.call(operations.METRICS_SUMMARY, Activity)
+
+    def openapi(self) -> dict[str, Any]:
+        """The OpenAPI document of the service; needs no key."""
+        return self._transport.document(operations.OPENAPI)
+
+    def load_demo(self) -> Demo:
+        """Loads some 250 texts into the collection ``demo``, to try things with."""
+        return self._transport.call(operations.LOAD_DEMO, Demo)
+
+    def sign_in(self, token: str) -> SignedIn:
+        """The admin key for the token of the link that a first start printed; it works once."""
+        return self._transport.call(operations.SIGN_IN, SignedIn, body={"token": token})
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        is_safe: bool | None = None,
+    ) -> Any:
+        """Calls an endpoint that this version has no method for, such as ``/v1/health``; answers the envelope's data.
+
+        ``is_safe``: whether a call whose answer was lost may be sent again; by default only those with GET.
+        """
+        return self._transport.data(method, path, method == "GET" if is_safe is None else is_safe, query=query, body=body)
+
+
+def _timeout(timeout: float | httpx.Timeout) -> httpx.Timeout:
+    return timeout if isinstance(timeout, httpx.Timeout) else httpx.Timeout(timeout, connect=min(timeout, CONNECT_TIMEOUT_S))

@@ -1,0 +1,438 @@
+# Written from ../_async by scripts/make_sync.py: edit that.
+"""One collection: writing, reading, searching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
+
+from .. import operations
+from ..answers import envelope_data
+from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
+from ..bodies import encoded, given, item_body, query_body, vectors_body
+from ..errors import BulkWriteError, QuiverError
+from ..export_stream import ExportReader
+from ..models import (
+    BatchDeleted,
+    BulkSearchAnswer,
+    BulkSearchQuery,
+    BulkUpsertAnswer,
+    CollectionInfo,
+    CollectionStats,
+    DocumentUploaded,
+    Export,
+    Filters,
+    HybridAnswer,
+    ItemLike,
+    Metadata,
+    QueryAnswer,
+    RecallReport,
+    RecommendAnswer,
+    RerankAnswer,
+    Reshard,
+    Sample,
+    ScrollPage,
+    SearchAnswer,
+    Similarity,
+    StoredVector,
+    Upserted,
+)
+from ..uploads import UploadForm, UploadProgress, UploadSource
+from ..vectors import VectorFormat, VectorLike
+from .runtime import Lanes, Source, each
+from .transport import Transport
+
+FETCH_LIMIT = 100
+"""Ids of one fetch; the service's maximum."""
+SCROLL_LIMIT = 1000
+"""Vectors of one page when a whole collection is read; the service's maximum."""
+
+
+class Collection:
+    """The way to one collection.
+
+    Where a text may stand in the place of a vector, the service embeds it; a vector wins where both are given. ``filters``
+    are pairs of metadata that must all match, with operators such as ``{"year": {"$gte": 1900}}``.
+    """
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._transport = transport
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @property
+    def _path(self) -> dict[str, object]:
+        return {"name": self.name}
+
+    def info(self) -> CollectionInfo:
+        """The collection as it was made, and how many vectors it has."""
+        return self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
+
+    # Writing
+
+    def upsert(
+        self,
+        external_id: str,
+        vector: VectorLike | None = None,
+        *,
+        text: str | None = None,
+        metadata: Metadata | None = None,
+        include_timing: bool = False,
+    ) -> Upserted:
+        """Inserts or updates one item.
+
+        At an update, metadata and text that are left out keep what is stored; ``{}`` clears the metadata.
+        """
+        body = given(
+            external_id=external_id,
+            vector=encoded(vector),
+            text=text,
+            metadata=metadata,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
+
+    def bulk_upsert(self, items: Iterable[ItemLike], *, include_timing: bool = False) -> BulkUpsertAnswer:
+        """Inserts or updates up to 1,000 items in one request, all or none. For more see ``upsert_many``."""
+        body = given(items=[item_body(item) for item in items], include_timing=include_timing or None)
+        return self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, body=body)
+
+    def upsert_many(
+        self,
+        items: Source[ItemLike],
+        *,
+        batch_items: int = BATCH_ITEMS,
+        batch_bytes: int = BATCH_BYTES,
+        in_flight: int = 4,
+        on_progress: Callable[[BulkProgress], None] | None = None,
+    ) -> BulkWriteResult:
+        """Inserts or updates any number of items, in requests of at most ``batch_items`` and ``batch_bytes``.
+
+        ``in_flight`` requests are on their way at once, and no more items are taken from ``items`` than these need. An id
+        that comes again is written after what came before it. ``on_progress`` hears of each request that was acknowledged.
+        ``BulkWriteError`` when a request fails for good; those in flight have ended then.
+        """
+        batcher = Batcher(batch_items=batch_items, batch_bytes=batch_bytes)
+        tally = Tally(on_progress)
+        with Lanes(in_flight) as lanes:
+            goes_on = True
+            for item in each(items):
+                batch = batcher.add(item)
+                if batch is not None:
+                    goes_on = self._start_batch(batch, tally, lanes)
+                    if not goes_on:
+                        break
+            rest = batcher.rest()
+            if goes_on and rest is not None:
+                self._start_batch(rest, tally, lanes)
+        if lanes.failure is not None:
+            raise lanes.failure
+        return tally.result()
+
+    def _start_batch(self, batch: Batch, tally: Tally, lanes: Lanes) -> bool:
+        if tally.overlaps(batch):
+            lanes.idle()
+        tally.sent(batch)
+        return lanes.start(partial(self._write_batch, batch, tally))
+
+    def _write_batch(self, batch: Batch, tally: Tally) -> None:
+        try:
+            answer = self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, content=batch.body())
+        except QuiverError as error:
+            message = f"a batch of {len(batch.ids)} items, {batch.ids[0]!r} the first of them, was not stored: {error}"
+            raise BulkWriteError(message, written=tally.written, failed_ids=batch.ids) from error
+        tally.acknowledged(batch, answer)
+
+    def delete(self, external_id: str) -> None:
+        """Deletes one item; ``NotFoundError`` where there is none."""
+        self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+
+    def delete_batch(self, external_ids: Sequence[str]) -> BatchDeleted:
+        """Deletes up to 1,000 items; ids that do not exist are skipped."""
+        return self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body={"external_ids": list(external_ids)})
+
+    def delete_many(self, external_ids: Iterable[str], *, batch_items: int = BATCH_ITEMS) -> int:
+        """Deletes any number of items, in requests of at most ``batch_items``; answers how many were there."""
+        ids = list(dict.fromkeys(external_ids))
+        count = 0
+        for start in range(0, len(ids), batch_items):
+            count += (self.delete_batch(ids[start : start + batch_items])).deleted_count
+        return count
+
+    def delete_by_filter(self, filters: Filters) -> int:
+        """Deletes everything that matches; answers how many that were."""
+        data = self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
+        return data["deleted_count"]
+
+    def upload(
+        self,
+        file: UploadSource,
+        *,
+        filename: str | None = None,
+        include_timing: bool = False,
+        on_progress: Callable[[UploadProgress], None] | None = None,
+    ) -> DocumentUploaded:
+        """Uploads a .txt file, which is split, embedded and stored as chunks.
+
+        ``file`` is a path, bytes, or an open binary file; it is sent piece by piece. ``on_progress`` hears how much was sent.
+        """
+        fields = {"collection_name": self.name, **({"include_timing": "true"} if include_timing else {})}
+        form = UploadForm(file, filename=filename, fields=fields)
+        return self._transport.upload(operations.UPLOAD, DocumentUploaded, form, on_progress)
+
+    # Reading
+
+    def get(self, external_id: str, *, vector_format: VectorFormat | None = None) -> StoredVector:
+        """One item; ``NotFoundError`` where there is none."""
+        query = {"vector_format": self._format(vector_format)}
+        return self._transport.call(operations.GET, StoredVector, path={**self._path, "id": external_id}, query=query)
+
+    def fetch(
+        self, ids: Sequence[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
+    ) -> list[StoredVector]:
+        """Up to 100 items, in the order asked; those that do not exist are left out."""
+        body = {"ids": list(ids), "include_vectors": include_vectors, "vector_format": self._format(vector_format)}
+        data = self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
+        return data["vectors"]
+
+    def fetch_many(
+        self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
+    ) -> dict[str, StoredVector]:
+        """Any number of items by their ids, in requests of 100; those that do not exist are left out."""
+        asked = list(dict.fromkeys(ids))
+        found: dict[str, StoredVector] = {}
+        for start in range(0, len(asked), FETCH_LIMIT):
+            page = self.fetch(asked[start : start + FETCH_LIMIT], include_vectors=include_vectors, vector_format=vector_format)
+            found.update({item.external_id: item for item in page})
+        return found
+
+    def scroll(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = 100,
+        filters: Filters | None = None,
+        include_vectors: bool = True,
+        vector_format: VectorFormat | None = None,
+    ) -> ScrollPage:
+        """One page of the collection, in insertion order. For all of them see ``iterate``."""
+        body = given(
+            cursor=cursor,
+            limit=limit,
+            filters=filters,
+            include_vectors=include_vectors,
+            vector_format=self._format(vector_format),
+        )
+        return self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
+
+    def iterate(
+        self,
+        *,
+        filters: Filters | None = None,
+        include_vectors: bool = True,
+        limit: int = SCROLL_LIMIT,
+        vector_format: VectorFormat | None = None,
+    ) -> Iterator[StoredVector]:
+        """All items that match, in insertion order, page by page; the collection may change meanwhile."""
+        cursor: str | None = None
+        while True:
+            page = self.scroll(
+                cursor=cursor,
+                limit=limit,
+                filters=filters,
+                include_vectors=include_vectors,
+                vector_format=vector_format,
+            )
+            for item in page.vectors:
+                yield item
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    def export(self, *, limit: int = 10_000, vector_format: VectorFormat | None = None) -> Export:
+        """The first ``limit`` vectors, at most 100,000, in insertion order, at once."""
+        query = {"limit": limit, "vector_format": self._format(vector_format)}
+        return self._transport.call(operations.EXPORT, Export, path=self._path, query=query)
+
+    def iterate_export(self, *, limit: int = 100_000, vector_format: VectorFormat | None = None) -> Iterator[StoredVector]:
+        """The same one by one while they come, which takes little memory. It is one answer: read it without long pauses."""
+        query = {"limit": limit, "vector_format": self._format(vector_format)}
+        reader = ExportReader()
+        with self._transport.stream(operations.EXPORT, path=self._path, query=query) as response:
+            for piece in response.iter_bytes():
+                for item in reader.feed(piece):
+                    yield item
+            other = reader.answer_without_list()
+            if other is not None:
+                envelope_data(other, status=response.status_code, headers=response.headers)
+
+    def sample(
+        self,
+        size: int = 1000,
+        *,
+        seed: int = 0,
+        filters: Filters | None = None,
+        metadata_fields: Sequence[str] | None = None,
+        include_vectors: bool = False,
+        projection_dimensions: int | None = None,
+    ) -> Sample:
+        """A uniform sample of what matches, which follows from the seed and the ids.
+
+        ``projection_dimensions`` also shows the vectors in so few dimensions, by principal component analysis.
+        """
+        body = given(
+            size=size,
+            seed=seed,
+            filters=filters,
+            metadata_fields=None if metadata_fields is None else list(metadata_fields),
+            include_vectors=include_vectors,
+            projection=None if projection_dimensions is None else {"method": "pca", "dimensions": projection_dimensions},
+        )
+        return self._transport.call(operations.SAMPLE, Sample, path=self._path, body=body)
+
+    # Searching
+
+    def search(
+        self,
+        vector: VectorLike | None = None,
+        *,
+        text: str | None = None,
+        k: int = 10,
+        offset: int = 0,
+        filters: Filters | None = None,
+        ef: int | None = None,
+        exact: bool = False,
+        min_score: float | None = None,
+        include_timing: bool = False,
+    ) -> SearchAnswer:
+        """The nearest items to a vector or a text.
+
+        The effort is calibrated to the recall that the service promises; ``ef`` sets it by hand, ``exact`` scans.
+        """
+        body = given(
+            vector=encoded(vector),
+            text=text,
+            k=k,
+            offset=offset or None,
+            filters=filters,
+            ef=ef,
+            exact=exact or None,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, body=body)
+
+    def bulk_search(
+        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, include_timing: bool = False
+    ) -> BulkSearchAnswer:
+        """Up to 20 searches in one request; a list of hits for each."""
+        body = given(queries=[query_body(query) for query in queries], include_timing=include_timing or None)
+        return self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, body=body)
+
+    def hybrid_search(
+        self,
+        query_text: str,
+        vector: VectorLike | None = None,
+        *,
+        k: int = 10,
+        offset: int = 0,
+        alpha: float = 0.5,
+        filters: Filters | None = None,
+        min_score: float | None = None,
+        explain: bool = False,
+        include_timing: bool = False,
+    ) -> HybridAnswer:
+        """By meaning (``alpha`` 1) and by words (``alpha`` 0) together, fused by rank.
+
+        Without a vector the text is embedded, too. ``explain`` tells where each hit stands in the two lists.
+        """
+        body = given(
+            query_text=query_text,
+            vector=encoded(vector),
+            k=k,
+            offset=offset or None,
+            alpha=alpha,
+            filters=filters,
+            min_score=min_score,
+            explain=explain or None,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(operations.HYBRID_SEARCH, HybridAnswer, path=self._path, body=body)
+
+    def rerank(
+        self,
+        candidates: Sequence[str],
+        vector: VectorLike | None = None,
+        *,
+        text: str | None = None,
+        include_timing: bool = False,
+    ) -> RerankAnswer:
+        """Exact scores of listed items; those that do not exist are left out."""
+        body = given(vector=encoded(vector), text=text, candidates=list(candidates), include_timing=include_timing or None)
+        return self._transport.call(operations.RERANK, RerankAnswer, path=self._path, body=body)
+
+    def recommend(self, external_id: str, *, k: int = 10, offset: int = 0, filters: Filters | None = None) -> RecommendAnswer:
+        """What is like a stored item, without itself."""
+        body = given(k=k, offset=offset or None, filters=filters)
+        return self._transport.call(operations.RECOMMEND, RecommendAnswer, path={**self._path, "id": external_id}, body=body)
+
+    def similarity(self, id1: str, id2: str) -> Similarity:
+        """The cosine of two stored vectors."""
+        return self._transport.call(operations.SIMILARITY, Similarity, path=self._path, query={"id1": id1, "id2": id2})
+
+    def query(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        filters: Filters | None = None,
+        min_score: float | None = None,
+        include_timing: bool = False,
+    ) -> QueryAnswer:
+        """Texts that answer a question in natural language."""
+        body = given(
+            query=query,
+            collection_name=self.name,
+            top_k=top_k,
+            filters=filters,
+            min_score=min_score,
+            include_timing=include_timing or None,
+        )
+        return self._transport.call(operations.QUERY, QueryAnswer, body=body)
+
+    def recall_check(
+        self,
+        *,
+        queries: Iterable[VectorLike] | None = None,
+        samples: int | None = None,
+        seed: int = 1,
+        k: int = 10,
+        filters: Filters | None = None,
+    ) -> RecallReport:
+        """Measures the recall: calibrated and exact searches side by side, for given vectors or for some of the collection."""
+        body = given(queries=vectors_body(queries), samples=samples, seed=seed, k=k, filters=filters)
+        return self._transport.call(operations.RECALL_CHECK, RecallReport, path=self._path, body=body)
+
+    # Its index and shards
+
+    def stats(self) -> CollectionStats:
+        """What the collection takes, and how far its index is built."""
+        return self._transport.call(operations.STATS, CollectionStats, path=self._path)
+
+    def optimize(self) -> CollectionStats:
+        """Has the best index made of what is there; ``stats`` shows how far it is."""
+        return self._transport.call(operations.OPTIMIZE, CollectionStats, path=self._path)
+
+    def reshard(self, shards: int) -> Reshard:
+        """Begins to change the number of shards, while the collection is read and written."""
+        return self._transport.call(operations.RESHARD, Reshard, path=self._path, body={"shards": shards})
+
+    def cancel_reshard(self) -> Reshard:
+        """Gives up a change of the number of shards."""
+        return self._transport.call(operations.CANCEL_RESHARD, Reshard, path=self._path)
+
+    def _format(self, asked: VectorFormat | None) -> Literal["array", "base64"]:
+        return asked or self._transport.settings.vector_format

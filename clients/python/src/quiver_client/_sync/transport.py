@@ -1,0 +1,215 @@
+# Written from ../_async by scripts/make_sync.py: edit that.
+"""Sends requests, repeats them where that helps, and takes envelopes apart."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any, TypeVar
+
+import httpx
+
+from ..answers import data_of, failure_of
+from ..bodies import json_bytes
+from ..decoding import decode
+from ..errors import BadAnswerError, QuiverError
+from ..operations import Operation
+from ..retries import RetryPolicy
+from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
+from ..vectors import VectorFormat
+from .runtime import HttpClient, read_piece, sleep
+
+T = TypeVar("T")
+Content = Callable[[], Iterator[bytes]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a client reaches its service."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    timeout: httpx.Timeout
+    retries: RetryPolicy
+    vector_format: VectorFormat
+
+
+@dataclass(frozen=True)
+class Transport:
+    """One client's way to its service. Those of ``with_options`` share the connections."""
+
+    http: HttpClient
+    settings: Settings
+
+    def call(
+        self,
+        operation: Operation,
+        answer: type[T],
+        *,
+        path: Mapping[str, object] | None = None,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+    ) -> T:
+        """The data of the answer as ``answer``. ``content`` is a body that is JSON already."""
+        data = self.data(operation.method, operation.path(**(path or {})), operation.is_safe, query=query, body=body, content=content)
+        return decode(answer, data)
+
+    def data(
+        self,
+        method: str,
+        path: str,
+        is_safe: bool,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        body: object = None,
+        content: bytes | None = None,
+    ) -> Any:
+        """The data of the answer as it is."""
+        payload = json_bytes(body) if body is not None else content
+
+        def attempt() -> Any:
+            return data_of(self._send(method, path, query=query, content=payload))
+
+        return self._repeated(attempt, is_safe=is_safe)
+
+    def text(self, operation: Operation) -> str:
+        """The text of an answer without an envelope."""
+
+        def attempt() -> str:
+            response = self._send(operation.method, operation.path())
+            if response.is_success and not response.text.startswith('{"status":"error"'):
+                return response.text
+            return str(data_of(response))
+
+        return self._repeated(attempt, is_safe=True)
+
+    def document(self, operation: Operation) -> dict[str, Any]:
+        """A JSON document without an envelope."""
+        document = json.loads(self.text(operation))
+        if not isinstance(document, dict):
+            raise BadAnswerError(f"{operation.template} answered no object")
+        return document
+
+    def upload(
+        self,
+        operation: Operation,
+        answer: type[T],
+        form: UploadForm,
+        on_progress: Callable[[UploadProgress], None] | None,
+    ) -> T:
+        """Sends a file piece by piece."""
+
+        def attempt() -> Any:
+            file, size, is_ours = form.open()
+            try:
+                headers = {"content-type": form.content_type}
+                if size is not None:
+                    headers["content-length"] = str(len(form.head) + size + len(form.tail))
+                return data_of(
+                    self._send(
+                        operation.method,
+                        operation.path(),
+                        content=_pieces(form, file, size, on_progress),
+                        headers=headers,
+                    )
+                )
+            finally:
+                if is_ours:
+                    file.close()
+
+        if not form.is_repeatable:
+            try:
+                return decode(answer, attempt())
+            except QuiverError as error:
+                error.attempts = 1
+                raise
+        return decode(answer, self._repeated(attempt, is_safe=operation.is_safe))
+
+    @contextmanager
+    def stream(
+        self, operation: Operation, *, path: Mapping[str, object], query: Mapping[str, str | int | None]
+    ) -> Iterator[httpx.Response]:
+        """An answer whose body is still to come. Only its beginning is repeated."""
+        request = self._request(operation.method, operation.path(**path), query=query)
+
+        def attempt() -> httpx.Response:
+            try:
+                return self.http.send(request, stream=True)
+            except httpx.RequestError as error:
+                raise failure_of(error) from error
+
+        response = self._repeated(attempt, is_safe=True)
+        try:
+            yield response
+        except httpx.RequestError as error:
+            raise failure_of(error) from error
+        finally:
+            response.close()
+
+    def _repeated(self, attempt: Callable[[], T], *, is_safe: bool) -> T:
+        started = time.monotonic()
+        count = 1
+        while True:
+            try:
+                return attempt()
+            except QuiverError as error:
+                error.attempts = count
+                delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
+                if delay is None:
+                    raise
+            sleep(delay)
+            count += 1
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        content: bytes | Iterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
+        try:
+            return self.http.send(self._request(method, path, query=query, content=content, headers=headers))
+        except httpx.RequestError as error:
+            raise failure_of(error) from error
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | None] | None = None,
+        content: bytes | Iterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Request:
+        sent = dict(self.settings.headers)
+        if isinstance(content, bytes):
+            sent["content-type"] = "application/json"
+        sent.update(headers or {})
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return self.http.build_request(
+            method,
+            self.settings.url + path,
+            params=given or None,
+            content=content,
+            headers=sent,
+            timeout=self.settings.timeout,
+        )
+
+
+def _pieces(
+    form: UploadForm, file: IO[bytes], size: int | None, on_progress: Callable[[UploadProgress], None] | None
+) -> Iterator[bytes]:
+    yield form.head
+    sent = 0
+    while piece := read_piece(file, CHUNK_BYTES):
+        yield piece
+        sent += len(piece)
+        if on_progress is not None:
+            on_progress(UploadProgress(sent, size))
+    yield form.tail

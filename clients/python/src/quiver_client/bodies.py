@@ -1,0 +1,49 @@
+"""Bodies of requests, from what callers give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .models import BulkSearchQuery, Item, ItemLike
+from .vectors import VectorLike, encode_vector
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None, which the service takes for left out anyway."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def encoded(vector: VectorLike | None) -> str | None:
+    """A vector as it goes over the wire."""
+    return None if vector is None else encode_vector(vector)
+
+
+def json_bytes(body: object) -> bytes:
+    """A body as compact JSON; ``ValueError`` for NaN and infinity, which JSON has not."""
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def item_body(item: ItemLike) -> dict[str, Any]:
+    """An item as the API takes it; fields of mappings that this version does not know go along."""
+    if isinstance(item, Item):
+        return given(external_id=item.external_id, vector=encoded(item.vector), text=item.text, metadata=item.metadata)
+    body = dict(item)
+    vector = body.get("vector")
+    if vector is not None:
+        body["vector"] = encode_vector(vector)
+    return body
+
+
+def query_body(query: BulkSearchQuery | Mapping[str, Any]) -> dict[str, Any]:
+    """One of several searches as the API takes it."""
+    body = given(**vars(query)) if isinstance(query, BulkSearchQuery) else dict(query)
+    if body.get("vector") is not None:
+        body["vector"] = encode_vector(body["vector"])
+    return body
+
+
+def vectors_body(vectors: Iterable[VectorLike] | None) -> list[str] | None:
+    """A list of vectors, such as the rows of a matrix."""
+    return None if vectors is None else [encode_vector(vector) for vector in vectors]

@@ -1,0 +1,142 @@
+"""What can go wrong, as exceptions. All of them are a ``QuiverError``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = [
+    "ApiError",
+    "BadAnswerError",
+    "BadRequestError",
+    "BulkWriteError",
+    "ConflictError",
+    "ForbiddenError",
+    "NotFoundError",
+    "QuiverConnectionError",
+    "QuiverError",
+    "QuiverTimeoutError",
+    "RateLimitError",
+    "ServerError",
+    "UnauthorizedError",
+    "ValidationError",
+]
+
+
+class QuiverError(Exception):
+    """Base of everything that this package raises for a call that failed."""
+
+    attempts: int = 1
+    """How often the call was sent, repetitions included."""
+
+
+class ApiError(QuiverError):
+    """The service answered with an error; its subclasses say which, by the code of the envelope."""
+
+    def __init__(self, code: int, message: str, *, request_id: str | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        """The code of the envelope (``error.code``); the HTTP status is 200 whatever it says."""
+        self.message = message
+        self.request_id = request_id
+        """Stands in the log of the service, too."""
+        self.retry_after = retry_after
+        """Seconds after which the service would have the call again; None where it does not say."""
+
+    def __str__(self) -> str:
+        where = "" if self.request_id is None else f" (request {self.request_id})"
+        return f"{self.code}: {self.message}{where}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _api_error_from, (self.code, self.message, self.request_id, self.retry_after, self.attempts)
+
+
+class BadRequestError(ApiError):
+    """400: an invalid parameter, a dimension mismatch, or more than a limit allows."""
+
+
+class UnauthorizedError(ApiError):
+    """401: the API key is missing or not valid."""
+
+
+class ForbiddenError(ApiError):
+    """403: the API key lacks the role for this."""
+
+
+class NotFoundError(ApiError):
+    """404: the collection, vector, key, node or path does not exist."""
+
+
+class ConflictError(ApiError):
+    """409: it exists already, or stands against what is there."""
+
+
+class ValidationError(ApiError):
+    """422: the body does not fit the schema; the message names the field."""
+
+
+class RateLimitError(ApiError):
+    """429: too many requests of this key, or the service is busy. ``retry_after`` says how long to wait."""
+
+
+class ServerError(ApiError):
+    """500: the service could not do it; the message says whether the call may be repeated."""
+
+
+_BY_CODE: dict[int, type[ApiError]] = {
+    400: BadRequestError,
+    401: UnauthorizedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    422: ValidationError,
+    429: RateLimitError,
+    500: ServerError,
+}
+
+
+def api_error(code: int, message: str, *, request_id: str | None = None, retry_after: float | None = None) -> ApiError:
+    """The exception for an envelope's error; an unknown code becomes a plain ``ApiError``."""
+    return _BY_CODE.get(code, ApiError)(code, message, request_id=request_id, retry_after=retry_after)
+
+
+def _api_error_from(code: int, message: str, request_id: str | None, retry_after: float | None, attempts: int) -> ApiError:
+    error = api_error(code, message, request_id=request_id, retry_after=retry_after)
+    error.attempts = attempts
+    return error
+
+
+class QuiverConnectionError(QuiverError):
+    """The service could not be reached, or the connection broke before its answer was there."""
+
+    def __init__(self, message: str, *, may_have_arrived: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_arrived = may_have_arrived
+        """Whether the call may have arrived: then it may have been carried out."""
+
+
+class QuiverTimeoutError(QuiverConnectionError):
+    """The service took longer than the client's timeout."""
+
+
+class BadAnswerError(QuiverError):
+    """What answered is not Quiver's API, such as a proxy's error page, or an answer lacks what it must hold."""
+
+    def __init__(self, message: str, *, http_status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.http_status = http_status
+        self.retry_after = retry_after
+
+
+class BulkWriteError(QuiverError):
+    """``upsert_many`` gave up at a batch that failed; its ``__cause__`` says why.
+
+    Batches that were in flight have ended when this is raised. Upserts can be repeated, so running the same load again
+    is safe.
+    """
+
+    def __init__(self, message: str, *, written: int, failed_ids: Sequence[str]) -> None:
+        super().__init__(message)
+        self.written = written
+        """Items that the service acknowledged."""
+        self.failed_ids = list(failed_ids)
+        """Ids of the batch that failed."""

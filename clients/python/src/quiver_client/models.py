@@ -1,0 +1,751 @@
+"""What is sent and what comes back, as dataclasses. Times are aware datetimes, sizes bytes, and ``*_ms`` milliseconds."""
+
+from __future__ import annotations
+
+import base64
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from .vectors import VectorLike, decode_array, decode_vector
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "Activity",
+    "Adoption",
+    "ApiKey",
+    "ApiKeyWithSecret",
+    "BatchDeleted",
+    "BulkSearchAnswer",
+    "BulkSearchQuery",
+    "BulkUpsertAnswer",
+    "BulkUpsertResult",
+    "Caller",
+    "ClusterNode",
+    "ClusterShard",
+    "ClusterState",
+    "CollectionInfo",
+    "CollectionStats",
+    "Coordinator",
+    "Deleted",
+    "Demo",
+    "DistanceMetric",
+    "DocumentUploaded",
+    "EmbeddingState",
+    "Endpoint",
+    "Export",
+    "Filters",
+    "Health",
+    "HealthCollection",
+    "Hit",
+    "HybridAnswer",
+    "HybridHit",
+    "IndexState",
+    "Item",
+    "ItemLike",
+    "KeyDeleted",
+    "Metadata",
+    "Move",
+    "Projection",
+    "QueryAnswer",
+    "QueryHit",
+    "Rates",
+    "RecallReport",
+    "RecommendAnswer",
+    "RerankAnswer",
+    "Reshard",
+    "Role",
+    "Sample",
+    "SampleItem",
+    "ScrollPage",
+    "SearchAnswer",
+    "SearchTiming",
+    "ServiceInfo",
+    "SignedIn",
+    "Similarity",
+    "SlowRequest",
+    "StoredVector",
+    "Upserted",
+    "Usage",
+    "WriteTiming",
+]
+
+Metadata: TypeAlias = Mapping[str, Any]
+"""Any JSON object."""
+
+Filters: TypeAlias = Mapping[str, Any]
+"""Pairs that must all match. A scalar matches an equal one, or an array that contains it; an object of operators
+(``$eq $ne $gt $gte $lt $lte $in $nin $exists``) compares; ``$and``, ``$or`` and ``$not`` take filters; a dotted key reaches
+into nested objects."""
+
+DistanceMetric: TypeAlias = Literal["cosine", "l2", "ip"]
+Role: TypeAlias = Literal["admin", "readwrite", "readonly"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Something to store. Needs a vector or a text; where it has both, the text serves keyword search."""
+
+    external_id: str
+    vector: VectorLike | None = None
+    text: str | None = None
+    metadata: Metadata | None = None
+    """Left out at an update, what is stored stays; ``{}`` clears it."""
+
+
+ItemLike: TypeAlias = Item | Mapping[str, Any]
+"""An item, or a mapping with its fields as the API names them."""
+
+
+@dataclass(frozen=True)
+class WriteTiming:
+    """Where the time of a write went."""
+
+    embedding_ms: float
+    storage_ms: float
+    total_ms: float
+
+
+@dataclass(frozen=True)
+class SearchTiming:
+    """Where the time of a search went."""
+
+    embedding_ms: float
+    search_ms: float
+    total_ms: float
+
+
+# Collections
+
+
+@dataclass(frozen=True)
+class CollectionInfo:
+    """A collection as it was made, and how many vectors it has."""
+
+    name: str
+    dim: int
+    distance_metric: DistanceMetric
+    vector_count: int
+    created_at: datetime
+    description: str | None = None
+    language: str | None = None
+    quantization: str | None = None
+    shards: int | None = None
+    replicas: int | None = None
+    min_in_sync: int | None = None
+    embedding_model: str | None = None
+    """Model of its first text; None while it had none."""
+
+
+@dataclass(frozen=True)
+class IndexState:
+    """How far an index is built."""
+
+    state: Literal["indexing", "compacting", "refining", "measuring", "ready"]
+    rows: int
+    rows_indexed: int
+    rows_refined: int
+    fraction: float
+    seconds_left: float | None
+    optimizing: bool
+
+
+@dataclass(frozen=True)
+class CollectionStats:
+    """What a collection takes, and the state of its index."""
+
+    name: str
+    quantization: str
+    vector_count: int
+    disk_bytes: int
+    memory_bytes: int
+    index: IndexState
+
+
+@dataclass(frozen=True)
+class Reshard:
+    """A change of the number of shards that is under way."""
+
+    collection: str
+    from_shards: int = field(metadata={"name": "from"})
+    to_shards: int = field(metadata={"name": "to"})
+    state: Literal["filling", "sealing", "opening", "retiring", "cancelling", "failed", "stuck"]
+    fraction: float
+    copied: int
+    total: int
+    behind: int
+    started_at: datetime
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """What was deleted, by its name or external_id."""
+
+    deleted: str
+
+
+# Vectors
+
+
+@dataclass(frozen=True)
+class StoredVector:
+    """An item as it is stored."""
+
+    external_id: str
+    encoded: str | list[float] | None = field(default=None, metadata={"name": "vector"}, repr=False)
+    """The vector as it came: base64 of little-endian float32 values, or numbers."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    text: str | None = None
+
+    @property
+    def vector(self) -> list[float] | None:
+        """The vector as numbers; None where none was asked for."""
+        return None if self.encoded is None else decode_vector(self.encoded)
+
+    @property
+    def array(self) -> NDArray[np.float32]:
+        """The vector as a numpy array; ``ValueError`` where none was asked for."""
+        if self.encoded is None:
+            raise ValueError(f"{self.external_id!r} came without its vector: ask with include_vectors=True")
+        return decode_array(self.encoded)
+
+
+@dataclass(frozen=True)
+class Upserted:
+    """What became of one item."""
+
+    external_id: str
+    status: Literal["inserted", "updated"]
+    timing_ms: WriteTiming | None = None
+
+
+@dataclass(frozen=True)
+class BulkUpsertResult:
+    """What became of one item of several."""
+
+    external_id: str
+    status: Literal["inserted", "updated"]
+
+
+@dataclass(frozen=True)
+class BulkUpsertAnswer:
+    """What became of each item, in the order given."""
+
+    results: list[BulkUpsertResult]
+    timing_ms: WriteTiming | None = None
+
+
+@dataclass(frozen=True)
+class BatchDeleted:
+    """What was deleted of the ids given, and which were not there."""
+
+    deleted_count: int
+    deleted_ids: list[str]
+    not_found: list[str]
+
+
+@dataclass(frozen=True)
+class ScrollPage:
+    """One page of a collection; ``next_cursor`` is None at the end."""
+
+    vectors: list[StoredVector]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
+class Export:
+    """The first vectors of a collection, in insertion order."""
+
+    collection: str
+    dim: int
+    distance_metric: DistanceMetric
+    count: int
+    vectors: list[StoredVector]
+
+
+# Search
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Something found. Scores are always "higher is better"."""
+
+    external_id: str
+    score: float
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """Hits, best first. ``total_count`` counts the collection, whatever the filters say."""
+
+    results: list[Hit]
+    total_count: int
+    k: int
+    offset: int
+    timing_ms: SearchTiming | None = None
+
+
+@dataclass(frozen=True)
+class BulkSearchQuery:
+    """One of several searches; needs a vector or a text."""
+
+    vector: VectorLike | None = None
+    text: str | None = None
+    k: int = 10
+    offset: int = 0
+    filters: Filters | None = None
+    ef: int | None = None
+    exact: bool | None = None
+    min_score: float | None = None
+
+
+@dataclass(frozen=True)
+class BulkSearchAnswer:
+    """A list of hits for each query."""
+
+    results: list[list[Hit]]
+    timing_ms: SearchTiming | None = None
+
+
+@dataclass(frozen=True)
+class HybridHit:
+    """Something found by meaning, by words, or both; the ranks come with ``explain``."""
+
+    external_id: str
+    score: float
+    metadata: dict[str, Any]
+    vector_rank: int | None = None
+    vector_score: float | None = None
+    keyword_rank: int | None = None
+    keyword_score: float | None = None
+
+
+@dataclass(frozen=True)
+class HybridAnswer:
+    """Hits of both lists, fused by rank, best first."""
+
+    results: list[HybridHit]
+    timing_ms: SearchTiming | None = None
+
+
+@dataclass(frozen=True)
+class RerankAnswer:
+    """Exact scores of the candidates that exist, best first."""
+
+    results: list[Hit]
+    timing_ms: SearchTiming | None = None
+
+
+@dataclass(frozen=True)
+class RecommendAnswer:
+    """What is like a stored vector, best first, without itself."""
+
+    results: list[Hit]
+    collection: str
+    source_id: str
+    k: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """The cosine of two stored vectors."""
+
+    id1: str
+    id2: str
+    similarity: float
+
+
+@dataclass(frozen=True)
+class QueryHit:
+    """A text found."""
+
+    text: str
+    score: float
+    metadata: dict[str, Any]
+    external_id: str
+
+
+@dataclass(frozen=True)
+class QueryAnswer:
+    """Texts that answer a question, best first."""
+
+    query: str
+    collection: str
+    results: list[QueryHit]
+    timing_ms: SearchTiming | None = None
+
+
+@dataclass(frozen=True)
+class DocumentUploaded:
+    """A document that was stored as chunks, named ``<document_id>-chunk-<n>``."""
+
+    document_id: str
+    chunks_created: int
+    timing_ms: WriteTiming | None = None
+
+
+@dataclass(frozen=True)
+class RecallReport:
+    """How many of the exact neighbours calibrated searches find, with what it costs."""
+
+    collection: str
+    k: int
+    queries: int
+    recall: float | None
+    standard_error: float | None
+    rows_scored: float | None
+    rows_rescored: float | None
+    calibrated_ms: float
+    exact_ms: float
+
+
+@dataclass(frozen=True)
+class SampleItem:
+    """One item of a sample."""
+
+    external_id: str
+    metadata: dict[str, Any]
+
+
+def _rows(data: str, count: int, dimensions: int) -> list[list[float]]:
+    numbers = decode_vector(data)
+    return [numbers[i * dimensions : (i + 1) * dimensions] for i in range(count)]
+
+
+@dataclass(frozen=True)
+class SampleVectors:
+    """The vectors of a sample, in the order of its items, as one text of base64."""
+
+    count: int
+    dimensions: int
+    data: str = field(repr=False)
+
+    @property
+    def array(self) -> NDArray[np.float32]:
+        """A row for each item."""
+        return decode_array(self.data).reshape(self.count, self.dimensions)
+
+    @property
+    def rows(self) -> list[list[float]]:
+        """The same as lists."""
+        return _rows(self.data, self.count, self.dimensions)
+
+
+@dataclass(frozen=True)
+class ProjectionBounds:
+    """The least and the greatest value of each dimension."""
+
+    minimum: list[float]
+    maximum: list[float]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The vectors of a sample in few dimensions, in the order of its items, as one text of base64."""
+
+    method: str
+    dimensions: int
+    explained_variance: list[float]
+    bounds: ProjectionBounds
+    data: str = field(repr=False)
+
+    @property
+    def array(self) -> NDArray[np.float32]:
+        """A row for each item."""
+        return decode_array(self.data).reshape(-1, self.dimensions)
+
+    @property
+    def rows(self) -> list[list[float]]:
+        """The same as lists."""
+        return _rows(self.data, len(base64.b64decode(self.data)) // (array("f").itemsize * self.dimensions), self.dimensions)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A uniform sample of what matches; the same seed draws the same one."""
+
+    size: int
+    population: int
+    seed: int
+    items: list[SampleItem]
+    vectors: SampleVectors | None = None
+    projection: Projection | None = None
+
+
+# Keys
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """An API key without its secret."""
+
+    id: int
+    name: str
+    role: Role
+    created_at: datetime
+    is_active: bool = True
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class ApiKeyWithSecret(ApiKey):
+    """An API key with its secret, which is shown this once."""
+
+    key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class KeyDeleted:
+    """A key that was deleted."""
+
+    deleted: int
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Requests of one key, or of all."""
+
+    total_requests: int
+    last_24h: int
+    last_7d: int
+    last_30d: int
+    by_endpoint: dict[str, int]
+    last_request_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The key that a client sends."""
+
+    key_id: int
+    name: str
+    role: Role
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True)
+class SignedIn:
+    """The admin key that a first start's link stands for."""
+
+    api_key: str = field(repr=False)
+    role: Role
+    key_id: int
+
+
+# The service
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One of the service's operations."""
+
+    method: str
+    path: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class ServiceInfo:
+    """What answers at ``/``."""
+
+    message: str
+    docs: str | None
+    endpoints: list[Endpoint]
+    ui: str | None = None
+
+
+@dataclass(frozen=True)
+class HealthCollection:
+    """A collection in ``Health``."""
+
+    name: str
+    vector_count: int
+    dim: int | None = None
+
+
+@dataclass(frozen=True)
+class EmbeddingState:
+    """Which model turns text into vectors."""
+
+    configured: str
+    active: str
+    fallback_reason: str | None
+
+
+@dataclass(frozen=True)
+class Health:
+    """Whether the service is well, and what it holds."""
+
+    status: str
+    total_vectors: int
+    total_collections: int
+    uptime_seconds: float
+    collections: list[HealthCollection]
+    embedding: EmbeddingState | None = None
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The collection of texts to try things with."""
+
+    collection: str
+    count: int
+    loaded: bool
+    dim: int
+    embedding_model: str | None
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often something happens, and how long it takes."""
+
+    per_second: float
+    errors_per_second: float
+    p50_ms: float | None
+    p99_ms: float | None
+    total: int
+    errors: int
+    endpoint: str | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True)
+class SlowRequest:
+    """A request that took long."""
+
+    at: datetime
+    method: str
+    endpoint: str
+    collection: str | None
+    code: int
+    ms: float
+    key_id: int | None
+    request_id: str
+
+
+@dataclass(frozen=True)
+class ActivityProcess:
+    """The process that answered."""
+
+    id: str
+    pid: int
+    uptime_seconds: float
+    memory_bytes: int
+    heap_bytes: int
+    processors: float
+
+
+@dataclass(frozen=True)
+class Activity:
+    """What a process does at present."""
+
+    process: ActivityProcess
+    rate_seconds: float
+    quantile_seconds: float
+    requests: Rates
+    operations: list[Rates]
+    embedding: list[Rates]
+    in_flight: int
+    body_bytes: int
+    shed_total: int
+    slow_ms: float
+    slow_requests: list[SlowRequest] | None
+
+
+# The cluster
+
+
+@dataclass(frozen=True)
+class Coordinator:
+    """A process that serves the API."""
+
+    id: str
+    address: str
+    pid: int
+    started_at: datetime
+
+
+@dataclass(frozen=True)
+class ClusterNode:
+    """A process that stores shards."""
+
+    id: str
+    address: str
+    zone: str
+    pid: int
+    state: Literal["up", "draining", "drained", "down"]
+    primaries: int
+    replicas: int
+    vectors: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A replica that is being filled."""
+
+    node: str
+    progress: float
+
+
+@dataclass(frozen=True)
+class ClusterShard:
+    """A part of a collection, and who has it."""
+
+    collection: str
+    shard: int
+    epoch: int
+    primary: str | None
+    in_sync: list[str]
+    learners: list[Learner]
+    state: Literal["ok", "degraded", "unavailable"]
+    vectors: int
+    last_op: int
+    lag_ops: dict[str, int]
+    later_epoch: int | None = None
+
+
+@dataclass(frozen=True)
+class Move:
+    """A shard on its way to another node."""
+
+    collection: str
+    shard: int
+    from_node: str = field(metadata={"name": "from"})
+    to_node: str = field(metadata={"name": "to"})
+    phase: str
+    progress: float
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """Members, shards, and what moves."""
+
+    mode: Literal["embedded", "cluster"]
+    controller: str | None
+    coordinators: list[Coordinator]
+    nodes: list[ClusterNode]
+    shards: list[ClusterShard]
+    moves: list[Move]
+    reshards: list[Reshard] | None = None
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """A replica that was made what counts."""
+
+    collection: str
+    shard: int
+    primary: str
+    epoch: int
+    earlier_epoch: int

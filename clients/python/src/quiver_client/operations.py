@@ -1,0 +1,96 @@
+"""The operations of the API: where each is, and whether repeating it does harm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+__all__ = ["Operation"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A method and a path of the service's OpenAPI document."""
+
+    method: str
+    template: str
+    is_safe: bool = True
+    """Whether a call whose answer was lost may be sent again: reads, and writes that end the same way."""
+
+    def path(self, **names: object) -> str:
+        """The path with its names filled in and encoded."""
+        return self.template.format(**{key: _segment(str(value)) for key, value in names.items()})
+
+
+def _segment(text: str) -> str:
+    # Dots alone would be taken for steps through the path.
+    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
+
+
+def _get(template: str) -> Operation:
+    return Operation("GET", template)
+
+
+def _post(template: str, *, is_safe: bool = True) -> Operation:
+    return Operation("POST", template, is_safe)
+
+
+SERVICE_INFO = _get("/")
+METRICS = _get("/metrics")
+OPENAPI = _get("/openapi.json")
+HEALTH = _get("/v1/health")
+ME = _get("/v1/me")
+METRICS_SUMMARY = _get("/v1/metrics/summary")
+# A link is good for one call.
+SIGN_IN = _post("/v1/sign_in", is_safe=False)
+LOAD_DEMO = _post("/v1/demo")
+
+# What was created by a call whose answer was lost would be in the way of its repetition.
+CREATE_COLLECTION = _post("/v1/collections", is_safe=False)
+LIST_COLLECTIONS = _get("/v1/collections")
+GET_COLLECTION = _get("/v1/collections/{name}")
+UPDATE_COLLECTION = Operation("PATCH", "/v1/collections/{name}")
+# The repetition would find nothing, or another collection of that name.
+DELETE_COLLECTION = Operation("DELETE", "/v1/collections/{name}", is_safe=False)
+
+STATS = _get("/v1/collections/{name}/stats")
+OPTIMIZE = _post("/v1/collections/{name}/optimize")
+RESHARD = _post("/v1/collections/{name}/reshard", is_safe=False)
+CANCEL_RESHARD = Operation("DELETE", "/v1/collections/{name}/reshard", is_safe=False)
+EXPORT = _get("/v1/collections/{name}/export")
+RECALL_CHECK = _post("/v1/collections/{name}/recall_check")
+SAMPLE = _post("/v1/collections/{name}/sample")
+
+UPSERT = _post("/v1/collections/{name}/upsert")
+BULK_UPSERT = _post("/v1/collections/{name}/bulk_upsert")
+# The repetition would answer 404 for what the first call deleted.
+DELETE = Operation("DELETE", "/v1/collections/{name}/delete/{id}", is_safe=False)
+DELETE_BATCH = _post("/v1/collections/{name}/delete_batch")
+DELETE_BY_FILTER = _post("/v1/collections/{name}/delete_by_filter")
+GET = _get("/v1/collections/{name}/vectors/{id}")
+FETCH = _post("/v1/collections/{name}/vectors/fetch")
+SCROLL = _post("/v1/collections/{name}/scroll")
+
+SEARCH = _post("/v1/collections/{name}/search")
+BULK_SEARCH = _post("/v1/collections/{name}/bulk_search")
+HYBRID_SEARCH = _post("/v1/collections/{name}/hybrid_search")
+RERANK = _post("/v1/collections/{name}/rerank")
+RECOMMEND = _post("/v1/collections/{name}/recommend/{id}")
+SIMILARITY = _post("/v1/collections/{name}/similarity")
+QUERY = _post("/v1/query")
+# Each upload is a document of its own.
+UPLOAD = _post("/v1/documents/upload", is_safe=False)
+
+CREATE_KEY = _post("/v1/admin/keys", is_safe=False)
+LIST_KEYS = _get("/v1/admin/keys")
+GET_KEY = _get("/v1/admin/keys/{id}")
+UPDATE_KEY = Operation("PATCH", "/v1/admin/keys/{id}")
+DELETE_KEY = Operation("DELETE", "/v1/admin/keys/{id}", is_safe=False)
+ROTATE_KEY = _post("/v1/admin/keys/{id}/rotate", is_safe=False)
+KEY_USAGE = _get("/v1/admin/keys/{id}/usage")
+USAGE_SUMMARY = _get("/v1/admin/keys/usage/summary")
+
+CLUSTER = _get("/v1/cluster")
+DRAIN = _post("/v1/cluster/nodes/{id}/drain")
+UNDRAIN = _post("/v1/cluster/nodes/{id}/undrain")
+ADOPT = _post("/v1/cluster/shards/{collection}/{shard}/adopt", is_safe=False)

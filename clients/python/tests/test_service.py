@@ -1,0 +1,231 @@
+"""Both forms of the client against a real service."""
+
+from __future__ import annotations
+
+import io
+import random
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quiver_client import (
+    AsyncQuiver,
+    BadRequestError,
+    BulkProgress,
+    BulkSearchQuery,
+    ConflictError,
+    ForbiddenError,
+    Item,
+    NotFoundError,
+    Quiver,
+    UnauthorizedError,
+    UploadProgress,
+    ValidationError,
+)
+
+from .conftest import Server, got, listed
+
+np = pytest.importorskip("numpy")
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_collection_lives_and_ends(quiver: Any) -> None:
+    name = f"life-{uuid.uuid4().hex[:12]}"
+    made = await got(quiver.create_collection(name, 3, description="first", language="en", quantization="int4"))
+    assert (made.name, made.dim, made.distance_metric, made.vector_count, made.quantization) == (name, 3, "cosine", 0, "int4")
+    assert made.created_at.tzinfo is not None
+    with pytest.raises(ConflictError):
+        await got(quiver.create_collection(name, 3))
+    assert name in [one.name for one in await got(quiver.list_collections())]
+    assert (await got(quiver.update_collection(name, description=None))).description is None
+    collection = quiver.collection(name)
+    assert await got(collection.info()) == await got(quiver.get_collection(name))
+    assert (await got(collection.stats())).index.state == "ready"
+    assert (await got(collection.optimize())).name == name
+    await got(quiver.delete_collection(name))
+    with pytest.raises(NotFoundError, match=name):
+        await got(collection.info())
+
+
+async def test_items_are_written_read_and_deleted(items: Any) -> None:
+    assert (await got(items.upsert("a", [0.1, 2], metadata={"n": 1}, include_timing=True))).timing_ms.total_ms >= 0
+    answer = await got(items.bulk_upsert([Item("b", np.array([3.0, 4.0])), {"external_id": "a", "vector": [0.1, 2], "text": "words"}]))
+    assert [(one.external_id, one.status) for one in answer.results] == [("b", "inserted"), ("a", "updated")]
+    stored = await got(items.get("a"))
+    assert (stored.metadata, stored.text) == ({"n": 1}, "words")
+    assert stored.array.dtype == np.float32
+    assert stored.vector == pytest.approx([0.1, 2])
+    assert (await got(items.get("a", vector_format="array"))).vector == [0.1, 2]
+    assert [one.external_id for one in await got(items.fetch(["b", "none", "a"]))] == ["b", "a"]
+    bare = (await got(items.fetch(["a"], include_vectors=False)))[0]
+    assert bare.vector is None
+    with pytest.raises(ValueError, match="include_vectors"):
+        _ = bare.array
+    deleted = await got(items.delete_batch(["b", "none"]))
+    assert (deleted.deleted_count, deleted.deleted_ids, deleted.not_found) == (1, ["b"], ["none"])
+    assert await got(items.delete_by_filter({"n": {"$gte": 5}})) == 0
+    await got(items.delete("a"))
+    with pytest.raises(NotFoundError):
+        await got(items.delete("a"))
+
+
+@pytest.mark.parametrize("external_id", ["a/b c", "..", "ü😀%", "?x=1&y#z", "{name}"])
+async def test_ids_of_any_characters_reach_the_service(items: Any, external_id: str) -> None:
+    await got(items.upsert(external_id, [1, 2]))
+    assert (await got(items.get(external_id))).external_id == external_id
+    assert (await got(items.similarity(external_id, external_id))).similarity == pytest.approx(1)
+    await got(items.delete(external_id))
+
+
+async def test_searches_of_every_kind(items: Any) -> None:
+    words = ["red apple", "green apple", "blue sky", "grey sky"]
+    await got(items.bulk_upsert([Item(f"i{i}", [i, 0], text=word, metadata={"n": i}) for i, word in enumerate(words)]))
+    found = await got(items.search([0.1, 0], k=2, filters={"n": {"$gt": 0}}, include_timing=True))
+    assert [hit.external_id for hit in found.results] == ["i1", "i2"]
+    assert (found.total_count, found.k, found.offset) == (4, 2, 0)
+    assert found.results[0].metadata == {"n": 1}
+    assert found.timing_ms.total_ms >= found.timing_ms.search_ms
+    assert [hit.external_id for hit in (await got(items.search([0, 0], k=1, offset=1, exact=True))).results] == ["i1"]
+    several = await got(items.bulk_search([BulkSearchQuery(vector=[3, 0], k=1), {"vector": np.zeros(2), "k": 2}]))
+    assert [[hit.external_id for hit in hits] for hits in several.results] == [["i3"], ["i0", "i1"]]
+    hybrid = await got(items.hybrid_search("apple", [0, 0], k=2, alpha=0.5, explain=True))
+    assert [(hit.external_id, hit.vector_rank) for hit in hybrid.results] == [("i0", 1), ("i1", 2)]
+    assert hybrid.results[0].keyword_rank in (1, 2)
+    assert [hit.external_id for hit in (await got(items.rerank(["i3", "i2", "none"], [2, 0]))).results] == ["i2", "i3"]
+    assert [hit.external_id for hit in (await got(items.recommend("i0", k=1))).results] == ["i1"]
+    assert [(hit.text, hit.external_id) for hit in (await got(items.query("sky", filters={"n": 3}))).results] == [("grey sky", "i3")]
+    assert (await got(items.recall_check(queries=[[0, 0]], k=2))).recall == 1
+    with pytest.raises(BadRequestError, match="dimension"):
+        await got(items.search([1, 2, 3]))
+    with pytest.raises(ValidationError, match="k"):
+        await got(items.search([1, 2], k=0))
+
+
+async def test_a_sample_has_vectors_and_a_projection(items: Any) -> None:
+    await got(items.bulk_upsert([Item(f"i{i}", [i, 2 * i], metadata={"n": i, "m": 0}) for i in range(10)]))
+    sample = await got(items.sample(4, seed=7, metadata_fields=["n"], include_vectors=True, projection_dimensions=1))
+    assert (sample.size, sample.population, len(sample.items)) == (4, 10, 4)
+    assert sample.vectors.array.tolist() == sample.vectors.rows == [[one.metadata["n"], 2 * one.metadata["n"]] for one in sample.items]
+    assert sample.projection.array.shape == (4, 1)
+    assert np.allclose(sample.projection.array, sample.projection.rows)
+
+
+async def test_many_items_go_in_batches_and_come_back_whole(items: Any) -> None:
+    seen: list[BulkProgress] = []
+    vectors = np.random.default_rng(1).standard_normal((2500, 2)).astype(np.float32)
+    source = ({"external_id": f"i{i}", "vector": vectors[i], "metadata": {"even": i % 2 == 0}} for i in range(2500))
+    result = await got(items.upsert_many(source, batch_items=400, in_flight=3, on_progress=seen.append))
+    assert (result.inserted, result.updated, result.requests) == (2500, 0, 7)
+    assert (seen[-1].items, seen[-1].bytes) == (2500, result.bytes)
+    assert sorted(one.items for one in seen) == [one.items for one in seen]
+    scrolled = await listed(items.iterate())
+    exported = await listed(items.iterate_export())
+    for back in (scrolled, exported):
+        assert {one.external_id for one in back} == {f"i{i}" for i in range(2500)}
+        assert all(np.array_equal(one.array, vectors[int(one.external_id[1:])]) for one in back)
+    even = await listed(items.iterate(filters={"even": True}, include_vectors=False, limit=300))
+    assert len(even) == 1250
+    assert {one.vector for one in even} == {None}
+    some = await got(items.fetch_many(["none", *(f"i{i}" for i in range(150, 0, -1))]))
+    assert list(some) == [f"i{i}" for i in range(150, 0, -1)]
+    assert await got(items.delete_many(["none", *(f"i{i}" for i in range(2000, 2500))], batch_items=300)) == 500
+    export = await got(items.export(limit=3))
+    assert (export.count, export.dim, [one.external_id for one in export.vectors]) == (3, 2, [one.external_id for one in exported[:3]])
+
+
+async def test_an_id_that_comes_again_ends_as_it_came_last(items: Any) -> None:
+    # Requests overtake each other; those that share an id must not.
+    drawn = random.Random(3)
+    given = [(f"i{drawn.randrange(20)}", n) for n in range(600)]
+    await got(items.upsert_many([Item(i, [n, 0]) for i, n in given], batch_items=5, in_flight=8))
+    assert {one.external_id: one.vector[0] for one in await listed(items.iterate())} == dict(given)
+
+
+async def test_a_document_is_uploaded_piece_by_piece(items: Any, tmp_path: Path) -> None:
+    text = b"The whale swam on. " * 20_000
+    path = tmp_path / 'a "quoted" name.txt'
+    path.write_bytes(text)
+    steps: list[UploadProgress] = []
+    done = await got(items.upload(path, on_progress=steps.append, include_timing=True))
+    assert done.chunks_created > 100
+    assert done.timing_ms.total_ms > 0
+    assert len(steps) > 3
+    assert steps[-1] == UploadProgress(len(text), len(text))
+    chunk = await got(items.get(f"{done.document_id}-chunk-0"))
+    assert chunk.metadata["source"].endswith(".txt")
+    assert (await got(items.upload(io.BytesIO(b"Small."), filename="small.txt"))).chunks_created == 1
+    assert (await got(items.upload(b"Small.", filename="small.txt"))).chunks_created == 1
+    with pytest.raises(BadRequestError, match=r"Only \.txt"):
+        await got(items.upload(b"%PDF", filename="paper.pdf"))
+    with pytest.raises(ValueError, match="filename="):
+        await got(items.upload(b"nameless"))
+
+
+async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None:
+    made = await got(quiver.keys.create("reader", "readonly", expires_in_days=3))
+    try:
+        assert made.expires_at > made.created_at
+        assert made.key not in repr(made)
+        kind = Quiver if isinstance(quiver, Quiver) else AsyncQuiver
+        reader: Any = kind(server.url, made.key)
+        assert (await got(reader.me())).role == "readonly"
+        with pytest.raises(ForbiddenError):
+            await got(reader.create_collection("never", 2))
+        assert (await got(quiver.keys.rotate(made.id))).key != made.key
+        with pytest.raises(UnauthorizedError):
+            await got(reader.me())
+        await got(reader.close())
+        assert made.id in [key.id for key in await got(quiver.keys.list())]
+        assert (await got(quiver.keys.update(made.id, name="was reader", is_active=False))).is_active is False
+        assert (await got(quiver.keys.get(made.id))).name == "was reader"
+        assert (await got(quiver.keys.usage(made.id))).total_requests >= 2
+        assert (await got(quiver.keys.usage_summary())).total_requests >= 2
+    finally:
+        assert (await got(quiver.keys.delete(made.id))).deleted == made.id
+
+
+async def test_the_service_tells_of_itself(quiver: Any) -> None:
+    assert (await got(quiver.health())).status == "ok"
+    assert any(endpoint.path == "/v1/query" for endpoint in (await got(quiver.info())).endpoints)
+    assert "vectordb_requests_total" in await got(quiver.metrics())
+    assert (await got(quiver.openapi()))["info"]["title"] == "Quiver"
+    assert (await got(quiver.metrics_summary())).requests.total > 0
+    cluster = await got(quiver.cluster.get())
+    assert (cluster.mode, len(cluster.nodes)) == ("embedded", 1)
+    assert (await got(quiver.request("GET", "/v1/health")))["status"] == "ok"
+    with pytest.raises(UnauthorizedError):
+        await got(quiver.sign_in("no such token"))
+
+
+async def test_operations_on_the_cluster_reach_it(quiver: Any, items: Any) -> None:
+    with pytest.raises(NotFoundError):
+        await got(quiver.cluster.drain("no-node"))
+    with pytest.raises(NotFoundError):
+        await got(quiver.cluster.undrain("no-node"))
+    with pytest.raises((BadRequestError, NotFoundError)):
+        await got(quiver.cluster.adopt(items.name, 7, node="no-node"))
+    with pytest.raises((BadRequestError, NotFoundError, ConflictError)):
+        await got(items.cancel_reshard())
+    assert (await got(items.reshard(2))).to_shards == 2
+
+
+async def test_the_demo_is_loaded_once(quiver: Any) -> None:
+    assert (await got(quiver.load_demo())).count > 200
+
+
+async def test_trio_carries_the_async_form(server: Server) -> None:
+    trio = pytest.importorskip("trio")
+
+    async def story() -> int:
+        async with AsyncQuiver(server.url, server.api_key) as quiver:
+            name = f"trio-{uuid.uuid4().hex[:12]}"
+            await quiver.create_collection(name, 2)
+            result = await quiver.collection(name).upsert_many([Item(str(i), [1, i]) for i in range(10)], batch_items=3)
+            await quiver.delete_collection(name)
+            return result.written
+
+    import anyio.to_thread
+
+    assert await anyio.to_thread.run_sync(trio.run, story) == 10

@@ -1,0 +1,205 @@
+"""Repetitions, errors and streams, against a service that answers as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+import quiver_client._async.transport as async_transport
+import quiver_client._sync.transport as sync_transport
+from quiver_client import (
+    AsyncQuiver,
+    BadAnswerError,
+    BulkWriteError,
+    ConflictError,
+    Quiver,
+    QuiverConnectionError,
+    QuiverTimeoutError,
+    RateLimitError,
+    RetryPolicy,
+    ServerError,
+    ValidationError,
+)
+
+from .conftest import got, listed
+
+pytestmark = pytest.mark.anyio
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+def success(data: Any) -> httpx.Response:
+    return httpx.Response(200, json={"status": "success", "data": data, "error": None})
+
+
+def failure(code: int, message: str = "no", headers: dict[str, str] | None = None) -> httpx.Response:
+    return httpx.Response(200, json={"status": "error", "data": None, "error": {"code": code, "message": message}}, headers=headers)
+
+
+class Played:
+    """A client of either form over a handler, and what it asked and waited for."""
+
+    def __init__(self, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.form = form
+        self.requests: list[httpx.Request] = []
+        self.waits: list[float] = []
+        monkeypatch.setattr(sync_transport, "sleep", self.waits.append)
+        monkeypatch.setattr(async_transport, "sleep", self._wait)
+
+    async def _wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def client(self, answer: Handler, **options: Any) -> Any:
+        def handle(request: httpx.Request) -> httpx.Response:
+            self.requests.append(request)
+            return answer(request)
+
+        transport = httpx.MockTransport(handle)
+        http: Any = httpx.Client(transport=transport) if self.form == "sync" else httpx.AsyncClient(transport=transport)
+        kind: Any = Quiver if self.form == "sync" else AsyncQuiver
+        return kind("http://quiver.test/prefix/", "secret-key", http_client=http, **options)
+
+    def script(self, *answers: httpx.Response | Exception, **options: Any) -> Any:
+        rest = list(answers)
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            one = rest.pop(0)
+            if isinstance(one, Exception):
+                raise one
+            return one
+
+        return self.client(answer, **options)
+
+
+@pytest.fixture(params=["sync", "async"])
+def played(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Played:
+    return Played(request.param, monkeypatch)
+
+
+ME = {"key_id": 1, "name": "n", "role": "admin", "expires_at": None}
+
+
+async def test_a_request_has_the_key_and_goes_below_the_given_address(played: Played) -> None:
+    quiver = played.script(success(ME), headers={"x-request-id": "mine"})
+    assert (await got(quiver.me())).role == "admin"
+    request = played.requests[0]
+    assert str(request.url) == "http://quiver.test/prefix/v1/me"
+    assert (request.headers["x-api-key"], request.headers["x-request-id"]) == ("secret-key", "mine")
+    assert request.headers["user-agent"].startswith("quiver-client-python/")
+    assert "secret-key" not in repr(quiver) + repr(quiver._transport)
+
+
+async def test_a_read_is_repeated_until_it_succeeds(played: Played) -> None:
+    quiver = played.script(failure(500), httpx.ReadError("reset"), httpx.Response(502, text="<html>"), success(ME))
+    assert (await got(quiver.me())).key_id == 1
+    assert len(played.requests) == 4
+    assert 0.1 <= played.waits[0] <= 0.2 < played.waits[1] * 2 <= 0.8
+
+
+async def test_a_retry_after_is_honoured(played: Played) -> None:
+    quiver = played.script(failure(429, headers={"retry-after": "7"}), success(ME))
+    await got(quiver.me())
+    assert 7 < played.waits[0] < 7.3
+
+
+async def test_attempts_are_bounded_and_counted(played: Played) -> None:
+    quiver = played.script(*[failure(500, "down")] * 3, retries=RetryPolicy(attempts_max=3))
+    with pytest.raises(ServerError, match="down") as caught:
+        await got(quiver.me())
+    assert (caught.value.attempts, len(played.requests)) == (3, 3)
+
+
+async def test_a_creation_is_sent_again_only_if_it_was_not_carried_out(played: Played) -> None:
+    quiver = played.script(httpx.ConnectError("refused"), failure(429), failure(409, "exists"))
+    with pytest.raises(ConflictError):
+        await got(quiver.create_collection("c", 2))
+    assert len(played.requests) == 3
+    for lost in (failure(500), httpx.ReadTimeout("late")):
+        played.requests.clear()
+        with pytest.raises((ServerError, QuiverTimeoutError)):
+            await got(played.script(lost).create_collection("c", 2))
+        assert len(played.requests) == 1
+
+
+async def test_errors_name_the_request_and_what_the_service_asks_for(played: Played) -> None:
+    quiver = played.script(failure(422, "dim is missing", {"x-request-id": "r-1"}))
+    with pytest.raises(ValidationError, match=r"422: dim is missing \(request r-1\)") as caught:
+        await got(quiver.request("POST", "/v1/collections", body={}))
+    assert (caught.value.code, caught.value.request_id, caught.value.message) == (422, "r-1", "dim is missing")
+    with pytest.raises(RateLimitError) as refused:
+        await got(played.script(failure(429, "later", {"retry-after": "500"})).me())
+    assert refused.value.retry_after == 500
+
+
+async def test_an_answer_of_something_else_is_told_from_quiver(played: Played) -> None:
+    for other in (httpx.Response(200, text="<html>hello"), httpx.Response(404, text=""), httpx.Response(200, json=[1])):
+        with pytest.raises(BadAnswerError, match="no answer of Quiver"):
+            await got(played.script(other).me())
+
+
+async def test_a_connection_that_never_was_says_so(played: Played) -> None:
+    quiver = played.script(httpx.ConnectError("refused"), retries=RetryPolicy(attempts_max=1))
+    with pytest.raises(QuiverConnectionError, match=r"GET http://quiver\.test/prefix/v1/me: no connection: refused") as caught:
+        await got(quiver.me())
+    assert caught.value.may_have_arrived is False
+
+
+async def test_options_change_for_one_call_over_the_same_connections(played: Played) -> None:
+    quiver = played.script(success(ME), failure(500))
+    other = quiver.with_options(retries=RetryPolicy(attempts_max=1), headers={"x-request-id": "once"}, timeout=3)
+    await got(quiver.me())
+    with pytest.raises(ServerError):
+        await got(other.me())
+    assert "x-request-id" not in played.requests[0].headers
+    assert played.requests[1].headers["x-request-id"] == "once"
+    assert played.requests[1].extensions["timeout"]["read"] == 3
+
+
+async def test_a_bulk_write_stops_at_a_batch_that_fails_and_says_which(played: Played) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        ids = [item["external_id"] for item in json.loads(request.content)["items"]]
+        return failure(400, "bad") if "5" in ids else success({"results": [{"external_id": i, "status": "inserted"} for i in ids]})
+
+    taken = []
+
+    def items() -> Any:
+        for i in range(1000):
+            taken.append(i)
+            yield {"external_id": str(i), "text": "x"}
+
+    with pytest.raises(BulkWriteError, match="'4' the first of them, was not stored: 400: bad") as caught:
+        await got(played.client(answer).collection("c").upsert_many(items(), batch_items=2, in_flight=2))
+    assert caught.value.failed_ids == ["4", "5"]
+    assert caught.value.written >= 4
+    assert len(taken) < 20
+
+
+async def test_a_bulk_write_whose_source_fails_ends_with_that_error(played: Played) -> None:
+    def items() -> Any:
+        yield {"external_id": "a", "text": "x"}
+        raise KeyError("source")
+
+    quiver = played.client(lambda request: success({"results": []}))
+    with pytest.raises(KeyError, match="source"):
+        await got(quiver.collection("c").upsert_many(items(), batch_items=1))
+
+
+async def test_an_error_in_the_place_of_an_export_is_raised(played: Played) -> None:
+    with pytest.raises(ServerError, match="busy disk"):
+        await listed(played.script(failure(500, "busy disk"), retries=RetryPolicy(attempts_max=1)).collection("c").iterate_export())
+
+
+def test_an_address_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="http://"):
+        Quiver("localhost:8000")
+
+
+def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIVER_URL", "https://quiver.test")
+    monkeypatch.setenv("QUIVER_API_KEY", "from-environment")
+    with Quiver() as quiver:
+        assert quiver._transport.settings.url == "https://quiver.test"
+        assert quiver._transport.settings.headers["x-api-key"] == "from-environment"
