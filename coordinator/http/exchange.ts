@@ -120,11 +120,11 @@ export class Exchange {
       this.response.destroy();
       return this.observe(400, null);
     }
-    const { code, message } = publicError(error);
+    const { code, message, shown } = publicError(error);
     if (this.response.headersSent) {
       this.response.destroy();
     } else {
-      this.send(errorEnvelope(code, message), JSON_TYPE, this.retryAfter(error));
+      this.send(errorEnvelope(code, message, shown), JSON_TYPE, this.retryAfter(error));
     }
     this.observe(code, code === 500 ? error : null);
   }

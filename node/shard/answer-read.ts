@@ -39,7 +39,7 @@ export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kin
   return ANSWERS[kind](reader, request);
 }
 
-async function transferOf({ records, indexes, gate }: ShardReader, { after, limit }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+async function transferOf({ records, indexes, counters, gate }: ShardReader, { after, limit }: RequestOf<'transfer'>): Promise<ShardTransfer> {
   // Changes beyond it may be stored, and not be seen by reads yet.
   const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
   const changes = await records.changes(Math.max(after, forgotten), lastChange, limit);
@@ -54,6 +54,7 @@ async function transferOf({ records, indexes, gate }: ShardReader, { after, limi
     upTo: last !== undefined && changes.length === limit ? last.change : lastChange,
     vectorCount: indexes.directory.liveCount,
     index: indexes.vectors.status().progress,
+    lastVersion: counters.versions.last,
   };
 }
 

@@ -97,26 +97,37 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts }) => ({ externalIds: stringsToBytes(externalIds), vectors, ...(texts === false ? { withoutTexts: true } : {}) }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts }) => ({ externalIds: stringsFromBytes(externalIds), vectors, ...(withoutTexts === true ? { texts: false } : {}) }),
+    requestToProto: ({ externalIds, vectors, texts, versions }) => ({
+      externalIds: stringsToBytes(externalIds),
+      vectors,
+      ...(texts === false ? { withoutTexts: true } : {}),
+      ...(versions && { versions }),
+    }),
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions }) => ({
+      externalIds: stringsFromBytes(externalIds),
+      vectors,
+      ...(withoutTexts === true ? { texts: false } : {}),
+      ...(versions && { versions }),
+    }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
     answerToProto: itemsToProto,
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, versions }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
       filter: filterToProto(filter),
       vectors,
       withoutTexts: texts === false,
+      ...(versions && { versions }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts }) => {
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
-      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts };
+      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(versions && { versions }) };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,

@@ -19,7 +19,7 @@ export interface ShardReads {
   /** What BM25 needs to know about some terms in this shard. The caller sums it over the shards. */
   keywordStatistics: { request: { terms: string[] }; answer: KeywordStatistics };
   /** Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null. */
-  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined }; answer: (StoredItem | null)[] };
+  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
@@ -118,6 +118,8 @@ export interface StoredItem {
   metadata: string;
   /** null: the item never had a text. */
   text: string | null;
+  /** Present if requested, and if the shard counts versions. */
+  version?: number;
 }
 
 export interface ScanRequest {
@@ -127,6 +129,8 @@ export interface ScanRequest {
   vectors: boolean;
   /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
+  /** Whether items carry `version`. Default: false. */
+  versions?: boolean | undefined;
 }
 
 export interface SampleRequest {
@@ -164,6 +168,8 @@ export interface ShardTransfer {
   upTo: number;
   vectorCount: number;
   index: IndexProgress | null;
+  /** The highest version that the shard has given; 0 if it counts none. */
+  lastVersion: number;
 }
 
 export interface ShardStatus {

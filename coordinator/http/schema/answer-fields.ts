@@ -33,4 +33,9 @@ export const fusedHitAnswer = hitAnswer
 
 export const textHitAnswer = z.object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
 
-export const storedVectorAnswer = z.object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable() }).meta({ id: 'StoredVector' });
+/** Absent while a cluster has nodes of an earlier version. */
+export const itemVersion = z.int().meta({ description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.' });
+
+export const storedVectorAnswer = z
+  .object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable(), version: itemVersion.optional() })
+  .meta({ id: 'StoredVector' });

@@ -3,6 +3,7 @@ import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/langu
 import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
+import { itemVersion } from './answer-fields';
 import { collectionName, integer, integerTextWithDefault, optional, withDefault } from './fields';
 import { report } from './issue';
 
@@ -118,6 +119,6 @@ export const exportAnswer = z.object({
   collection: z.string(),
   dim: z.int(),
   distance_metric: z.enum(METRICS),
-  vectors: z.array(z.object({ external_id: z.string(), vector: z.array(z.number()), metadata: z.record(z.string(), z.unknown()) })),
+  vectors: z.array(z.object({ external_id: z.string(), vector: z.array(z.number()), metadata: z.record(z.string(), z.unknown()), version: itemVersion.optional() })),
   count: z.int(),
 });

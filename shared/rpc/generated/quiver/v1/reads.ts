@@ -55,14 +55,18 @@ export interface Fetch {
   'externalIds'?: (Buffer | Uint8Array | string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
+  '_versions'?: "versions";
 }
 
 export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
   '_withoutTexts'?: "withoutTexts";
+  '_versions'?: "versions";
 }
 
 export interface IndexProgress {
@@ -209,6 +213,8 @@ export interface Scan {
   'filter'?: (string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
+  '_versions'?: "versions";
 }
 
 export interface Scan__Output {
@@ -218,6 +224,8 @@ export interface Scan__Output {
   'filter': (string);
   'vectors': (boolean);
   'withoutTexts': (boolean);
+  'versions'?: (boolean);
+  '_versions'?: "versions";
 }
 
 export interface Score {
@@ -306,6 +314,7 @@ export interface ShardTransfer {
   'upTo'?: (number | string | Long);
   'vectorCount'?: (number | string | Long);
   'index'?: (IndexProgress | null);
+  'lastVersion'?: (number | string);
 }
 
 export interface ShardTransfer__Output {
@@ -318,6 +327,7 @@ export interface ShardTransfer__Output {
   'upTo': (number);
   'vectorCount': (number);
   'index': (IndexProgress__Output | null);
+  'lastVersion': (number);
 }
 
 export interface Status {
