@@ -132,13 +132,31 @@ export interface VectorInput {
   metadata: string | undefined;
   /** Text to store for keywords and answers. undefined means the text of `source`; if that has none, the stored text stays. */
   text: string | undefined;
+  /** The version that the item must have, NO_VERSION or ANY_VERSION (shared/shard/shard-client.ts). undefined: whatever is there. */
+  expected?: number | undefined;
+}
+
+export type UpsertStatus = 'inserted' | 'updated' | 'conflict';
+
+/** In the order of the items. */
+export interface UpsertResult {
+  statuses: UpsertStatus[];
+  /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
+  versions: (number | null)[];
+  timing: WriteTiming;
 }
 
 export interface VectorsService {
-  /** All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. */
-  upsert(collection: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }>;
-  /** Ids in the order given; an id given twice counts once. */
-  delete(collection: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }>;
+  /**
+   * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
+   * that is not as expected keeps all from being written, with the error conflict; with `skips`, only itself.
+   */
+  upsert(collection: string, items: VectorInput[], options?: { skips?: boolean }): Promise<UpsertResult>;
+  /**
+   * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
+   * them is not as expected: nothing is deleted then.
+   */
+  delete(collection: string, externalIds: string[], expected?: ReadonlyMap<string, number>): Promise<{ deleted: string[]; notFound: string[] }>;
   /**
    * Deletes every vector whose metadata match. A vector that is written meanwhile may be deleted or not; every deleted
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
@@ -160,6 +178,8 @@ export interface VectorView {
   vector?: Float32Array;
   metadata: string;
   text: string | null;
+  /** Absent while the shard counts no versions. */
+  version?: number;
 }
 
 export interface SearchService {

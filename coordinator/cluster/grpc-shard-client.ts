@@ -1,7 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ClusterCredentials, StreamEnd } from '../../shared/rpc/rpc-channel';
-import { operationsToBytes } from '../../shared/shard/operation-codec';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { mustBeCounted, operationsToBytes } from '../../shared/shard/operation-codec';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { FollowerReads } from './follower-reads';
@@ -73,22 +73,15 @@ export class GrpcShardClient implements ShardClient {
     return this.placement.drop(id);
   }
 
-  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     if (operations.length > WRITE_OPERATIONS_MAX) throw new QuiverError('limit_exceeded', `a write takes at most ${WRITE_OPERATIONS_MAX} operations`);
-    const payload = operationsToBytes(operations);
     const named = this.ledger.begin(id);
     let wasSent = false;
-    const write: NamedWrite = {
-      session: this.session,
-      requestNumber: named.requestNumber,
-      settledBelow: named.settledBelow,
-      payload,
-      sent: () => (wasSent = true),
-    };
+    const name = { session: this.session, requestNumber: named.requestNumber, settledBelow: named.settledBelow, sent: () => (wasSent = true) };
     try {
       return await this.calls.run(
         call.deadlineMs,
-        (open) => this.writeUntilDone(id, write, open),
+        (open) => this.writeUntilDone(id, { operations, name }, open),
         () => (wasSent ? unconfirmed(id) : notInTime(id)),
       );
     } finally {
@@ -137,8 +130,14 @@ export class GrpcShardClient implements ShardClient {
     return this.routed.run(id, open, (link, to) => link.read(to, kind, request), judge, known);
   }
 
-  private writeUntilDone(id: ShardId, write: NamedWrite, open: OpenCall): Promise<WriteOutcome[]> {
+  private writeUntilDone(id: ShardId, { operations, name }: { operations: WriteOperation[]; name: Omit<NamedWrite, 'payload'> }, open: OpenCall): Promise<WriteResult> {
     let isInDoubt = false;
+    let write: NamedWrite | null = null;
+    // By the first route: every copy of a write is the same.
+    const encoded = ({ versions = false }: ShardRoute): NamedWrite => {
+      if (!versions && mustBeCounted(operations)) throw uncounted(id);
+      return { ...name, payload: operationsToBytes(operations, versions) };
+    };
     const judge = (error: unknown): Verdict => {
       const kind = kindOf(error);
       if (kind === 'misrouted') return 'rerouted';
@@ -150,8 +149,12 @@ export class GrpcShardClient implements ShardClient {
       // that. So ask again.
       return isInDoubt && (kind === 'unavailable' || kind === 'overloaded') ? 'again' : 'final';
     };
-    return this.routed.run(id, open, (link, to) => link.write(to, write), judge);
+    return this.routed.run(id, open, (link, to, route) => link.write(to, (write ??= encoded(route))), judge);
   }
+}
+
+function uncounted(id: ShardId): QuiverError {
+  return new QuiverError('unavailable', `shard ${id.shard} takes no conditions: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

@@ -2,7 +2,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import { NODES_PREFIX, storeOf } from '../../shared/cluster/members';
 import { assignmentPath, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { tombstonePath } from '../../shared/cluster/tombstones';
-import { everyoneKnows, versionFromFields } from '../../shared/process/member-version';
+import { everyoneKnows, type MemberVersion, versionFromFields } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
 import { Waiters } from '../../shared/time/waiters';
@@ -15,6 +15,8 @@ export class MapShardRoutes implements ObservedRoutes {
   private readonly readReplicas: 'primary' | 'in-sync';
   /** A cache: every call asks for a route, and routes rarely change. */
   private readonly routes = new Map<string, ShardRoute | null>();
+  /** Whether every node that is present knows versions of items; null: to be found out again. */
+  private counts: boolean | null = null;
   private readonly waiters: Waiters;
   private readonly listeners = new Set<() => void>();
   private readonly stop: () => void;
@@ -60,6 +62,7 @@ export class MapShardRoutes implements ObservedRoutes {
   /** Forgets all routes: a part of the map that they follow from has changed. */
   private outdate(): void {
     this.routes.clear();
+    this.counts = null;
     this.waiters.wake();
     for (const listener of this.listeners) listener();
   }
@@ -75,13 +78,26 @@ export class MapShardRoutes implements ObservedRoutes {
     const member = this.map.lastSeenNode(assignment.primary.node);
     if (member === null || storeOf(member, assignment.spec) !== assignment.primary.store) return null;
     const followers = this.readReplicas === 'primary' ? [] : this.followersOf(assignment);
-    return { node: member.id, address: member.address, epoch: assignment.epoch, ...(followers.length > 0 ? { followers } : {}) };
+    return { node: member.id, address: member.address, epoch: assignment.epoch, ...(followers.length > 0 ? { followers } : {}), ...(this.everyoneCounts(assignment) ? { versions: true } : {}) };
+  }
+
+  /** Whether the shard may count versions of items: neither its replicas nor nodes that may get one are of a version that can't read it then. */
+  private everyoneCounts({ replicas }: ShardAssignment): boolean {
+    this.counts ??= everyoneKnows(
+      'versions',
+      this.map.nodes.all().map(({ value }) => versionFromFields(value)),
+    );
+    return this.counts && everyoneKnows('versions', this.versionsOf(replicas));
+  }
+
+  /** As they were when the nodes were last seen. */
+  private versionsOf(nodes: string[]): (MemberVersion | null)[] {
+    return nodes.map((node) => this.map.lastSeenNode(node)).map((member) => (member === null ? null : versionFromFields(member)));
   }
 
   /** In-sync replicas that are present, unless one of the shard's replicas is of a version that knows nothing of it. */
   private followersOf({ spec, primary, inSync, replicas }: ShardAssignment): string[] {
-    const versions = replicas.map((node) => this.map.lastSeenNode(node)).map((member) => (member === null ? null : versionFromFields(member)));
-    if (inSync.length < 2 || !everyoneKnows('follower-reads', versions)) return [];
+    if (inSync.length < 2 || !everyoneKnows('follower-reads', this.versionsOf(replicas))) return [];
     return inSync.flatMap(({ node, store }) => {
       const member = node === primary?.node ? undefined : this.map.nodes.get(NODES_PREFIX + node)?.value;
       return member !== undefined && storeOf(member, spec) === store ? [member.address] : [];

@@ -3,12 +3,12 @@ import type { FrameEntry } from '../../shared/rpc/frame-sender';
 import type { AnswerFrame__Output, Answer__Output, ReadFrame } from '../../shared/rpc/generated/quiver/v1/reads';
 import type { WriteAnswerFrame__Output, WriteAnswer__Output, WriteFrame } from '../../shared/rpc/generated/quiver/v1/writes';
 import { ENTRY_BYTES_MAX, FRAME_BYTES } from '../../shared/rpc/message-bounds';
-import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
+import { resultFromBytes } from '../../shared/rpc/outcome-codec';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { ReadAnswer, readRequestBytes, readRequestToProto } from '../../shared/rpc/read-messages';
 import type { RpcChannel, StreamEnd } from '../../shared/rpc/rpc-channel';
 import { failureFromProto } from '../../shared/rpc/wire-failure';
-import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardId, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { Clock } from '../../shared/time/clock';
@@ -109,14 +109,14 @@ export class NodeLink {
     return attempt(stream, entriesOf, (part) => answer.add(part));
   }
 
-  write(to: Addressed, write: NamedWrite): Attempt<WriteOutcome[]> {
+  write(to: Addressed, write: NamedWrite): Attempt<WriteResult> {
     refuseWhenFull(this.writes.queuedBytes, write.payload.length);
     return attempt(
       this.writes,
       (id) => this.writeEntries(id, to, write),
       (answer) => {
         if (answer.failure) throw failureFromProto(answer.failure);
-        return outcomesFromBytes(answer.outcomes ?? Buffer.alloc(0));
+        return resultFromBytes(answer.outcomes ?? Buffer.alloc(0), answer.versions);
       },
       write.sent,
     );

@@ -35,7 +35,7 @@ export class RoutedCalls {
   async run<Result>(
     id: ShardId,
     open: OpenCall,
-    send: (link: NodeLink, to: Addressed) => Attempt<Result>,
+    send: (link: NodeLink, to: Addressed, route: ShardRoute) => Attempt<Result>,
     judge: (error: unknown) => Verdict,
     known: ShardRoute | null = this.parts.routes.route(id),
   ): Promise<Result> {
@@ -45,7 +45,7 @@ export class RoutedCalls {
     for (;;) {
       const route = next ?? (await this.nextRoute(id, open));
       try {
-        const attempt = send(links.to(route.address), { id, epoch: route.epoch, deadlineMs: open.deadlineMs });
+        const attempt = send(links.to(route.address), { id, epoch: route.epoch, deadlineMs: open.deadlineMs }, route);
         open.cancel = attempt.cancel;
         return await attempt.answer;
       } catch (error) {

@@ -39,7 +39,8 @@ export class CollectionDirectory {
 
   /** Names of the collections that clients see. */
   names(): string[] {
-    return [...this.byName.values()].flatMap(({ record }) => (record?.state === 'ready' ? [record.name] : []));
+    const names = new Set([...this.watched.keys(), ...this.own.keys()]);
+    return [...names].filter((name) => this.get(name) !== null);
   }
 
   /** Calls `listener` with the name of each collection that changes, until the function returned is called. */

@@ -19,8 +19,9 @@ export function successEnvelope(dataJson: string, warnings: readonly string[] = 
   return `${SUCCESS_HEAD}${dataJson}${successTail(warnings)}`;
 }
 
-export function errorEnvelope(code: number, message: string): string {
-  return `{"status":"error","data":null,"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
+/** `shown`: further members of the error. */
+export function errorEnvelope(code: number, message: string, shown: Readonly<Record<string, unknown>> = {}): string {
+  return `{"status":"error","data":null,"error":${JSON.stringify({ code, message, ...shown })}}`;
 }
 
 /** Of JSON-RPC's codes, the one for errors of a server's own. */
@@ -32,11 +33,11 @@ export function jsonRpcError(code: number, message: string): string {
 }
 
 /** The code and message of an error for its client; any error but an operating error becomes a bare 500. */
-export function publicError(error: unknown): { code: number; message: string } {
+export function publicError(error: unknown): { code: number; message: string; shown?: Readonly<Record<string, unknown>> | undefined } {
   if (!isQuiverError(error)) return { code: INTERNAL_CODE, message: INTERNAL_MESSAGE };
-  const { code, kind, message }: QuiverError = error;
+  const { code, kind, message, shown }: QuiverError = error;
   if (kind === 'internal') return { code, message: INTERNAL_MESSAGE };
-  return { code, message: code === INTERNAL_CODE ? withoutPaths(message) : message };
+  return { code, message: code === INTERNAL_CODE ? withoutPaths(message) : message, shown };
 }
 
 /** A path of the machine: at least one slash and a name, not inside a word or an address such as `http://host:1/x`. */

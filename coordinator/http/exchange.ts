@@ -123,12 +123,12 @@ export class Exchange {
       this.response.destroy();
       return this.observe(400, null);
     }
-    const { code, message } = publicError(error);
+    const { code, message, shown } = publicError(error);
     if (this.response.headersSent) {
       this.response.destroy();
     } else {
       const more = { retryAfterSeconds: this.retryAfter(error) };
-      if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message), JSON_TYPE, more);
+      if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message, shown), JSON_TYPE, more);
       else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     }
     this.observe(code, code === 500 ? error : null);

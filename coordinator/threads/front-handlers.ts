@@ -1,7 +1,7 @@
 import type { CallOptions, ShardClient, ShardId } from '../../shared/shard/shard-client';
 import type { ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import { operationsInSteps } from '../../shared/shard/operation-codec';
-import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
+import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
 import { inSlices, inTurn } from '../../shared/time/work-slices';
 import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionEmbedder } from '../collections/collection-embedder';
@@ -94,7 +94,8 @@ export function frontHandlers(main: MainServices, threads: FrontThreads, peer: (
     'shards.write': async (payload: Uint8Array, id: ShardId, deadline: number) => {
       const call = callUntil(deadline);
       const operations = await inSlices(operationsInSteps(bufferOver(payload)));
-      return outcomesToBytes(await shardClient.write(id, operations, call));
+      const result = await shardClient.write(id, operations, call);
+      return [outcomesToBytes(result.outcomes), versionsToBytes(result)];
     },
     request: (facts: AnsweredRequest, failure: ThreadFailure | null) => main.observer.requestAnswered({ ...facts, error: failure === null ? null : errorOf(failure) }),
   };

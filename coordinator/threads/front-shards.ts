@@ -1,7 +1,7 @@
-import { outcomesFromBytes } from '../../shared/rpc/outcome-codec';
+import { resultFromBytes } from '../../shared/rpc/outcome-codec';
 import type { InlineSearches } from '../../shared/shard/inline-search';
 import { operationsToBytesInSteps } from '../../shared/shard/operation-codec';
-import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, VectorSearch } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { inSlices } from '../../shared/time/work-slices';
@@ -35,9 +35,10 @@ export class FrontShards implements Pick<ShardClient, 'read' | 'write'> {
   }
 
   /** One buffer goes over, instead of thousands of objects that would be copied one by one. */
-  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    const bytes = await inSlices(operationsToBytesInSteps(operations));
-    return outcomesFromBytes(await this.main.hand<Uint8Array>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock)));
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
+    const bytes = await inSlices(operationsToBytesInSteps(operations, true));
+    const [outcomes, versions] = await this.main.hand<[Uint8Array, Uint8Array]>('shards.write', bytes, id, sharedDeadline(call.deadlineMs, this.clock));
+    return resultFromBytes(outcomes, versions);
   }
 
   private async search<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {

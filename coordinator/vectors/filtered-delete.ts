@@ -52,7 +52,7 @@ async function deleteInSet(
     const found = open.map(({ shard }, i) => ({ shard, items: pages[i] })).filter(({ items }) => items.length > 0);
     const outcomes = await scatter.write(collection, shardsOf(found), call, async (id, i) => {
       const operations = found[i].items.map(({ externalId }) => ({ type: 'delete' as const, externalId, filter }));
-      const answered = await shards.write(id, operations, call);
+      const { outcomes: answered } = await shards.write(id, operations, call);
       // Counted at once, for the message of a step that fails on another shard.
       for (const outcome of answered) if (outcome === 'deleted') count();
       return answered.includes('refused');

@@ -1,6 +1,5 @@
-import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, ItemOperation, ShardClient, UpsertOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, DeleteOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -11,10 +10,11 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, VectorInput, VectorsService, VectorView, WriteTiming } from '../service';
+import type { CollectionsService, CollectionView, UpsertResult, UpsertStatus, VectorInput, VectorsService, VectorView } from '../service';
 import { checkDimension } from './dimension-check';
 import { deleteMatching } from './filtered-delete';
 import { InsertionOrderReader } from './insertion-order-reader';
+import { ItemWrites } from './item-writes';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
 /** Vector bytes in one page of an export over all shards: large enough for few round trips, small enough for memory. */
@@ -30,6 +30,7 @@ export class ShardedVectorsService implements VectorsService {
   private readonly shards: Pick<ShardClient, 'read' | 'write'>;
   private readonly scatter: ScatterGather;
   private readonly sets: ShardSets<CollectionRecord>;
+  private readonly writes: ItemWrites;
   private readonly deep: Pick<DeepReads, 'run'>;
   private readonly stamps: StampClock;
   private readonly clock: Clock;
@@ -50,12 +51,13 @@ export class ShardedVectorsService implements VectorsService {
     this.shards = options.shards;
     this.scatter = options.scatter;
     this.sets = new ShardSets(options);
+    this.writes = new ItemWrites({ ...options, sets: this.sets });
     this.deep = options.deep;
     this.stamps = options.stamps;
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[]): Promise<{ statuses: ('inserted' | 'updated')[]; timing: WriteTiming }> {
+  async upsert(name: string, items: VectorInput[], { skips = false }: { skips?: boolean } = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
@@ -68,26 +70,24 @@ export class ShardedVectorsService implements VectorsService {
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const outcomes = items.length === 0 ? [] : await this.write(collection, this.upsertsOf(items, embedded), call);
+    const results = items.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(items, embedded, skips), call);
     const endMs = this.clock.monotonicMs();
     return {
-      statuses: outcomes as ('inserted' | 'updated')[],
+      statuses: results.map(({ outcome }) => outcome as UpsertStatus),
+      versions: results.map(({ version }) => version),
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
   }
 
-  async delete(name: string, externalIds: string[]): Promise<{ deleted: string[]; notFound: string[] }> {
+  async delete(name: string, externalIds: string[], expected?: ReadonlyMap<string, number>): Promise<{ deleted: string[]; notFound: string[] }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
     const distinct = [...new Set(externalIds)];
-    const outcomes = await this.write(
-      collection,
-      distinct.map((externalId) => ({ type: 'delete', externalId })),
-      call,
-    );
+    const operations = distinct.map((externalId): DeleteOperation => (expected === undefined ? { type: 'delete', externalId } : { type: 'delete', externalId, expected: expected.get(externalId) }));
+    const results = await this.writes.write(collection, operations, call);
     return {
-      deleted: distinct.filter((_, i) => outcomes[i] === 'deleted'),
-      notFound: distinct.filter((_, i) => outcomes[i] !== 'deleted'),
+      deleted: distinct.filter((_, i) => results[i].outcome === 'deleted'),
+      notFound: distinct.filter((_, i) => results[i].outcome !== 'deleted'),
     };
   }
 
@@ -107,7 +107,7 @@ export class ShardedVectorsService implements VectorsService {
         current,
         groups.map((group) => group.shard),
         call,
-        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors }, call),
+        (id, i) => this.shards.read(id, 'fetch', { externalIds: groups[i].items, vectors: options.vectors, versions: true }, call),
       );
       return inCallOrder(groups, answers);
     });
@@ -161,58 +161,20 @@ export class ShardedVectorsService implements VectorsService {
     }
   }
 
-  private upsertsOf(items: VectorInput[], embedded: Float32Array[]): UpsertOperation[] {
+  private upsertsOf(items: VectorInput[], embedded: Float32Array[], alone: boolean): UpsertOperation[] {
     const firstStamp = this.stamps.reserve(items.length);
     let nextEmbedded = 0;
-    return items.map((item, i) => ({
-      type: 'upsert',
-      externalId: item.externalId,
-      vector: item.source.vector ?? embedded[nextEmbedded++],
-      stamp: firstStamp + i,
-      metadata: item.metadata,
-      text: item.text ?? item.source.text,
-    }));
-  }
-
-  private async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    if (operations.length === 0) return [];
-    const outcomes = await this.writeTo(collection, operations, call);
-    return outcomes.includes('refused') ? this.writeRefused(collection, operations, outcomes, call) : outcomes;
-  }
-
-  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<WriteOutcome[]> {
-    const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
-    const answers = await this.scatter.write(
-      collection,
-      groups.map((group) => group.shard),
-      call,
-      (id, i) => this.shards.write(id, groups[i].items, call),
-    );
-    return inCallOrder(groups, answers);
-  }
-
-  /**
-   * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and only
-   * those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and others were done.
-   */
-  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], outcomes: WriteOutcome[], call: CallOptions): Promise<WriteOutcome[]> {
-    let current = collection;
-    let refused = outcomes.flatMap((outcome, i) => (outcome === 'refused' ? [i] : []));
-    for (let attempt = 0; refused.length > 0; attempt += 1) {
-      const isPart = refused.length < outcomes.length;
-      if (this.clock.monotonicMs() >= call.deadlineMs) throw inNoSet(collection, isPart);
-      current = await this.sets.next(current, call, attempt);
-      const again = await this.writeTo(
-        current,
-        refused.map((i) => operations[i]),
-        call,
-      ).catch((error: unknown) => {
-        throw isPart ? partlyWritten(error) : error;
-      });
-      again.forEach((outcome, n) => (outcomes[refused[n]] = outcome));
-      refused = refused.filter((_, n) => again[n] === 'refused');
-    }
-    return outcomes;
+    return items.map((item, i) => {
+      const operation: UpsertOperation = {
+        type: 'upsert',
+        externalId: item.externalId,
+        vector: item.source.vector ?? embedded[nextEmbedded++],
+        stamp: firstStamp + i,
+        metadata: item.metadata,
+        text: item.text ?? item.source.text,
+      };
+      return item.expected === undefined ? operation : { ...operation, expected: item.expected, alone };
+    });
   }
 
   private readerOf(
@@ -232,7 +194,7 @@ export class ShardedVectorsService implements VectorsService {
             collection,
             positions.map((position) => position.shard),
             call,
-            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors }, call),
+            (id, i) => this.shards.read(id, 'scan', { after: positions[i].after, limit, filter, vectors, versions: true }, call),
           ),
         );
       },
@@ -248,18 +210,9 @@ function itemsPerShard(limit: number, shardCount: number): number {
   return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
 }
 
-function inNoSet({ name }: CollectionRecord, isPart: boolean): QuiverError {
-  const message = `collection "${name}" is changing its number of shards, and did not take the write in time`;
-  return new QuiverError(isPart ? 'commit_unknown' : 'unavailable', `${message}; ${isPart ? 'it may have been applied in part, and ' : ''}the call may be retried`);
-}
-
-/** What says that nothing was written is not true of the whole call. */
-function partlyWritten(error: unknown): unknown {
-  if (!isQuiverError(error) || error.kind === 'not_found') return error;
-  return new QuiverError('commit_unknown', `${error.message}; the write may have been applied in part, and the call may be retried`, { cause: error });
-}
-
-function viewOf(item: StoredItem): VectorView {
-  const { externalId, metadata, text } = item;
-  return item.vector === undefined ? { externalId, metadata, text } : { externalId, vector: item.vector, metadata, text };
+function viewOf({ externalId, metadata, text, vector, version }: StoredItem): VectorView {
+  const view: VectorView = { externalId, metadata, text };
+  if (vector !== undefined) view.vector = vector;
+  if (version !== undefined) view.version = version;
+  return view;
 }

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { ANY_REPLICA, type ShardId, type WriteOutcome } from '../../shared/shard/shard-client';
+import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { NodeCall, NodeShards } from '../rpc/node-shards';
@@ -21,7 +21,7 @@ export class ReplicaShards implements NodeShards {
     this.optimizeOn = options.optimizeOn;
   }
 
-  async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+  async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult> {
     const { replica, shard } = await this.find(id, call);
     // Once in the log it has to be applied, on every replica and at every start.
     const admitted = await shard.admit(request.payload);

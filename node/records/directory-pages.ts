@@ -5,6 +5,8 @@
 export interface DirectoryColumns {
   recnos: Float64Array;
   stamps: Float64Array;
+  /** 0 for an item that was stored before versions were counted. */
+  versions: Float64Array;
   /** Place in the arena of the id's bytes, followed by those of the metadata. */
   chunks: Uint32Array;
   offsets: Uint32Array;
@@ -14,10 +16,10 @@ export interface DirectoryColumns {
 }
 
 /** In the order of a save. */
-export const COLUMN_NAMES = ['recnos', 'stamps', 'chunks', 'offsets', 'idBytes', 'metadataBytes', 'flags'] as const;
+export const COLUMN_NAMES = ['recnos', 'stamps', 'versions', 'chunks', 'offsets', 'idBytes', 'metadataBytes', 'flags'] as const;
 
 /** Bytes of one slot over all columns. */
-export const SLOT_BYTES = 31;
+export const SLOT_BYTES = 39;
 
 const PAGE_SHIFT = 10;
 /** Slots of a page. Large enough that a page's fixed cost (about 2 KB) is small, and small enough for a shard of a few items. */
@@ -53,11 +55,12 @@ export function directoryPage(memory = new SharedArrayBuffer(PAGE_SLOTS * SLOT_B
     memory,
     recnos: new Float64Array(memory, 0, PAGE_SLOTS),
     stamps: new Float64Array(memory, PAGE_SLOTS * 8, PAGE_SLOTS),
-    chunks: new Uint32Array(memory, PAGE_SLOTS * 16, PAGE_SLOTS),
-    offsets: new Uint32Array(memory, PAGE_SLOTS * 20, PAGE_SLOTS),
-    metadataBytes: new Uint32Array(memory, PAGE_SLOTS * 24, PAGE_SLOTS),
-    idBytes: new Uint16Array(memory, PAGE_SLOTS * 28, PAGE_SLOTS),
-    flags: new Uint8Array(memory, PAGE_SLOTS * 30, PAGE_SLOTS),
+    versions: new Float64Array(memory, PAGE_SLOTS * 16, PAGE_SLOTS),
+    chunks: new Uint32Array(memory, PAGE_SLOTS * 24, PAGE_SLOTS),
+    offsets: new Uint32Array(memory, PAGE_SLOTS * 28, PAGE_SLOTS),
+    metadataBytes: new Uint32Array(memory, PAGE_SLOTS * 32, PAGE_SLOTS),
+    idBytes: new Uint16Array(memory, PAGE_SLOTS * 36, PAGE_SLOTS),
+    flags: new Uint8Array(memory, PAGE_SLOTS * 38, PAGE_SLOTS),
   };
 }
 
@@ -78,6 +81,7 @@ export function columnsOf(slots: number): DirectoryColumns {
   return {
     recnos: new Float64Array(slots),
     stamps: new Float64Array(slots),
+    versions: new Float64Array(slots),
     chunks: new Uint32Array(slots),
     offsets: new Uint32Array(slots),
     idBytes: new Uint16Array(slots),

@@ -1,6 +1,8 @@
 import { COLUMN_NAMES, type DirectoryColumns, type DirectoryPage, SLOT_BYTES, columnsFromPages, columnsOf } from './directory-pages';
 
-const MAGIC = 0x31524944;
+const MAGIC = 0x32524944;
+/** Of a save without versions, which had none to save. */
+const UNVERSIONED_MAGIC = 0x31524944;
 const HEADER_BYTES = 24;
 
 /**
@@ -35,7 +37,8 @@ export interface SavedDirectory {
 
 /** The chunks are views of `bytes`. Errors: those of malformed bytes, as a plain Error. */
 export function readDirectory(bytes: Buffer): SavedDirectory {
-  if (bytes.length < HEADER_BYTES || bytes.readUInt32LE(0) !== MAGIC) throw new Error('saved directory: unknown format');
+  const magic = bytes.length < HEADER_BYTES ? 0 : bytes.readUInt32LE(0);
+  if (magic !== MAGIC && magic !== UNVERSIONED_MAGIC) throw new Error('saved directory: unknown format');
   let at = HEADER_BYTES;
   const take = (length: number): Buffer => {
     if (at + length > bytes.length) throw new Error('saved directory: ends early');
@@ -43,9 +46,10 @@ export function readDirectory(bytes: Buffer): SavedDirectory {
     return bytes.subarray(at - length, at);
   };
   const slots = bytes.readUInt32LE(4);
-  if (slots * SLOT_BYTES > bytes.length) throw new Error('saved directory: ends early');
+  const isSaved = (name: (typeof COLUMN_NAMES)[number]): boolean => magic === MAGIC || name !== 'versions';
+  if (slots * (magic === MAGIC ? SLOT_BYTES : SLOT_BYTES - Float64Array.BYTES_PER_ELEMENT) > bytes.length) throw new Error('saved directory: ends early');
   const columns = columnsOf(slots);
-  for (const name of COLUMN_NAMES) new Uint8Array(columns[name].buffer).set(take(columns[name].byteLength));
+  for (const name of COLUMN_NAMES) if (isSaved(name)) new Uint8Array(columns[name].buffer).set(take(columns[name].byteLength));
   const chunks: (Buffer | null)[] = [];
   for (let i = bytes.readUInt32LE(16); i > 0; i--) {
     const length = take(4).readUInt32LE(0);

@@ -12,14 +12,18 @@ export interface DirectoryEntry {
   externalId: string;
   recno: number;
   stamp: number;
+  /** 0 for an item that was stored before versions were counted. */
+  version: number;
   /** JSON object text. */
   metadata: string;
   hasText: boolean;
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /**
  * Where each item is: external id ↔ slot, and by slot the facts that every answer contains. In memory, in columns and
- * an arena outside the JavaScript heap: about 50 bytes per item beside its id and metadata. Synchronous; only the
+ * an arena outside the JavaScript heap: about 60 bytes per item beside its id and metadata. Synchronous; only the
  * shard's apply step changes it.
  *
  * Columns and arena are in shared memory, where other threads read them (DirectoryView): they are given the `parts`, and
@@ -77,6 +81,20 @@ export class Directory {
 
   stampOf(slot: number): number {
     return this.pageOf(slot).stamps[placeInPage(slot)];
+  }
+
+  /** The item's version; its stamp stands for it where versions were not counted when it was stored. */
+  versionOf(slot: number): number {
+    const page = this.pageOf(slot);
+    const place = placeInPage(slot);
+    return page.versions[place] || page.stamps[place];
+  }
+
+  /** The highest version of the live items, 0 if there are none; those in the slots of `except` do not count. Looks at every slot. */
+  highestVersion(except: { has(slot: number): boolean } = NONE): number {
+    let highest = 0;
+    for (const slot of this.liveSlots()) if (!except.has(slot)) highest = Math.max(highest, this.versionOf(slot));
+    return highest;
   }
 
   recnoOf(slot: number): number {
@@ -207,6 +225,7 @@ export class Directory {
     const place = placeInPage(slot);
     page.recnos[place] = entry.recno;
     page.stamps[place] = entry.stamp;
+    page.versions[place] = entry.version;
     page.chunks[place] = chunk;
     page.offsets[place] = offset;
     page.idBytes[place] = idBytes;

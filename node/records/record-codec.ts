@@ -3,9 +3,10 @@ import { encodingOf } from '../../shared/text/text-encoding';
 /**
  * Bytes of one stored version of an item: the value of a `d` key. Little-endian.
  * ```
- * u8 format = 1 | u8 flags | u16 0 | u32 slot | f64 stamp | u32 id bytes | u32 metadata bytes | u32 text bytes | u32 dim
- * id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
+ * u8 format | u8 flags | u16 0 | u32 slot | f64 stamp | u32 id bytes | u32 metadata bytes | u32 text bytes | u32 dim
+ * [f64 version |] id | metadata (UTF-8 JSON) | text | vector (float32 × dim)
  * ```
+ * Format 1 has no version: it is what a shard stores before it counts versions. Format 2 has one.
  * Flags: 1 the item has a text, 2 the id is UTF-16, 4 the text is UTF-16 (both UTF-8 otherwise: UTF-16 is for strings
  * with lone surrogates, which UTF-8 can't carry).
  */
@@ -13,6 +14,8 @@ export interface ItemRecord {
   externalId: string;
   slot: number;
   stamp: number;
+  /** 0: it was stored before versions were counted. */
+  version: number;
   /** JSON object text. */
   metadata: string;
   text: string | null;
@@ -20,8 +23,11 @@ export interface ItemRecord {
 }
 
 /** A version that writes another one says so in the shard's specification first (shard-format.ts). So here, others are damage. */
-const FORMAT = 1;
+const PLAIN_FORMAT = 1;
+const VERSIONED_FORMAT = 2;
+/** Without the version. */
 const HEADER_BYTES = 32;
+const VERSION_BYTES = 8;
 const SLOT_OFFSET = 4;
 const STAMP_OFFSET = 8;
 const HAS_TEXT = 1;
@@ -36,8 +42,9 @@ export function recordToBytes(record: ItemRecord): Buffer {
   const idBytes = Buffer.byteLength(externalId, idEncoding);
   const metadataBytes = Buffer.byteLength(metadata);
   const textBytes = text === null ? 0 : Buffer.byteLength(text, textEncoding);
-  const bytes = Buffer.allocUnsafe(HEADER_BYTES + idBytes + metadataBytes + textBytes + vector.byteLength);
-  bytes[0] = FORMAT;
+  const headerBytes = record.version === 0 ? HEADER_BYTES : HEADER_BYTES + VERSION_BYTES;
+  const bytes = Buffer.allocUnsafe(headerBytes + idBytes + metadataBytes + textBytes + vector.byteLength);
+  bytes[0] = record.version === 0 ? PLAIN_FORMAT : VERSIONED_FORMAT;
   bytes[1] = (text === null ? 0 : HAS_TEXT) | (idEncoding === 'utf16le' ? ID_IS_UTF16 : 0) | (textEncoding === 'utf16le' ? TEXT_IS_UTF16 : 0);
   bytes.writeUInt16LE(0, 2);
   bytes.writeUInt32LE(record.slot, SLOT_OFFSET);
@@ -46,7 +53,8 @@ export function recordToBytes(record: ItemRecord): Buffer {
   bytes.writeUInt32LE(metadataBytes, 20);
   bytes.writeUInt32LE(textBytes, 24);
   bytes.writeUInt32LE(vector.length, 28);
-  let at = HEADER_BYTES;
+  if (record.version !== 0) bytes.writeDoubleLE(record.version, HEADER_BYTES);
+  let at = headerBytes;
   at += bytes.write(externalId, at, idEncoding);
   at += bytes.write(metadata, at);
   if (text !== null) at += bytes.write(text, at, textEncoding);
@@ -60,9 +68,10 @@ export function recordFromBytes(bytes: Buffer): ItemRecord {
   const vector = new Float32Array(layout.dim);
   new Uint8Array(vector.buffer).set(bytes.subarray(layout.vectorAt, layout.vectorAt + layout.dim * 4));
   return {
-    externalId: bytes.toString(layout.flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', HEADER_BYTES, layout.metadataAt),
+    externalId: bytes.toString(layout.flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', layout.idAt, layout.metadataAt),
     slot: bytes.readUInt32LE(SLOT_OFFSET),
     stamp: bytes.readDoubleLE(STAMP_OFFSET),
+    version: layout.idAt === HEADER_BYTES ? 0 : bytes.readDoubleLE(HEADER_BYTES),
     metadata: bytes.toString('utf8', layout.metadataAt, layout.textAt),
     text: textIn(bytes, layout),
     vector,
@@ -85,19 +94,21 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
 interface Layout {
   flags: number;
   dim: number;
+  idAt: number;
   metadataAt: number;
   textAt: number;
   vectorAt: number;
 }
 
 function layoutOf(bytes: Buffer): Layout {
-  if (bytes.length < HEADER_BYTES || bytes[0] !== FORMAT) throw new Error('record: no record');
-  const metadataAt = HEADER_BYTES + bytes.readUInt32LE(16);
+  if (bytes.length < HEADER_BYTES || bytes[0] < PLAIN_FORMAT || bytes[0] > VERSIONED_FORMAT) throw new Error('record: no record');
+  const idAt = bytes[0] === PLAIN_FORMAT ? HEADER_BYTES : HEADER_BYTES + VERSION_BYTES;
+  const metadataAt = idAt + bytes.readUInt32LE(16);
   const textAt = metadataAt + bytes.readUInt32LE(20);
   const vectorAt = textAt + bytes.readUInt32LE(24);
   const dim = bytes.readUInt32LE(28);
   if (vectorAt + dim * 4 !== bytes.length) throw new Error('record: wrong length');
-  return { flags: bytes[1], dim, metadataAt, textAt, vectorAt };
+  return { flags: bytes[1], dim, idAt, metadataAt, textAt, vectorAt };
 }
 
 function textIn(bytes: Buffer, layout: Layout): string | null {

@@ -59,6 +59,12 @@ export const changeOfKey = numberOfKey;
 /** The shard's specification, written when the shard is made. */
 export const SPEC_KEY = Buffer.from('mspec');
 
+/**
+ * How far the shard has counted versions (version-count.ts); absent while it counts none. It is written when that does not
+ * follow from the items.
+ */
+export const VERSIONS_KEY = Buffer.from('mversions');
+
 export const ITEM_RANGE = { from: Buffer.from('d'), to: Buffer.from('e') };
 export const ORDER_RANGE = { from: Buffer.from('o'), to: Buffer.from('p') };
 export const JOURNAL_RANGE = { from: Buffer.from('j'), to: Buffer.from('k') };

@@ -1,6 +1,7 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
+import { versionFromBytes } from './version-count';
 import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
 import {
   ITEM_RANGE,
@@ -8,6 +9,7 @@ import {
   ORDER_RANGE,
   SPEC_KEY,
   STABLE_KEY,
+  VERSIONS_KEY,
   externalIdOfOrderKey,
   itemKey,
   journalKey,
@@ -145,6 +147,12 @@ export class RecordStore {
   /** Forgets the changes up to this one. */
   forgetChanges(upTo: number): Promise<void> {
     return this.store.clear({ from: CHANGES_RANGE.from, to: changeKey(upTo + 1) });
+  }
+
+  /** What is stored of the count of versions; null while the shard counts none. */
+  async versions(): Promise<number | null> {
+    const stored = await this.store.get(VERSIONS_KEY);
+    return stored === undefined ? null : decodedRecord(stored, versionFromBytes);
   }
 
   async spec(): Promise<string | null> {

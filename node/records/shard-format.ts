@@ -9,9 +9,11 @@ import type { RecordStore } from './record-store';
  * The format of all that lies in a shard's folder and is no index: records, journal, insertion order, log, marks. Whoever
  * changes one of these so that this program can't read it raises the number, and stores it before anything of the new kind.
  */
-const SHARD_FORMAT = 2;
-/** Of a shard that never was a part of a reshard: it has no gate, no changes and no outcomes that came with them. */
+const SHARD_FORMAT = 3;
+/** Of a shard that never was a part of a reshard, and counts no versions: it has no gate, no changes, no outcomes and no records that came with them. */
 const PLAIN_FORMAT = 1;
+/** Of a shard that has a gate. */
+const GATED_FORMAT = 2;
 
 /**
  * The specification as it is stored with a shard's records: what must not change between two starts. Quantization is not
@@ -23,9 +25,10 @@ export function specText(spec: ShardSpec): string {
   return JSON.stringify({ format: PLAIN_FORMAT, uid, shard, dim, metric, language });
 }
 
-/** The same from when the shard has a gate. */
-export function gatedSpecText(spec: ShardSpec): string {
-  return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${SHARD_FORMAT}`);
+/** The same for a shard with what later formats brought. */
+export function specTextWith(spec: ShardSpec, has: { gate: boolean; versions: boolean }): string {
+  const format = has.versions ? SHARD_FORMAT : has.gate ? GATED_FORMAT : PLAIN_FORMAT;
+  return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 
 /** Refuses the specification of a shard that a later version wrote. Errors: LaterFormatError. */
@@ -33,6 +36,12 @@ export function mustBeKnownShard(what: string, stored: string): void {
   // Its beginning is the same in every format; what follows may be anything.
   mustBeKnownFormat(what, Number(/^\{"format":(\d{1,9})[,}]/.exec(stored)?.[1] ?? 0), SHARD_FORMAT);
 }
+
+const KNOWN = [
+  { gate: false, versions: false },
+  { gate: true, versions: false },
+  { gate: true, versions: true },
+];
 
 /**
  * Stores in new records, durably, to which shard they belong; or checks that they belong to this one. Errors: storage_failed,
@@ -44,7 +53,7 @@ export async function claimRecords(records: RecordStore, folder: string, spec: S
     await records.writeSpec(specText(spec));
     await syncFolder(folder);
     await syncFolder(dirname(folder));
-  } else if (stored !== specText(spec) && stored !== gatedSpecText(spec)) {
+  } else if (!KNOWN.some((has) => stored === specTextWith(spec, has))) {
     mustBeKnownShard(`the folder of shard ${spec.shard} of collection ${spec.collectionUid}`, stored);
     throw new QuiverError('storage_failed', `the shard on disk is ${stored}, not ${specText(spec)}`);
   }

@@ -2,7 +2,7 @@ import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { LaterFormatError } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
-import { ANY_REPLICA, type ShardId, type WriteOutcome } from '../../shared/shard/shard-client';
+import { ANY_REPLICA, type ShardId, type WriteResult } from '../../shared/shard/shard-client';
 import type { WriteSource } from '../../shared/shard/write-source';
 import { NumberTable } from '../../shared/tables/number-table';
 import type { Clock } from '../../shared/time/clock';
@@ -186,16 +186,16 @@ export class Replica {
    * Appends the write and answers when it is applied here and stored by every in-sync replica. Errors: misrouted,
    * unavailable, overloaded (all three: it will not appear), commit_unknown.
    */
-  async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+  async write(request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult> {
     await this.until(call, () => this.core.mayWrite(this.clock.monotonicMs()));
-    return new Promise<WriteOutcome[]>((done, fail) => {
+    return new Promise<WriteResult>((done, fail) => {
       const timer = deadlineTimer(call.deadlineMs - this.clock.monotonicMs(), () => {
         this.writes.remove(writeId);
         fail(new QuiverError('commit_unknown', `shard ${this.id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`));
       });
       const writeId = this.writes.add((answer) => {
         clearTimeout(timer);
-        if (answer.ok) done(answer.outcomes);
+        if (answer.ok) done(answer.result);
         else fail(new QuiverError(answer.kind, `shard ${this.id.shard}: ${answer.reason}`));
       });
       this.handle({ type: 'write', writeId, ...request });

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
-import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteResult } from '../../shared/shard/shard-client';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import type { AppliedEntry, LogChange, LogEntry, ReplicaState } from './core/replica-state';
 import { logEntryFromBytes } from './log-entry-codec';
@@ -37,7 +37,7 @@ export interface LogPin {
 /** The shard to whose records the log is applied. */
 export interface LoggedShard {
   /** `payloads`: encoded writes (operation-codec.ts). */
-  applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]>;
+  applyLogged(payloads: Buffer[], alongside: (results: WriteResult[]) => KeyValueChange[]): Promise<WriteResult[]>;
 }
 
 /**
@@ -236,7 +236,7 @@ export class RocksReplicaStorage implements ReplicaStorage {
     if (entries.length === 0) throw new QuiverError('storage_failed', `the log ends before ${this.state.appliedSequence + 1}`);
     const last = entries[entries.length - 1];
     const payloads: Buffer[] = [];
-    const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, outcomes: null }));
+    const results: AppliedEntry[] = entries.map(({ sequence }) => ({ sequence, result: null }));
     const fresh: number[] = [];
     for (const [i, entry] of entries.entries()) {
       if (entry.write === null) continue;
@@ -246,11 +246,11 @@ export class RocksReplicaStorage implements ReplicaStorage {
       fresh.push(i);
       payloads.push(entry.write.payload);
     }
-    await this.shard.applyLogged(payloads, (outcomes) => {
+    await this.shard.applyLogged(payloads, (applied) => {
       fresh.forEach((i, place) => {
-        results[i].outcomes = outcomes[place];
+        results[i].result = applied[place];
         const { write } = entries[i];
-        if (write !== null) this.settled.finish(write.source, outcomes[place]);
+        if (write !== null) this.settled.finish(write.source, applied[place]);
       });
       return [...this.settled.changes(), { type: 'put', key: APPLIED_KEY, value: pairToBytes(last.sequence, last.epoch) }];
     });

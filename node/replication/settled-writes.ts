@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteOutcome, WriteResult } from '../../shared/shard/shard-client';
 import type { WriteSource } from '../../shared/shard/write-source';
 import type { KeyValueChange, KeyValueEntry } from '../kv/key-value-store';
 import type { SettledWrite } from './core/replica-state';
@@ -14,14 +14,19 @@ const SESSIONS_MAX = 256;
 /** Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under way. */
 const WRITES_MAX = 4096;
 
-const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a', refused: 'r', outdated: 'o' };
-const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent', r: 'refused', o: 'outdated' };
+const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a', refused: 'r', outdated: 'o', conflict: 'c', withheld: 'w' };
+const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent', r: 'refused', o: 'outdated', c: 'conflict', w: 'withheld' };
 
 interface Known {
   sequence: number;
   /** One letter per outcome. */
   outcomes: string;
+  firstVersion: number;
+  present: number[];
 }
+
+/** A write as it is stored. The versions are left out where there are none: members of before them do so, too. */
+type StoredWrite = [requestNumber: number, sequence: number, outcomes: string, firstVersion?: number, present?: number[]];
 
 interface Session {
   settledBelow: number;
@@ -44,8 +49,8 @@ export class SettledWrites {
   static load(entries: KeyValueEntry[]): SettledWrites {
     const settled = new SettledWrites();
     for (const { key, value } of entries) {
-      const json = JSON.parse(value.toString()) as { below: number; last: number; writes: [number, number, string][] };
-      const writes = new Map(json.writes.map(([requestNumber, sequence, outcomes]) => [requestNumber, { sequence, outcomes }]));
+      const json = JSON.parse(value.toString()) as { below: number; last: number; writes: StoredWrite[] };
+      const writes = new Map(json.writes.map(([requestNumber, sequence, outcomes, firstVersion = 0, present = []]) => [requestNumber, { sequence, outcomes, firstVersion, present }]));
       settled.sessions.set(sessionOfKey(key), { settledBelow: json.below, last: json.last, writes });
     }
     return settled;
@@ -65,14 +70,17 @@ export class SettledWrites {
     }
     if (known !== undefined) return { type: 'repeats', sequence: known.sequence };
     if (isGivenUp) return { type: 'givenUp' };
-    session.writes.set(source.requestNumber, { sequence, outcomes: '' });
+    session.writes.set(source.requestNumber, { sequence, outcomes: '', firstVersion: 0, present: [] });
     this.bound(session);
     return { type: 'new' };
   }
 
-  finish(source: WriteSource, outcomes: WriteOutcome[]): void {
+  finish(source: WriteSource, { outcomes, firstVersion, present }: WriteResult): void {
     const known = this.sessions.get(source.session)?.writes.get(source.requestNumber);
-    if (known !== undefined) known.outcomes = outcomes.map((outcome) => LETTER_OF[outcome]).join('');
+    if (known === undefined) return;
+    known.outcomes = outcomes.map((outcome) => LETTER_OF[outcome]).join('');
+    known.firstVersion = firstVersion;
+    known.present = present;
   }
 
   /** What has to be stored for everything since the last call. */
@@ -89,11 +97,11 @@ export class SettledWrites {
 
   all(): SettledWrite[] {
     return [...this.sessions].flatMap(([session, { writes }]) =>
-      [...writes].map(([requestNumber, { sequence, outcomes }]) => ({
+      [...writes].map(([requestNumber, { sequence, outcomes, ...versions }]) => ({
         session,
         requestNumber,
         sequence,
-        outcomes: [...outcomes].map((letter) => OUTCOME_OF[letter]),
+        result: { outcomes: [...outcomes].map((letter) => OUTCOME_OF[letter]), ...versions },
       })),
     );
   }
@@ -115,5 +123,10 @@ export class SettledWrites {
 }
 
 function sessionToBytes({ settledBelow, last, writes }: Session): Buffer {
-  return Buffer.from(JSON.stringify({ below: settledBelow, last, writes: [...writes].map(([number, { sequence, outcomes }]) => [number, sequence, outcomes]) }));
+  return Buffer.from(JSON.stringify({ below: settledBelow, last, writes: [...writes].map(storedWrite) }));
+}
+
+function storedWrite([requestNumber, { sequence, outcomes, firstVersion, present }]: [number, Known]): StoredWrite {
+  if (firstVersion === 0) return [requestNumber, sequence, outcomes];
+  return present.length === 0 ? [requestNumber, sequence, outcomes, firstVersion] : [requestNumber, sequence, outcomes, firstVersion, present];
 }

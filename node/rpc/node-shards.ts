@@ -1,4 +1,4 @@
-import type { CallOptions, ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardId, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 
@@ -10,7 +10,7 @@ import type { WriteSource } from '../../shared/shard/write-source';
  */
 export interface NodeShards {
   /** `payload` holds the encoded operations (shared/shard/operation-codec.ts); the log stores it unchanged. */
-  write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]>;
+  write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult>;
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>>;
 }
 

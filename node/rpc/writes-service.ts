@@ -1,7 +1,7 @@
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { WriteAnswer, WriteAnswerFrame, WriteFrame__Output, WriteRequest__Output, WritesHandlers } from '../../shared/rpc/generated/quiver/v1/writes';
-import { outcomesToBytes } from '../../shared/rpc/outcome-codec';
+import { outcomesToBytes, versionsToBytes } from '../../shared/rpc/outcome-codec';
 import { writesDefinition } from '../../shared/rpc/protocol';
 import type { RpcService } from '../../shared/rpc/rpc-server';
 import { failureToProto } from '../../shared/rpc/wire-failure';
@@ -111,8 +111,8 @@ export class WritesService implements RpcService {
     try {
       if (!shard) throw new QuiverError('internal', 'a write that names no shard');
       const call = { epoch, deadlineMs: startMs + remainingMs };
-      const outcomes = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
-      send(stream, { id, outcomes: outcomesToBytes(outcomes) });
+      const result = await this.shards.write(shard, { source: { session, requestNumber, settledBelow }, payload }, call);
+      send(stream, { id, outcomes: outcomesToBytes(result.outcomes), versions: versionsToBytes(result) });
       outcome = 'answered';
     } catch (error) {
       this.fail(id, stream, error);
@@ -151,7 +151,7 @@ function costOf(request: WriteRequest__Output): number {
 }
 
 function send(stream: WriteStream, answer: WriteAnswer): void {
-  const bytes = ANSWER_OVERHEAD_BYTES + (answer.outcomes?.length ?? 0) + (answer.failure?.message?.length ?? 0) * 3;
+  const bytes = ANSWER_OVERHEAD_BYTES + (answer.outcomes?.length ?? 0) + (answer.versions?.length ?? 0) + (answer.failure?.message?.length ?? 0) * 3;
   stream.push({ bytes, addTo: (frame) => frame.answers?.push(answer) });
 }
 

@@ -41,7 +41,7 @@ export function answerRead<Kind extends ReadKind>(reader: ShardReader, kind: Kin
   return ANSWERS[kind](reader, request);
 }
 
-async function transferOf({ records, indexes, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {
+async function transferOf({ records, indexes, counters, gate, pace }: ShardReader, { after, limit, writesPerSecond }: RequestOf<'transfer'>): Promise<ShardTransfer> {
   if (writesPerSecond !== undefined) pace.ask(writesPerSecond, performance.now());
   // Changes beyond it may be stored, and not be seen by reads yet.
   const { stage, term, reshard, since, lastChange, forgotten } = gate.now;
@@ -57,6 +57,7 @@ async function transferOf({ records, indexes, gate, pace }: ShardReader, { after
     upTo: last !== undefined && changes.length === limit ? last.change : lastChange,
     vectorCount: indexes.directory.liveCount,
     index: indexes.vectors.status().progress,
+    lastVersion: counters.versions.last,
   };
 }
 

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import { deadlineTimer } from '../../shared/time/deadline';
@@ -24,7 +24,7 @@ export class LocalShardClient implements ShardClient {
     return this.host.drop(id);
   }
 
-  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const unconfirmed = () => new QuiverError('commit_unknown', `shard ${id.shard} did not confirm the write in time: it is stored once or not at all; it is safe to try again`);
     return this.within(call, id, (shard) => shard.write(operations), unconfirmed);
   }

@@ -7,6 +7,7 @@ import { Directory, type DirectoryEntry } from '../records/directory';
 import type { ItemRecord } from '../records/record-codec';
 import type { RecordStore } from '../records/record-store';
 import { ChunkedSlotSet } from '../slots/chunked-slot-set';
+import { countAfter } from '../records/version-count';
 import type { VectorIndex, VectorIndexOptions } from '../vector/vector-index';
 import { type CheckpointFile, type Manifest, readCheckpointFile, readManifest } from './checkpoint';
 import type { ShardLogger } from './shard-options';
@@ -79,6 +80,7 @@ export async function recoverShard(parts: RecoveryParts): Promise<RecoveredShard
     const counters = {
       lastOperation: Math.max(manifest?.operation ?? 0, journal.lastOperation),
       lastRecno: Math.max(manifest?.lastRecno ?? 0, journal.lastRecno, await records.lastRecno()),
+      versions: countAfter(await records.versions(), () => indexes.directory.highestVersion()),
     };
     const isSound = directory !== null && vectors !== null && filters !== null && keywords !== null;
     const isEmpty = counters.lastOperation === 0 && indexes.directory.liveCount === 0;
@@ -206,5 +208,5 @@ function* putSteps(indexes: ShardIndexes, chosen: Sound, page: { recno: number; 
 }
 
 function directoryEntry(recno: number, item: ItemRecord): DirectoryEntry {
-  return { externalId: item.externalId, recno, stamp: item.stamp, metadata: item.metadata, hasText: item.text !== null };
+  return { externalId: item.externalId, recno, stamp: item.stamp, version: item.version, metadata: item.metadata, hasText: item.text !== null };
 }

@@ -37,6 +37,7 @@ export interface IndexedItem extends PreparedContent {
   recno: number;
   externalId: string;
   stamp: number;
+  version: number;
   metadata: string;
   text: string | null;
   vector: Float32Array;

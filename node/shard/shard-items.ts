@@ -111,7 +111,7 @@ export class ShardItems {
   }
 
   /** The items as they are now, null where absent; text, vector and metadata of each are of the same version. */
-  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined }): Promise<(ReadItem | null)[]> {
+  private async read(externalIds: string[], parts: { vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined }): Promise<(ReadItem | null)[]> {
     const { indexes, records } = this.parts;
     const found: (ReadItem | null)[] = new Array(externalIds.length).fill(null);
     let left = externalIds.map((_, i) => i);
@@ -121,7 +121,7 @@ export class ShardItems {
       const withText = parts.texts === false ? [] : known.filter(({ slot }) => indexes.directory.hasText(slot)).map(({ i }) => i);
       const items = this.itemsAt(
         known.map(({ slot }) => slot),
-        parts.vectors,
+        parts,
       );
       known.forEach(({ i }, n) => (found[i] = items[n]));
       if (withText.length === 0) break;
@@ -142,8 +142,9 @@ export class ShardItems {
     return found;
   }
 
-  private itemsAt(slots: number[], vectors: boolean): ReadItem[] {
-    const { indexes, dim } = this.parts;
+  private itemsAt(slots: number[], { vectors, versions }: { vectors: boolean; versions?: boolean | undefined }): ReadItem[] {
+    const { indexes, dim, counters } = this.parts;
+    const hasVersions = versions === true && counters.versions.isCounting;
     const { directory } = indexes;
     const rows = vectors && slots.length > 0 ? indexes.vectors.vectors(Uint32Array.from(slots)) : null;
     return slots.map((slot, i) => {
@@ -153,6 +154,7 @@ export class ShardItems {
         metadata: directory.metadataOf(slot),
         text: null,
       };
+      if (hasVersions) item.version = directory.versionOf(slot);
       if (rows !== null) item.vector = rows.subarray(i * dim, (i + 1) * dim);
       return { recno: directory.recnoOf(slot), item };
     });

@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteResult } from '../../shared/shard/shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { inSlices } from '../../shared/time/work-slices';
@@ -6,14 +6,24 @@ import { recordToBytes } from '../records/record-codec';
 import type { RecordBatch, RecordStore } from '../records/record-store';
 import type { SlotAllocator } from '../records/slot-allocator';
 import { changeKey, GATE_KEY, SPEC_KEY } from '../records/record-keys';
-import { type Gate, gateToBytes } from '../records/shard-gate';
+import { type Gate, gateToBytes, OPEN_GATE } from '../records/shard-gate';
+import { type VersionCount, versionChanges } from '../records/version-count';
 import type { ShardOperation } from './checked-write';
 import { type IndexChange, IndexApplication } from './index-application';
 import { type IndexedItem, type ShardIndexes, prepareItems } from './shard-indexes';
 import { type PriorItem, planWrites, type WritePlan } from './write-plan';
 
 /** A batch of its own, on stable storage before it is answered. */
-const SYNCED = { sync: true, alongside: (): KeyValueChange[] => [] };
+const SYNCED: BatchManner = { sync: true, alongside: () => [] };
+
+/** How a batch goes to the disk. */
+export interface BatchManner {
+  sync: boolean;
+  /** Called once the results are known; its changes are written even if nothing else changes. */
+  alongside: (results: WriteResult[]) => KeyValueChange[];
+  /** See PlanGround. */
+  counted?: readonly boolean[];
+}
 
 type StoredRecord = RecordBatch['stored'][number];
 
@@ -21,6 +31,7 @@ type StoredRecord = RecordBatch['stored'][number];
 export interface ShardCounters {
   lastOperation: number;
   lastRecno: number;
+  versions: VersionCount;
 }
 
 /** The gate of a shard as its readers see it: after what is durable and applied. */
@@ -52,8 +63,8 @@ export class ShardWriter {
       slots: SlotAllocator;
       counters: ShardCounters;
       gate: ShardGate;
-      /** The specification of a shard that has a gate. */
-      gatedSpec: string;
+      /** The specification of the shard with what it has. */
+      specWith: (has: { gate: boolean; versions: boolean }) => string;
       /** Called after each batch with the number of items put or deleted. */
       onChanges: (count: number) => void;
       /** The indexes no longer show what is durable: nothing may be read until the shard is opened again. */
@@ -65,19 +76,23 @@ export class ShardWriter {
     this.application = new IndexApplication(parts);
   }
 
-  /**
-   * `writing` says how the batch goes to the disk. Its `alongside` is called once the outcomes are known, and its
-   * changes are written even if nothing else changes.
-   */
-  async commit(requests: ShardOperation[][], writing: { sync: boolean; alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[] } = SYNCED): Promise<WriteOutcome[][]> {
+  async commit(requests: ShardOperation[][], writing: BatchManner = SYNCED): Promise<WriteResult[]> {
     if (this.broken !== null) throw this.broken;
     const { counters, records, indexes, slots, gate } = this.parts;
     const texts = await this.textsToKeep(requests);
-    const plan = await inSlices(planWrites(requests, (externalId) => this.priorOf(externalId, texts), gate.now));
-    const { outcomes, puts, deletes } = plan;
-    const alongside = writing.alongside(outcomes);
-    if (plan.gate !== gate.now) for (const change of gateChanges(plan, gate.now, this.parts.gatedSpec)) alongside.push(change);
-    if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return outcomes;
+    const plan = await inSlices(
+      planWrites(requests, {
+        priorOf: (externalId) => this.priorOf(externalId, texts),
+        gate: gate.now,
+        versions: counters.versions,
+        counted: writing.counted,
+        highestVersion: (except) => indexes.directory.highestVersion(except),
+      }),
+    );
+    const { results, puts, deletes } = plan;
+    const alongside = writing.alongside(results);
+    for (const change of this.factsOf(plan)) alongside.push(change);
+    if (puts.length === 0 && deletes.length === 0 && alongside.length === 0) return results;
 
     const prepared = await inSlices(
       this.whileWanted(
@@ -115,9 +130,10 @@ export class ShardWriter {
     // Not earlier: a checkpoint that begins meanwhile must not count this operation among those in its files.
     counters.lastOperation = operation;
     counters.lastRecno = recno;
+    counters.versions = plan.versions;
     if (plan.gate !== gate.now) gate.pass(plan.gate);
     this.parts.onChanges(items.length + dropped.length);
-    return outcomes;
+    return results;
   }
 
   /**
@@ -143,12 +159,26 @@ export class ShardWriter {
     }
   }
 
+  /** What is stored of the gate and of the count of versions, where a plan changes them. */
+  private factsOf(plan: WritePlan): KeyValueChange[] {
+    const { gate, counters, specWith } = this.parts;
+    const changes: KeyValueChange[] = [];
+    const has = { gate: plan.gate !== OPEN_GATE, versions: plan.versions.isCounting };
+    if (plan.gate !== gate.now) changes.push(...gateChanges(plan, gate.now, specWith(has)));
+    if (plan.versions === counters.versions && plan.deletes.length === 0) return changes;
+    const highestPut = plan.puts.reduce((highest, { item }) => Math.max(highest, item.version), 0);
+    const hasLoss = plan.deletes.length > 0 || plan.puts.some(({ item, prior }) => prior !== null && prior.version > item.version);
+    changes.push(...versionChanges(plan.versions, counters.versions, { highestPut, hasLoss }));
+    if (has.versions && !counters.versions.isCounting) changes.push({ type: 'put', key: SPEC_KEY, value: Buffer.from(specWith(has)) });
+    return changes;
+  }
+
   private priorOf(externalId: string, texts: ReadonlyMap<number, string | null>): PriorItem | null {
     const { directory } = this.parts.indexes;
     const slot = directory.slotOf(externalId);
     if (slot < 0) return null;
     const recno = directory.recnoOf(slot);
-    return { slot, recno, stamp: directory.stampOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
+    return { slot, recno, stamp: directory.stampOf(slot), version: directory.versionOf(slot), metadata: directory.metadataOf(slot), text: texts.get(recno) ?? null };
   }
 
   /** Stored texts, by record number, of the items that an operation updates without giving a text. */
@@ -176,12 +206,12 @@ export class ShardWriter {
 }
 
 /** What is stored of a gate that has changed, and of what it noted. */
-function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, before: Gate, gatedSpec: string): KeyValueChange[] {
+function gateChanges({ gate, changes }: Pick<WritePlan, 'gate' | 'changes'>, before: Gate, spec: string): KeyValueChange[] {
   const noted = changes.map(({ change, externalId }): KeyValueChange => ({ type: 'put', key: changeKey(change), value: Buffer.from(externalId, 'utf16le') }));
   // The number of the last change follows from those that are stored.
   const isStaged = gate.term !== before.term || gate.stage !== before.stage || gate.forgotten !== before.forgotten;
   if (!isStaged) return noted;
-  return [...noted, { type: 'put', key: SPEC_KEY, value: Buffer.from(gatedSpec) }, { type: 'put', key: GATE_KEY, value: gateToBytes(gate) }];
+  return [...noted, { type: 'put', key: SPEC_KEY, value: Buffer.from(spec) }, { type: 'put', key: GATE_KEY, value: gateToBytes(gate) }];
 }
 
 /** One record per step. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
-import type { ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardSpec, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus } from '../../shared/shard/shard-read';
 import type { KeyValueChange } from '../kv/key-value-store';
 import { analyserFor } from '../../shared/text/analyser-for';
-import { operationsInSteps } from '../../shared/shard/operation-codec';
+import { isCounted, operationsInSteps } from '../../shared/shard/operation-codec';
 import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
@@ -15,7 +15,7 @@ import { FieldBudget, type FieldClaim } from './field-budget';
 import { Checkpointer } from './checkpointer';
 import { type RecoveredShard, recoverShard } from './recovery';
 import { type Gate, mustAnswer, refusesReads } from '../records/shard-gate';
-import { claimRecords, gatedSpecText } from '../records/shard-format';
+import { claimRecords, specTextWith } from '../records/shard-format';
 import type { ShardIndexes } from './shard-indexes';
 import { ShardItems } from './shard-items';
 import type { ShardPublisher } from './shard-publisher';
@@ -95,7 +95,7 @@ export class Shard {
       slots,
       counters,
       gate,
-      gatedSpec: gatedSpecText(spec),
+      specWith: (has) => specTextWith(spec, has),
       onChanges: (count) => this.checkpointer.noteChanges(count),
       onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
@@ -148,7 +148,7 @@ export class Shard {
    * Errors: overloaded, commit_unknown (safe to repeat), storage_failed, internal for operations that callers must not
    * send.
    */
-  write(operations: WriteOperation[]): Promise<WriteOutcome[]> {
+  write(operations: WriteOperation[]): Promise<WriteResult> {
     return this.whileOpen(async () => {
       const { checked, claim } = await this.check(operations);
       try {
@@ -189,7 +189,7 @@ export class Shard {
    * the same step. None of it is synced, because the log repeats it after a crash. One call at a time, and never at the
    * same time as `write`. Errors: as `write`; after any of them the shard has to be opened again.
    */
-  applyLogged(payloads: Buffer[], alongside: (outcomes: WriteOutcome[][]) => KeyValueChange[]): Promise<WriteOutcome[][]> {
+  applyLogged(payloads: Buffer[], alongside: (results: WriteResult[]) => KeyValueChange[]): Promise<WriteResult[]> {
     return this.whileOpen(async () => {
       const requests: ShardOperation[][] = [];
       for (const payload of payloads) {
@@ -197,7 +197,7 @@ export class Shard {
         // The log keeps the bytes for followers.
         this.admitted.delete(payload);
       }
-      return this.writer.commit(requests, { sync: false, alongside });
+      return this.writer.commit(requests, { sync: false, alongside, counted: payloads.map(isCounted) });
     });
   }
 

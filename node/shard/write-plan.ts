@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../shared/filter/filter';
-import type { ImportOperation, ItemOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { NO_VERSION, type Conditional, type ImportOperation, type ItemOperation, ANY_VERSION, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import { matches } from '../filter/matches';
 import { type Gate, gateAfter, refusesWrites } from '../records/shard-gate';
+import type { VersionCount } from '../records/version-count';
 import type { ShardOperation } from './checked-write';
 import { parsedMetadata } from './shard-indexes';
 
@@ -10,6 +11,7 @@ export interface PriorItem {
   slot: number;
   recno: number;
   stamp: number;
+  version: number;
   metadata: string;
   text: string | null;
 }
@@ -18,6 +20,8 @@ export interface PriorItem {
 export interface PlannedItem {
   externalId: string;
   stamp: number;
+  /** 0 while versions are not counted. */
+  version: number;
   metadata: string;
   /** The same, where somebody has parsed it. */
   parsed: JsonObject | undefined;
@@ -26,62 +30,191 @@ export interface PlannedItem {
 }
 
 export interface WritePlan {
-  /** By request, then by operation. */
-  outcomes: WriteOutcome[][];
+  /** By request. */
+  results: WriteResult[];
   /** Final states of the ids whose item changes, in the order of their last operation. */
   puts: { item: PlannedItem; prior: PriorItem | null }[];
   /** Items that no longer exist after the batch. */
   deletes: { externalId: string; prior: PriorItem }[];
   /** The gate after the operations. */
   gate: Gate;
+  /** The count of versions after them. */
+  versions: VersionCount;
   /** Of each id that was touched while the shard tracked, the number of the last change. */
   changes: { change: number; externalId: string }[];
+}
+
+/** What a batch is planned on. */
+export interface PlanGround {
+  priorOf(externalId: string): PriorItem | null;
+  gate: Gate;
+  versions: VersionCount;
+  /** Which requests say that versions are counted from them on; default: all. */
+  counted?: readonly boolean[] | undefined;
+  /** The highest version among the stored items but those in these slots. Asked once in the life of a shard. */
+  highestVersion(except: ReadonlySet<number>): number;
 }
 
 /**
  * Combines the operations of several requests, in order, into one change per id: what a reader would see after applying
  * them one by one. One operation per step, because stored metadata may have to be parsed. An update keeps the stamp,
  * and the metadata and text that it omits. A deleted item that is put again is a new one. What the gate does not let
- * through changes nothing.
+ * through changes nothing, and neither does a request of which an operation conflicts.
  */
-export function* planWrites(requests: ShardOperation[][], priorOf: (externalId: string) => PriorItem | null, before: Gate): Generator<undefined, WritePlan> {
-  const states: ItemStates = new Map();
-  const outcomes: WriteOutcome[][] = [];
-  let gate = before;
-  for (const operations of requests) {
-    const ofRequest: WriteOutcome[] = [];
+export function* planWrites(requests: ShardOperation[][], ground: PlanGround): Generator<undefined, WritePlan> {
+  const planner = new WritePlanner(ground);
+  const results: WriteResult[] = [];
+  for (const [i, operations] of requests.entries()) {
+    planner.begin(operations, ground.counted?.[i] ?? true);
     for (const operation of operations) {
-      if (operation.type === 'stage') {
-        const after = gateAfter(gate, operation);
-        gate = after ?? gate;
-        ofRequest.push(after === null ? 'outdated' : 'updated');
-      } else if (operation.type === 'import') {
-        const isTimely = gate.stage === 'filling' && operation.term === gate.term;
-        ofRequest.push(isTimely ? take(operation, states, priorOf) : 'outdated');
-      } else if (refusesWrites(gate)) {
-        ofRequest.push('refused');
-      } else {
-        ofRequest.push(follow(operation, states, priorOf));
-        // Whatever its outcome: batches differ between replicas, and each must have the last change of every id.
-        if (gate.since > 0) {
-          gate = { ...gate, lastChange: gate.lastChange + 1 };
-          states.get(operation.externalId)!.change = gate.lastChange;
-        }
-      }
+      planner.add(operation);
       yield;
     }
-    outcomes.push(ofRequest);
+    results.push(planner.end());
+  }
+  return planner.plan(results);
+}
+
+class WritePlanner {
+  private readonly states: ItemStates = new Map();
+  private gate: Gate;
+  private versions: VersionCount;
+  /** Of the request under way. */
+  private result: WriteResult = { outcomes: [], firstVersion: 0, present: [] };
+  /** The ids that it has touched as they were before it, where it may have to be taken back; undefined: they were not touched. */
+  private before: Map<string, ItemState | undefined> | null = null;
+  private versionsBefore: VersionCount;
+  private isWithheld = false;
+
+  constructor(private readonly ground: PlanGround) {
+    this.gate = ground.gate;
+    this.versions = ground.versions;
+    this.versionsBefore = ground.versions;
   }
 
-  const puts: WritePlan['puts'] = [];
-  const deletes: WritePlan['deletes'] = [];
-  const changes: WritePlan['changes'] = [];
-  for (const [externalId, { prior, now, change }] of states) {
-    if (now !== null && 'vector' in now) puts.push({ item: now, prior });
-    else if (now === null && prior !== null) deletes.push({ externalId, prior });
-    if (change > 0) changes.push({ change, externalId });
+  begin(operations: ShardOperation[], isCounted: boolean): void {
+    if (isCounted && !this.versions.isCounting) this.versions = { isCounting: true, last: this.highestNow() };
+    this.versionsBefore = this.versions;
+    const firstVersion = this.versions.isCounting ? Math.max(this.versions.last + 1, stampOf(operations)) : 0;
+    this.result = { outcomes: [], firstVersion, present: [] };
+    this.before = operations.some((operation) => isConditional(operation) && operation.alone !== true) ? new Map() : null;
+    this.isWithheld = false;
   }
-  return { outcomes, puts, deletes, gate, changes };
+
+  add(operation: ShardOperation): void {
+    const { result } = this;
+    result.outcomes.push(this.outcomeOf(operation, result.firstVersion + result.outcomes.length));
+  }
+
+  end(): WriteResult {
+    if (this.isWithheld) this.takeBack();
+    return this.result;
+  }
+
+  plan(results: WriteResult[]): WritePlan {
+    const { gate, versions } = this;
+    const puts: WritePlan['puts'] = [];
+    const deletes: WritePlan['deletes'] = [];
+    const changes: WritePlan['changes'] = [];
+    for (const [externalId, { prior, now, change }] of this.states) {
+      if (now !== null && 'vector' in now) puts.push({ item: now, prior });
+      else if (now === null && prior !== null) deletes.push({ externalId, prior });
+      if (change > 0) changes.push({ change, externalId });
+    }
+    return { results, puts, deletes, gate, versions, changes };
+  }
+
+  private outcomeOf(operation: ShardOperation, version: number): WriteOutcome {
+    if (operation.type === 'stage') {
+      const after = gateAfter(this.gate, operation);
+      this.gate = after ?? this.gate;
+      if (after !== null) this.raise(operation.versionFloor ?? 0);
+      return after === null ? 'outdated' : 'updated';
+    }
+    if (operation.type === 'import') {
+      if (this.gate.stage !== 'filling' || operation.term !== this.gate.term) return 'outdated';
+      return this.take(operation);
+    }
+    if (refusesWrites(this.gate)) return 'refused';
+    const outcome = this.follow(operation, version);
+    // Whatever its outcome: batches differ between replicas, and each must have the last change of every id.
+    if (this.gate.since > 0) {
+      this.gate = { ...this.gate, lastChange: this.gate.lastChange + 1 };
+      this.states.get(operation.externalId)!.change = this.gate.lastChange;
+    }
+    return outcome;
+  }
+
+  /** The item as it is elsewhere takes the place of what is here, with its stamp and version. */
+  private take({ externalId, item, parsed }: ImportOperation & { parsed?: JsonObject }): WriteOutcome {
+    const state = this.touch(externalId);
+    const version = item?.version ?? 0;
+    state.now = item === null ? null : { ...item, version, externalId, metadata: wellFormed(item.metadata), parsed };
+    this.raise(version);
+    return item === null ? 'deleted' : 'updated';
+  }
+
+  private follow(operation: ItemOperation & { parsed?: JsonObject }, version: number): WriteOutcome {
+    const state = this.touch(operation.externalId);
+    const existed = state.now !== null;
+    if (!isAsExpected(operation, state.now)) {
+      this.result.present.push(state.now === null ? NO_VERSION : versionOf(state.now));
+      if (operation.alone !== true) this.isWithheld = true;
+      return 'conflict';
+    }
+    if (operation.type === 'delete') {
+      if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
+      state.now = null;
+      return existed ? 'deleted' : 'absent';
+    }
+    const { isCounting } = this.versions;
+    state.now = updated(operation, state.now, isCounting ? version : 0);
+    if (isCounting) this.raise(version);
+    return existed ? 'updated' : 'inserted';
+  }
+
+  /** The state of an id that an operation is about, put last: the map's order is that of the last operation on each id. */
+  private touch(externalId: string): ItemState {
+    const known = this.states.get(externalId);
+    if (this.before !== null && !this.before.has(externalId)) this.before.set(externalId, known && { ...known });
+    this.states.delete(externalId);
+    const state = known ?? this.stored(externalId);
+    this.states.set(externalId, state);
+    return state;
+  }
+
+  private stored(externalId: string): ItemState {
+    const prior = this.ground.priorOf(externalId);
+    return { prior, now: prior, change: 0 };
+  }
+
+  /** As if the request had not been, but for what it noted of changes. */
+  private takeBack(): void {
+    for (const [externalId, before] of this.before ?? []) {
+      const state = this.states.get(externalId)!;
+      state.now = before === undefined ? state.prior : before.now;
+    }
+    this.versions = this.versionsBefore;
+    const { outcomes } = this.result;
+    outcomes.forEach((outcome, i) => {
+      if (outcome !== 'conflict' && outcome !== 'refused') outcomes[i] = 'withheld';
+    });
+  }
+
+  private raise(version: number): void {
+    if (version > this.versions.last) this.versions = { isCounting: true, last: version };
+  }
+
+  /** The highest version of the items as they are now, which is the same on every replica. */
+  private highestNow(): number {
+    const touched = new Set<number>();
+    let highest = 0;
+    for (const { prior, now } of this.states.values()) {
+      if (prior !== null) touched.add(prior.slot);
+      if (now !== null) highest = Math.max(highest, versionOf(now));
+    }
+    return Math.max(highest, this.ground.highestVersion(touched));
+  }
 }
 
 interface ItemState {
@@ -93,39 +226,32 @@ interface ItemState {
 
 type ItemStates = Map<string, ItemState>;
 
-/** The item as it is elsewhere takes the place of what is here, with its stamp. */
-function take({ externalId, item, parsed }: ImportOperation & { parsed?: JsonObject }, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
-  const state = states.get(externalId) ?? { prior: priorOf(externalId), now: null, change: 0 };
-  states.delete(externalId);
-  states.set(externalId, state);
-  state.now = item === null ? null : { ...item, externalId, metadata: wellFormed(item.metadata), parsed };
-  return item === null ? 'deleted' : 'updated';
+function isConditional(operation: ShardOperation): operation is ItemOperation {
+  return 'expected' in operation && operation.expected !== undefined;
 }
 
-function follow(operation: ItemOperation & { parsed?: JsonObject }, states: ItemStates, priorOf: (externalId: string) => PriorItem | null): WriteOutcome {
-  const { externalId } = operation;
-  let state = states.get(externalId);
-  if (state === undefined) {
-    const prior = priorOf(externalId);
-    state = { prior, now: prior, change: 0 };
-  }
-  // Deleted and set again, so that the map's order is that of the last operation on each id.
-  states.delete(externalId);
-  states.set(externalId, state);
-  const existed = state.now !== null;
-  if (operation.type === 'delete') {
-    if (state.now !== null && operation.filter !== undefined && !matches(operation.filter, parsedMetadata(state.now.metadata))) return 'absent';
-    state.now = null;
-    return existed ? 'deleted' : 'absent';
-  }
-  state.now = updated(operation, state.now);
-  return existed ? 'updated' : 'inserted';
+function isAsExpected({ expected }: Conditional, now: PlannedItem | PriorItem | null): boolean {
+  if (expected === undefined) return true;
+  if (now === null) return expected === NO_VERSION;
+  return expected === ANY_VERSION || expected === versionOf(now);
 }
 
-function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null): PlannedItem {
+/** The version of an item; its stamp stands for it where versions were not counted when it was stored. */
+function versionOf({ version, stamp }: PlannedItem | PriorItem): number {
+  return version || stamp;
+}
+
+/** The stamp of the first item that a request may put; 0 if it puts none. */
+function stampOf(operations: ShardOperation[]): number {
+  for (const operation of operations) if (operation.type === 'upsert') return operation.stamp;
+  return 0;
+}
+
+function updated(operation: Extract<ShardOperation, { type: 'upsert' }>, existing: PlannedItem | PriorItem | null, version: number): PlannedItem {
   return {
     externalId: operation.externalId,
     stamp: existing?.stamp ?? operation.stamp,
+    version,
     metadata: operation.metadata === undefined ? (existing?.metadata ?? '{}') : wellFormed(operation.metadata),
     parsed: operation.parsed,
     text: operation.text ?? existing?.text ?? null,

@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { WriteOutcome } from '../../shared/shard/shard-client';
+import type { WriteResult } from '../../shared/shard/shard-client';
 import type { ShardOperation } from './checked-write';
 
 /** A batch takes what waits up to this size: a larger one makes every writer in it wait longer and gains nothing. */
@@ -33,7 +33,7 @@ export class WriteBudget {
 interface QueuedWrite {
   operations: ShardOperation[];
   bytes: number;
-  done: (outcomes: WriteOutcome[]) => void;
+  done: (result: WriteResult) => void;
   fail: (error: unknown) => void;
 }
 
@@ -45,16 +45,16 @@ export class WriteQueue {
   private waiting: QueuedWrite[] = [];
   private running: Promise<void> | null = null;
 
-  /** `commit` makes the requests durable and visible, all or none, and answers the outcomes of each. */
+  /** `commit` makes the requests durable and visible, all or none, and answers what became of each. */
   constructor(
     private readonly parts: {
       budget: WriteBudget;
-      commit: (requests: ShardOperation[][]) => Promise<WriteOutcome[][]>;
+      commit: (requests: ShardOperation[][]) => Promise<WriteResult[]>;
     },
   ) {}
 
   /** Errors: overloaded; what `commit` fails with. */
-  push(operations: ShardOperation[]): Promise<WriteOutcome[]> {
+  push(operations: ShardOperation[]): Promise<WriteResult> {
     const bytes = bytesOf(operations);
     if (!this.parts.budget.take(bytes)) {
       return Promise.reject(new QuiverError('overloaded', 'server busy: too many writes are waiting, try again later'));
@@ -89,8 +89,8 @@ export class WriteQueue {
     while (this.waiting.length > 0) {
       const batch = this.takeBatch();
       try {
-        const outcomes = await this.parts.commit(batch.map((write) => write.operations));
-        batch.forEach((write, i) => write.done(outcomes[i]));
+        const results = await this.parts.commit(batch.map((write) => write.operations));
+        batch.forEach((write, i) => write.done(results[i]));
       } catch (error) {
         for (const write of batch) write.fail(error);
       }

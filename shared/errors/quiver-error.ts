@@ -11,6 +11,8 @@ export const ERROR_KINDS = {
   forbidden: { code: 403, retryable: false },
   not_found: { code: 404, retryable: false },
   already_exists: { code: 409, retryable: false },
+  /** An item is not as the caller expects: nothing was done. */
+  conflict: { code: 409, retryable: false },
   schema_violation: { code: 422, retryable: false },
   rate_limited: { code: 429, retryable: true },
   overloaded: { code: 429, retryable: true },
@@ -41,12 +43,15 @@ export class QuiverError extends Error {
   readonly kind: ErrorKind;
   /** Facts for the log (ids, sizes, limits); they are never sent to the client. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** Facts for the client's program: further members of the envelope's error. Lost on the way between members and threads. */
+  readonly shown: Readonly<Record<string, unknown>> | undefined;
 
-  constructor(kind: ErrorKind, message: string, options: { cause?: unknown; details?: Record<string, unknown> } = {}) {
+  constructor(kind: ErrorKind, message: string, options: { cause?: unknown; details?: Record<string, unknown>; shown?: Record<string, unknown> } = {}) {
     super(message, { cause: options.cause });
     this.name = 'QuiverError';
     this.kind = kind;
     this.details = options.details ?? {};
+    this.shown = options.shown;
   }
 
   get code(): number {

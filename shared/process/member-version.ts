@@ -12,6 +12,8 @@ export const FEATURES = [
   'follower-reads',
   /** Shards know stages and take imports (operation-codec.ts, version 2), and collections change their set of shards. */
   'reshard',
+  /** Shards count versions of items, and writes have conditions (operation-codec.ts, version 3). */
+  'versions',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

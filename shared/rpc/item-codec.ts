@@ -5,38 +5,46 @@ import { encodingOf } from '../text/text-encoding';
 /**
  * Items, some of which may be absent, as bytes: as in shared/rpc/hit-codec.ts, with the vectors between heads and strings.
  *
- *   u32 number of items, u32 number of floats in all, u32 encoding of the strings
+ *   u32 number of items, u32 number of floats in all, u32 encoding of the strings (0 UTF-8, 1 UTF-16), and 2 more if there
+ *   are versions
  *   each: f64 stamp, u32 length of id (NONE: no item), u32 length of metadata, u32 length of text (NONE: null),
- *         u32 dim (NONE: no vector)
+ *         u32 dim (NONE: no vector), [f64 version (0: none)]
  *   the vectors, f32
  *   id, metadata, text of the first item, then of the second, …
  */
 const HEADER_BYTES = 12;
 const ITEM_BYTES = 24;
+const VERSION_BYTES = 8;
+const IS_UTF16 = 1;
+const HAS_VERSIONS = 2;
 const NONE = 0xffffffff;
 
 export function itemsToBytes(items: readonly (StoredItem | null)[]): Buffer {
   const strings: string[] = [];
   let floats = 0;
+  let hasVersions = false;
   for (const item of items) {
     if (item === null) continue;
+    if (item.version !== undefined) hasVersions = true;
     strings.push(item.externalId, item.metadata, item.text ?? '');
     floats += item.vector?.length ?? 0;
   }
   const text = strings.join('');
-  const vectorsAt = HEADER_BYTES + items.length * ITEM_BYTES;
+  const headBytes = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const vectorsAt = HEADER_BYTES + items.length * headBytes;
   const stringsAt = vectorsAt + floats * 4;
   const encoding = encodingOf(text);
   const bytes = Buffer.allocUnsafe(stringsAt + Buffer.byteLength(text, encoding));
   bytes.fill(0, 0, vectorsAt);
   bytes.writeUInt32LE(items.length, 0);
   bytes.writeUInt32LE(floats, 4);
-  bytes.writeUInt32LE(encoding === 'utf8' ? 0 : 1, 8);
+  bytes.writeUInt32LE((encoding === 'utf8' ? 0 : IS_UTF16) | (hasVersions ? HAS_VERSIONS : 0), 8);
   let at = HEADER_BYTES;
   let vectorAt = vectorsAt;
   for (const item of items) {
     writeHead(bytes, at, item);
-    at += ITEM_BYTES;
+    if (hasVersions) bytes.writeDoubleLE(item?.version ?? 0, at + ITEM_BYTES);
+    at += headBytes;
     const vector = item?.vector;
     if (vector === undefined) continue;
     bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), vectorAt);
@@ -63,15 +71,19 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
   if (bytes.length < HEADER_BYTES) throw malformed();
   const count = bytes.readUInt32LE(0);
   const floatCount = bytes.readUInt32LE(4);
-  const vectorsAt = HEADER_BYTES + count * ITEM_BYTES;
+  const form = bytes.readUInt32LE(8);
+  if (form > (IS_UTF16 | HAS_VERSIONS)) throw malformed();
+  const hasVersions = (form & HAS_VERSIONS) !== 0;
+  const headBytes = ITEM_BYTES + (hasVersions ? VERSION_BYTES : 0);
+  const vectorsAt = HEADER_BYTES + count * headBytes;
   const stringsAt = vectorsAt + floatCount * 4;
   if (stringsAt > bytes.length) throw malformed();
   const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset + vectorsAt, bytes.byteOffset + stringsAt));
-  const strings = bytes.toString(bytes.readUInt32LE(8) === 0 ? 'utf8' : 'utf16le', stringsAt);
+  const strings = bytes.toString((form & IS_UTF16) === 0 ? 'utf8' : 'utf16le', stringsAt);
   const items: (StoredItem | null)[] = new Array(count);
   let from = 0;
   let floatAt = 0;
-  for (let i = 0, at = HEADER_BYTES; i < count; i++, at += ITEM_BYTES) {
+  for (let i = 0, at = HEADER_BYTES; i < count; i++, at += headBytes) {
     const idLength = bytes.readUInt32LE(at + 8);
     if (idLength === NONE) {
       items[i] = null;
@@ -88,6 +100,8 @@ export function itemsFromBytes(bytes: Buffer): (StoredItem | null)[] {
       metadata: strings.slice(metadataAt, textAt),
       text: textLength === NONE ? null : strings.slice(textAt, end),
     };
+    const version = hasVersions ? bytes.readDoubleLE(at + ITEM_BYTES) : 0;
+    if (version > 0) item.version = version;
     if (dim !== NONE) {
       item.vector = floats.subarray(floatAt, floatAt + dim);
       floatAt += dim;

@@ -1,8 +1,8 @@
 import { QuiverError } from '../errors/quiver-error';
-import type { WriteOutcome } from '../shard/shard-client';
+import type { WriteOutcome, WriteResult } from '../shard/shard-client';
 
 /** The outcomes in the order of their numbers on the wire (proto/quiver/v1/writes.proto). */
-const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated'];
+const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld'];
 const NUMBERS = new Map(OUTCOMES.map((outcome, number) => [outcome, number]));
 
 /** One byte per outcome. */
@@ -17,4 +17,20 @@ export function outcomesFromBytes(bytes: Uint8Array): WriteOutcome[] {
     if (outcome === undefined) throw new QuiverError('internal', 'malformed outcomes');
     return outcome;
   });
+}
+
+/** What a result says of versions, as float64s; nothing while there are none. */
+export function versionsToBytes({ firstVersion, present }: WriteResult): Buffer {
+  if (firstVersion === 0) return Buffer.alloc(0);
+  const versions = Float64Array.of(firstVersion, ...present);
+  return Buffer.from(versions.buffer);
+}
+
+/** Errors: internal when the bytes are malformed. */
+export function resultFromBytes(outcomes: Uint8Array, versions: Uint8Array): WriteResult {
+  if (versions.length % 8 !== 0) throw new QuiverError('internal', 'malformed versions');
+  const [firstVersion = 0, ...present] = new Float64Array(Uint8Array.from(versions).buffer);
+  const result = { outcomes: outcomesFromBytes(outcomes), firstVersion, present };
+  if (result.outcomes.filter((outcome) => outcome === 'conflict').length !== present.length) throw new QuiverError('internal', 'malformed versions');
+  return result;
 }

@@ -97,16 +97,18 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ keywordStatistics }) => keywordStatistics ?? undefined,
   },
   fetch: {
-    requestToProto: ({ externalIds, vectors, texts, bytesMax }) => ({
+    requestToProto: ({ externalIds, vectors, texts, versions, bytesMax }) => ({
       externalIds: stringsToBytes(externalIds),
       vectors,
       ...(texts === false && { withoutTexts: true }),
+      ...(versions && { versions }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ externalIds, vectors, withoutTexts, bytesMax }) => ({
+    requestFromProto: ({ externalIds, vectors, withoutTexts, versions, bytesMax }) => ({
       externalIds: stringsFromBytes(externalIds),
       vectors,
       ...(withoutTexts === true && { texts: false }),
+      ...(versions && { versions }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
     requestBytes: ({ externalIds }) => stringsBytes(externalIds),
@@ -114,20 +116,21 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     answerFromProto: ({ items }) => items && itemsFromBytes(items),
   },
   scan: {
-    requestToProto: ({ after, limit, filter, vectors, texts, bytesMax }) => ({
+    requestToProto: ({ after, limit, filter, vectors, texts, versions, bytesMax }) => ({
       afterExternalId: after === null ? NOTHING : stringsToBytes([after.externalId]),
       afterStamp: after?.stamp ?? 0,
       limit,
       filter: filterToProto(filter),
       vectors,
       withoutTexts: texts === false,
+      ...(versions && { versions }),
       ...(bytesMax !== undefined && { bytesMax }),
     }),
-    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, bytesMax }) => {
+    requestFromProto: ({ afterExternalId, afterStamp, limit, filter, vectors, withoutTexts, versions, bytesMax }) => {
       if (limit === 0) throw malformed('scan');
       const [externalId] = afterExternalId.length === 0 ? [] : stringsFromBytes(afterExternalId);
       const after = externalId === undefined ? null : { stamp: afterStamp, externalId };
-      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(bytesMax !== undefined && { bytesMax }) };
+      return { after, limit, filter: filterFromProto(filter), vectors, texts: !withoutTexts, ...(versions && { versions }), ...(bytesMax !== undefined && { bytesMax }) };
     },
     requestBytes: ({ filter }) => filterBytes(filter),
     answerToProto: itemsToProto,

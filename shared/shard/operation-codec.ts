@@ -4,7 +4,7 @@ import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { encodingOf } from '../text/text-encoding';
 import { resultOf } from '../time/work-slices';
-import type { DeleteOperation, ImportOperation, StageOperation, UpsertOperation, WriteOperation } from './shard-client';
+import { type Conditional, type DeleteOperation, type ImportOperation, ANY_VERSION, type StageOperation, type UpsertOperation, type WriteOperation } from './shard-client';
 import { SHARD_STAGES } from './shard-stage';
 
 /**
@@ -12,22 +12,29 @@ import { SHARD_STAGES } from './shard-stage';
  * a multiple of 4 bytes, so that its vector can be read in place:
  *
  *   header   u8 version, 3 zero bytes, u32 number of operations
- *   upsert   u8 1, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
- *            dim × f32, id, metadata, text, zeros to the next multiple of 4
- *   delete   u8 2, u8 flags, u16 0, u32 id bytes, [u32 filter bytes,] id, [filter,] zeros to the next multiple of 4
- *   stage    u8 3, u8 flags, u16 0, u32 reshard bytes, f64 term, f64 forget, u32 number of the stage, reshard, zeros
- *   import   u8 4, u8 flags, u16 0, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes, f64 term,
- *            dim × f32, id, metadata, text, zeros; without the flag of metadata, the item is to be taken away
+ *   upsert   u8 1, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes,
+ *            dim × f32, id, metadata, text, zeros to the next multiple of 4, [f64 expected]
+ *   delete   u8 2, u24 flags, u32 id bytes, [u32 filter bytes,] id, [filter,] zeros, [f64 expected]
+ *   stage    u8 3, u24 flags, u32 reshard bytes, f64 term, f64 forget, u32 number of the stage, reshard, zeros,
+ *            [f64 version floor]
+ *   import   u8 4, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes, f64 term,
+ *            dim × f32, id, metadata, text, zeros, [f64 version]; without the flag of metadata, the item is to be taken away
  *
- * Stages and imports are of version 2, and so is a write that has any. Flags: 4 the id is UTF-16. Of an upsert and an
+ * Stages and imports are of version 2, and so is a write that has any. Version 3 says that the shard counts versions from
+ * here on; without it, no operation has a number behind it. Flags: 256 there is a number behind the operation, 512 it is
+ * alone in its conflicts. 4 the id is UTF-16. Of an upsert and an
  * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
  * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
  * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
  * and others stay at theirs: replicas judge what they acknowledge by the version alone.
  */
-export const OPERATIONS_VERSION = 2;
-/** Of writes without stages and imports. */
+export const OPERATIONS_VERSION = 3;
+/** Of writes without stages and imports, to shards that need not count versions. */
 const PLAIN_VERSION = 1;
+/** The same with stages and imports. */
+const RESHARD_VERSION = 2;
+/** From a write of this version on, a shard counts versions. */
+const COUNTED_VERSION = 3;
 
 const HEADER_BYTES = 8;
 const UPSERT_BYTES = 28;
@@ -47,29 +54,43 @@ const FLAG_METADATA_UTF16 = 8;
 const FLAG_TEXT_UTF16 = 16;
 const FLAG_FILTER = 32;
 const FLAG_SAME_FILTER = 64;
-const UPSERT_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
+const FLAG_NUMBER = 256;
+const FLAG_ALONE = 512;
+const ITEM_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
+/** By version, what operations may have besides. */
+const COUNTED_FLAGS = FLAG_NUMBER | FLAG_ALONE;
 const DELETE_FLAGS = FLAG_ID_UTF16 | FLAG_FILTER | FLAG_SAME_FILTER;
+const NUMBER_BYTES = 8;
 
-export function operationsToBytes(operations: readonly WriteOperation[]): Buffer {
-  return resultOf(operationsToBytesInSteps(operations));
+/** `counted`: whether the shard counts versions from here on, as every node that may read this must know how to. */
+export function operationsToBytes(operations: readonly WriteOperation[], counted: boolean): Buffer {
+  return resultOf(operationsToBytesInSteps(operations, counted));
+}
+
+/** Whether some operation is one that only a counted write can hold. */
+export function mustBeCounted(operations: readonly WriteOperation[]): boolean {
+  return operations.some((operation) => numberOf(operation) !== undefined);
 }
 
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
-export function* operationsToBytesInSteps(operations: readonly WriteOperation[]): Generator<undefined, Buffer> {
+export function* operationsToBytesInSteps(operations: readonly WriteOperation[], counted: boolean): Generator<undefined, Buffer> {
   let size = HEADER_BYTES;
   const filters = filtersToWrite(operations);
   for (let i = 0; i < operations.length; i++) {
-    size += aligned(operationBytes(operations[i], filters[i]));
+    size += aligned(operationBytes(operations[i], filters[i])) + (counted && numberOf(operations[i]) !== undefined ? NUMBER_BYTES : 0);
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
-  bytes.writeUInt32LE(operations.some(({ type }) => type === 'stage' || type === 'import') ? OPERATIONS_VERSION : PLAIN_VERSION, 0);
+  const plain = operations.some(({ type }) => type === 'stage' || type === 'import') ? RESHARD_VERSION : PLAIN_VERSION;
+  bytes.writeUInt32LE(counted ? COUNTED_VERSION : plain, 0);
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
     const end = writeOperation(bytes, at, operations[i], filters[i]);
+    const start = at;
     at = aligned(end);
     bytes.fill(0, end, at);
+    if (counted) at = writeNumber(bytes, start, at, operations[i]);
     yield;
   }
   return bytes;
@@ -86,6 +107,11 @@ function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] 
     previous = operation.filter;
     return filterToText(previous);
   });
+}
+
+/** Whether a shard counts versions from this write on. */
+export function isCounted(bytes: Buffer): boolean {
+  return operationsVersionOf(bytes) >= COUNTED_VERSION;
 }
 
 /** The version under which operations were written; 0 for bytes that are too short to be any. */
@@ -108,7 +134,7 @@ export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOpe
   const count = bytes.readUInt32LE(4);
   if (count > (bytes.length - HEADER_BYTES) / DELETE_BYTES) throw malformed('more operations announced than can be there');
   const operations: WriteOperation[] = new Array(count);
-  const reader = new OperationReader(bytes, HEADER_BYTES);
+  const reader = new OperationReader(bytes, HEADER_BYTES, version >= COUNTED_VERSION);
   for (let i = 0; i < count; i++) {
     operations[i] = reader.next();
     yield;
@@ -127,6 +153,22 @@ function operationBytes(operation: WriteOperation, filter: FilterToWrite): numbe
   if (operation.type === 'delete') return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
   const { vector, metadata, text } = operation;
   return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
+}
+
+/** What stands behind an operation. */
+function numberOf(operation: WriteOperation): number | undefined {
+  if (operation.type === 'stage') return operation.versionFloor;
+  return operation.type === 'import' ? operation.item?.version : operation.expected;
+}
+
+/** Puts the number of the operation at `start` to its end, and the flags that belong to it into its head. Answers the end. */
+function writeNumber(bytes: Buffer, start: number, end: number, operation: WriteOperation): number {
+  const number = numberOf(operation);
+  const isAlone = 'alone' in operation && operation.alone === true;
+  if (number === undefined && !isAlone) return end;
+  const flags = (number === undefined ? 0 : FLAG_NUMBER) | (isAlone ? FLAG_ALONE : 0);
+  bytes.writeUInt32LE((bytes.readUInt32LE(start) | (flags << 8)) >>> 0, start);
+  return number === undefined ? end : bytes.writeDoubleLE(number, end);
 }
 
 function stringBytes(text: string | undefined): number {
@@ -223,10 +265,12 @@ class OperationReader {
   private at: number;
   /** The filter of the last delete that had one. */
   private filter: Filter | undefined;
+  private readonly counted: boolean;
 
-  constructor(bytes: Buffer, at: number) {
+  constructor(bytes: Buffer, at: number, counted: boolean) {
     this.bytes = bytes;
     this.at = at;
+    this.counted = counted;
   }
 
   get atEnd(): boolean {
@@ -239,11 +283,35 @@ class OperationReader {
     const kind = this.bytes.readUInt32LE(start);
     const type = kind & 0xff;
     const flags = kind >>> 8;
-    if (type === TYPE_UPSERT && (flags & ~UPSERT_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, flags) };
-    if (type === TYPE_DELETE && (flags & ~DELETE_FLAGS) === 0) return this.delete(start, flags);
-    if (type === TYPE_STAGE && (flags & ~FLAG_ID_UTF16) === 0) return this.stage(start, flags);
-    if (type === TYPE_IMPORT && (flags & ~UPSERT_FLAGS) === 0) return this.import(start, flags);
+    const more = this.counted ? flags & COUNTED_FLAGS : 0;
+    const plain = flags & ~more;
+    if (type === TYPE_UPSERT && (plain & ~ITEM_FLAGS) === 0) return { type: 'upsert', ...this.item(start, UPSERT_BYTES, plain), ...this.condition(more) };
+    if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
+    if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
+    if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more);
     throw malformed('unknown type of operation');
+  }
+
+  private condition(flags: number): Conditional {
+    if (flags === 0) return {};
+    const expected = (flags & FLAG_NUMBER) === 0 ? undefined : this.number();
+    if (expected !== undefined && expected < ANY_VERSION) throw malformed('a condition that is none');
+    return { ...(expected === undefined ? {} : { expected }), ...((flags & FLAG_ALONE) === 0 ? {} : { alone: true }) };
+  }
+
+  private version(): number {
+    const version = this.number();
+    if (version < 0) throw malformed('a version that is none');
+    return version;
+  }
+
+  /** The number behind the operation that was just read. */
+  private number(): number {
+    this.need(this.at, NUMBER_BYTES);
+    const number = this.bytes.readDoubleLE(this.at);
+    if (!Number.isSafeInteger(number)) throw malformed('a number that is none');
+    this.at += NUMBER_BYTES;
+    return number;
   }
 
   private stage(start: number, flags: number): StageOperation {
@@ -259,14 +327,15 @@ class OperationReader {
     return { type: 'stage', term, reshard: this.string(start + STAGE_BYTES, reshardBytes, flags & FLAG_ID_UTF16), stage, forget };
   }
 
-  private import(start: number, flags: number): ImportOperation {
+  private import(start: number, flags: number, more: number): ImportOperation {
     const { bytes } = this;
     this.need(start, IMPORT_BYTES);
     const term = bytes.readDoubleLE(start + 28);
     const item = this.item(start, IMPORT_BYTES, flags);
     if (!Number.isSafeInteger(term)) throw malformed('a term that is none');
     const { externalId, vector, stamp, metadata, text = null } = item;
-    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text } };
+    const version = more === 0 ? {} : { version: this.version() };
+    return { type: 'import', term, externalId, item: metadata === undefined ? null : { vector, stamp, metadata, text, ...version } };
   }
 
   private delete(start: number, flags: number): DeleteOperation {

@@ -20,9 +20,11 @@ export interface ShardClient {
 
   /**
    * Applies the operations in order, all in one atomic, durable step: when it resolves, they survive a crash and every
-   * later read sees them. Answers one outcome per operation, in order.
+   * later read sees them. Answers one outcome per operation, in order. With a condition (see {@link Conditional}), nothing of
+   * a write is done if one of its operations conflicts. Errors: unavailable for a condition while a node of an earlier
+   * version, which knows none, holds a replica.
    */
-  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]>;
+  write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult>;
 
   /** Answers one of the reads of shard-read.ts. It sees every write that was answered before the read began. */
   read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>>;
@@ -59,7 +61,20 @@ export type WriteOperation = ItemOperation | ImportOperation | StageOperation;
 /** What clients ask for. */
 export type ItemOperation = UpsertOperation | DeleteOperation;
 
-export interface UpsertOperation {
+/** `expected`: the item must not exist. */
+export const NO_VERSION = 0;
+/** `expected`: the item must exist, in any version. */
+export const ANY_VERSION = -1;
+
+/** An operation that is done only if the item is as its caller believes, as of the moment at which the shard applies the write. */
+export interface Conditional {
+  /** The version that the item must have, NO_VERSION, or ANY_VERSION. Otherwise the outcome is `conflict`. Left out: whatever is there. */
+  expected?: number | undefined;
+  /** A conflict of this operation keeps none of the others of the write from being done. */
+  alone?: boolean | undefined;
+}
+
+export interface UpsertOperation extends Conditional {
   type: 'upsert';
   externalId: string;
   vector: Float32Array;
@@ -71,7 +86,7 @@ export interface UpsertOperation {
   text: string | undefined;
 }
 
-export interface DeleteOperation {
+export interface DeleteOperation extends Conditional {
   type: 'delete';
   externalId: string;
   /** Deletes the item only if its metadata match when the operation is applied. Otherwise the outcome is `absent`. */
@@ -90,6 +105,8 @@ export interface StageOperation {
   stage: ShardStage;
   /** Changes up to this one have been dealt with; the shard need not remember them. */
   forget: number;
+  /** Versions that the shard gives from now on are higher: those up to this one were given by the shards that it replaces. */
+  versionFloor?: number | undefined;
 }
 
 /** Puts an item as it is in another shard, in the place of what is here; or takes it away (`item` null). Only while `filling`. */
@@ -97,11 +114,26 @@ export interface ImportOperation {
   type: 'import';
   term: number;
   externalId: string;
-  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null } | null;
+  item: { vector: Float32Array; stamp: number; metadata: string; text: string | null; version?: number | undefined } | null;
 }
 
 /**
  * `refused`: nothing was done, because the shard is sealed or not open yet: the operation belongs to the collection's other
- * set of shards. `outdated`: nothing was done, because the term of the operation is over.
+ * set of shards. `outdated`: nothing was done, because the term of the operation is over. `conflict`: nothing was done,
+ * because the item is not as the operation expects. `withheld`: nothing was done, because another operation of the write
+ * conflicts.
  */
-export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated';
+export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated' | 'conflict' | 'withheld';
+
+/**
+ * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier item
+ * of this id had (docs/architecture/shard.md, "Versions").
+ */
+export interface WriteResult {
+  /** One per operation, in order. */
+  outcomes: WriteOutcome[];
+  /** The item that operation i put has the version `firstVersion + i`. 0: the shard counts no versions yet. */
+  firstVersion: number;
+  /** Of each `conflict`, in order: the version of the item that is there; NO_VERSION if there is none. */
+  present: number[];
+}

@@ -22,7 +22,7 @@ export interface ShardReads {
    * Items in the requested order; null where absent. Without `texts` (default: true) these are not read, and come as null.
    * With `bytesMax` the answer may be of the first ids only, of one at least.
    */
-  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; bytesMax?: number | undefined }; answer: (StoredItem | null)[] };
+  fetch: { request: { externalIds: string[]; vectors: boolean; texts?: boolean | undefined; versions?: boolean | undefined; bytesMax?: number | undefined }; answer: (StoredItem | null)[] };
   /** Items in insertion order, (stamp, externalId) > `after`; fewer than `limit` only at the end, or for `bytesMax`; none only at the end. */
   scan: { request: ScanRequest; answer: StoredItem[] };
   /** The items with the least keys (shared/shard/sample-key.ts) among those that match. */
@@ -124,6 +124,8 @@ export interface StoredItem {
   metadata: string;
   /** null: the item never had a text. */
   text: string | null;
+  /** Present if requested, and if the shard counts versions. */
+  version?: number;
 }
 
 export interface ScanRequest {
@@ -133,6 +135,8 @@ export interface ScanRequest {
   vectors: boolean;
   /** false: texts are not read, and come as null. Default: true. */
   texts?: boolean | undefined;
+  /** Whether items carry `version`. Default: false. */
+  versions?: boolean | undefined;
   /** The answer ends soon after it has so many bytes of items. A node of an earlier version does not heed it. */
   bytesMax?: number | undefined;
 }
@@ -172,6 +176,8 @@ export interface ShardTransfer {
   upTo: number;
   vectorCount: number;
   index: IndexProgress | null;
+  /** The highest version that the shard has given; 0 if it counts none. */
+  lastVersion: number;
 }
 
 export interface ShardStatus {

@@ -20,7 +20,7 @@ async function overGrpc(routesOf: MakeRoutes): Promise<ClientUnderTest> {
   const services = shardServices({ shards: new LocalNodeShards(node.client), clock: systemClock, logger: silentLogger });
   const server = new RpcServer({ services, ...credentials });
   const port = await server.listen('127.0.0.1:0');
-  const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1 }));
+  const { routes, close: closeRoutes } = routesOf(new SettableRoutes({ node: 'one', address: `127.0.0.1:${port}`, epoch: 1, versions: true }));
   const client = new GrpcShardClient({
     routes,
     placement: node.client,

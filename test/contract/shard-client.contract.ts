@@ -1,5 +1,5 @@
 import { parseFilter } from '../../shared/filter/parse-filter';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import { NO_VERSION, type CallOptions, ANY_VERSION, type ShardClient, type ShardId, type ShardSpec, type UpsertOperation, type WriteOperation } from '../../shared/shard/shard-client';
 import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 import { sampleKey } from '../../shared/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
@@ -47,7 +47,7 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
       return spec;
     }
 
-    const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
+    const write = (id: ShardId, ...operations: WriteOperation[]) => client.write(id, operations, IN_TIME()).then(({ outcomes }) => outcomes);
     const fetchOne = async (id: ShardId, externalId: string): Promise<StoredItem | null> => (await client.read(id, 'fetch', { externalIds: [externalId], vectors: true }, IN_TIME()))[0];
     const searchIds = async (id: ShardId, request: VectorSearch) => (await client.read(id, 'search', request, IN_TIME())).hits.map((hit) => hit.externalId);
     const scanned = (id: ShardId, request: Partial<RequestOf<'scan'>> = {}) => client.read(id, 'scan', { after: null, limit: 1000, filter: null, vectors: false, ...request }, IN_TIME());
@@ -97,6 +97,61 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
           'absent',
         ]);
         expect((await scanned(id)).map((item) => [item.externalId, item.metadata])).toEqual([['c', '{}']]);
+      });
+
+      test('give versions that rise with each change and never come back, not even with a new item of the id', async () => {
+        const id = await opened();
+        const version = async (externalId: string): Promise<number | undefined> =>
+          (await client.read(id, 'fetch', { externalIds: [externalId], vectors: false, versions: true }, IN_TIME()))[0]?.version;
+        const first = await client.write(id, [put('a', [1, 0, 0, 0], { stamp: 1000 }), put('b', [0, 1, 0, 0], { stamp: 1001 })], IN_TIME());
+        expect(first).toEqual({ outcomes: ['inserted', 'inserted'], firstVersion: 1000, present: [] });
+        expect([await version('a'), await version('b')]).toEqual([1000, 1001]);
+        // Of a coordinator whose clock is behind.
+        const second = await client.write(id, [remove('b'), put('a', [0, 0, 1, 0], { stamp: 7 })], IN_TIME());
+        expect(second.firstVersion).toBe(1002);
+        expect(await version('a')).toBe(1003);
+        expect((await client.write(id, [put('b', [0, 1, 0, 0], { stamp: 8 })], IN_TIME())).firstVersion).toBe(1004);
+        expect((await scanned(id, { versions: true })).map((item) => [item.externalId, item.version])).toEqual([
+          ['b', 1004],
+          ['a', 1003],
+        ]);
+        expect((await scanned(id))[0]).not.toHaveProperty('version');
+        expect(await client.read(id, 'transfer', { after: 0, limit: 1 }, IN_TIME())).toMatchObject({ lastVersion: 1004 });
+      });
+
+      test('with a condition are done only if the item is as expected, as a whole or not at all', async () => {
+        const id = await opened();
+        const { firstVersion } = await client.write(id, [put('a', [1, 0, 0, 0]), put('b', [0, 1, 0, 0])], IN_TIME());
+        const attempt = (...operations: WriteOperation[]) => client.write(id, operations, IN_TIME());
+        expect(await attempt(put('c', [0, 0, 0, 1]), put('a', [9, 0, 0, 0], { expected: firstVersion + 1 }))).toMatchObject({ outcomes: ['withheld', 'conflict'], present: [firstVersion] });
+        expect(await attempt(put('a', [9, 0, 0, 0], { expected: NO_VERSION }), put('nobody', [1, 0, 0, 0], { expected: ANY_VERSION }))).toMatchObject({
+          outcomes: ['conflict', 'conflict'],
+          present: [firstVersion, NO_VERSION],
+        });
+        expect(await attempt({ ...remove('b'), expected: firstVersion } as WriteOperation)).toMatchObject({ outcomes: ['conflict'], present: [firstVersion + 1] });
+        // What is taken back of a write is taken back as a whole, and its operations see each other.
+        expect(await attempt(put('d', [1, 1, 0, 0]), remove('a'), put('d', [1, 1, 0, 0], { expected: ANY_VERSION }), put('d', [1, 1, 0, 0], { expected: 3 }))).toMatchObject({
+          outcomes: ['withheld', 'withheld', 'withheld', 'conflict'],
+        });
+        expect(await client.read(id, 'count', null, IN_TIME())).toBe(2);
+        expect((await fetchOne(id, 'a'))?.vector).toEqual(Float32Array.of(1, 0, 0, 0));
+        expect(
+          (await attempt(put('c', [0, 0, 0, 1], { expected: NO_VERSION }), put('a', [2, 0, 0, 0], { expected: firstVersion }), { ...remove('b'), expected: ANY_VERSION } as WriteOperation)).outcomes,
+        ).toEqual(['inserted', 'updated', 'deleted']);
+        // One that is alone keeps no other from being done.
+        expect(await attempt(put('a', [3, 0, 0, 0], { expected: 1, alone: true }), put('e', [1, 0, 0, 0]))).toMatchObject({ outcomes: ['conflict', 'inserted'] });
+      });
+
+      test('by many that expect the same version succeed once', async () => {
+        const id = await opened();
+        let expected = (await client.write(id, [put('a', [1, 0, 0, 0])], IN_TIME())).firstVersion;
+        for (let round = 0; round < 5; round++) {
+          const results = await Promise.all(Array.from({ length: 8 }, (_, i) => client.write(id, [put('a', [i, 1, 0, 0], { expected })], IN_TIME())));
+          const done = results.filter(({ outcomes }) => outcomes[0] === 'updated');
+          expect(done).toHaveLength(1);
+          for (const { outcomes, present } of results) if (outcomes[0] === 'conflict') expect(present).toEqual([done[0].firstVersion]);
+          expected = done[0].firstVersion;
+        }
       });
 
       test('by many at once are each applied once and seen by every later read', async () => {

@@ -43,7 +43,7 @@ async function startWith(factories: IndexFactories): Promise<void> {
   await node.client.open(SPEC);
 }
 
-const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY);
+const write = (...operations: Parameters<ShardNode['client']['write']>[1]) => node.client.write(SPEC, operations, NO_HURRY).then(({ outcomes }) => outcomes);
 const ids = async () => (await node.client.read(SPEC, 'scan', { after: null, limit: 100, filter: null, vectors: false }, NO_HURRY)).map((item) => item.externalId);
 const found = async () =>
   (await node.client.read(SPEC, 'search', { vector: Float32Array.of(1, 0), k: 100, filter: null, effort: { type: 'exact' }, texts: true }, NO_HURRY)).hits.map((hit) => hit.externalId);

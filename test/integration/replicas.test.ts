@@ -106,7 +106,7 @@ class Group {
   async write(text: string, requestNumber = ++this.requestNumber): Promise<string[]> {
     const replica = this.replicas.get(this.primary) as Replica;
     const source = { session: 's', requestNumber, settledBelow: 0 };
-    return replica.write({ source, payload: Buffer.from(text) }, { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch });
+    return (await replica.write({ source, payload: Buffer.from(text) }, { deadlineMs: systemClock.monotonicMs() + 8000, epoch: this.assignment.epoch })).outcomes;
   }
 
   read(node = this.primary, timeoutMs = 8000, epoch = this.assignment.epoch): Promise<string[]> {

@@ -86,11 +86,11 @@ test('a collection whose shards were sealed in vain serves again at once, whatev
     open: (spec) => node.client.open(spec),
     drop: (id) => node.client.drop(id),
     write: async (id, operations, call) => {
-      const outcomes = await node.client.write(id, operations, call);
+      const result = await node.client.write(id, operations, call);
       const [first] = operations;
       // The answer of the first closing is lost.
       if (first.type === 'stage' && first.stage === 'closed' && closings++ === 0) throw new QuiverError('commit_unknown', 'an answer that was lost');
-      return outcomes;
+      return result;
     },
     read: async (id, kind, request, call) => {
       // The other collection is large: copying it takes until the end of the test.
@@ -183,7 +183,7 @@ test('a shard that notes what changes takes a batch of any size', async () => {
     await node.client.write(id, [{ type: 'stage', term: 1, reshard: 'r', stage: 'tracking', forget: 0 }], NO_HURRY);
     // What a replica applies at once of its log when it starts, or is behind.
     const count = 150_000;
-    const outcomes = await node.client.write(
+    const { outcomes } = await node.client.write(
       id,
       Array.from({ length: count }, (_, i) => ({ type: 'delete' as const, externalId: `${i}` })),
       NO_HURRY,

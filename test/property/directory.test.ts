@@ -14,6 +14,7 @@ function expectSame(directory: Directory, model: ReadonlyMap<number, DirectoryEn
       stamp: directory.stampOf(slot),
       metadata: directory.metadataOf(slot),
       hasText: directory.hasText(slot),
+      version: directory.versionOf(slot),
     };
     assert.deepEqual(answered, entry);
     assert.equal(directory.slotOf(entry.externalId), slot);
@@ -46,7 +47,7 @@ test('a directory answers as a map does, and so does each of its saves, taken wh
     if (model.has(slot)) removeSlot(slot);
     // Now and then so long that chunks of the arena come and go.
     const note = 'é'.repeat(random() < 0.02 ? below(60_000) : below(400));
-    const entry = { externalId, recno: ++recno, stamp: below(1e6), metadata: JSON.stringify({ note }), hasText: random() < 0.5 };
+    const entry = { externalId, recno: ++recno, stamp: below(1e6), version: 1 + below(1e6), metadata: JSON.stringify({ note }), hasText: random() < 0.5 };
     directory.put(slot, entry);
     model.set(slot, entry);
     slots.set(externalId, slot);
@@ -91,7 +92,7 @@ test('a directory answers as a map does, and so does each of its saves, taken wh
 
 test('a save that is cut or followed by more is refused, never misread', () => {
   const directory = new Directory();
-  for (let slot = 0; slot < 50; slot++) directory.put(slot, { externalId: `id${slot}`, recno: slot, stamp: slot, metadata: '{}', hasText: false });
+  for (let slot = 0; slot < 50; slot++) directory.put(slot, { externalId: `id${slot}`, recno: slot, stamp: slot, version: slot, metadata: '{}', hasText: false });
   const bytes = Buffer.concat([...directory.save()]);
   expect(Directory.load(bytes, new Set()).liveCount).toBe(50);
   for (const length of [0, 3, 23, 24, 100, bytes.length - 1]) expect(() => Directory.load(bytes.subarray(0, length), new Set())).toThrow('saved directory');

@@ -13,8 +13,9 @@ const runs = { numRuns: 300 };
 
 /** Few, so that neighbours share one. */
 const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map((json) => parseFilter(json) ?? undefined);
+const anyCondition = fc.option(fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
-  fc.record({ type: fc.constant('delete' as const), externalId: anyText }),
+  fc.record({ type: fc.constant('delete' as const), externalId: anyText, expected: anyCondition }),
   fc.record({ type: fc.constant('delete' as const), externalId: anyText, filter: fc.constantFrom(...FILTERS) }),
   fc.record({
     type: fc.constant('upsert' as const),
@@ -23,13 +24,30 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     stamp: fc.maxSafeNat(),
     metadata: fc.option(anyText, { nil: undefined }),
     text: fc.option(anyText, { nil: undefined }),
+    expected: anyCondition,
+    alone: fc.constantFrom(true, undefined),
   }),
-  fc.record({ type: fc.constant('stage' as const), term: fc.maxSafeNat(), reshard: anyText, stage: fc.constantFrom(...SHARD_STAGES), forget: fc.maxSafeNat() }),
+  fc.record({
+    type: fc.constant('stage' as const),
+    term: fc.maxSafeNat(),
+    reshard: anyText,
+    stage: fc.constantFrom(...SHARD_STAGES),
+    forget: fc.maxSafeNat(),
+    versionFloor: fc.option(fc.maxSafeNat(), { nil: undefined }),
+  }),
   fc.record({
     type: fc.constant('import' as const),
     term: fc.maxSafeNat(),
     externalId: anyText,
-    item: fc.option(fc.record({ vector: fc.float32Array({ noNaN: true, maxLength: 20 }), stamp: fc.maxSafeNat(), metadata: anyText, text: fc.option(anyText) })),
+    item: fc.option(
+      fc.record({
+        vector: fc.float32Array({ noNaN: true, maxLength: 20 }),
+        stamp: fc.maxSafeNat(),
+        metadata: anyText,
+        text: fc.option(anyText),
+        version: fc.option(fc.maxSafeNat(), { nil: undefined }),
+      }),
+    ),
   }),
 );
 const anyOperations = fc.array(anyOperation, { maxLength: 8 });
@@ -46,7 +64,7 @@ describe('operation codec', () => {
   test('gives back the operations that were written, wherever the bytes lie', () => {
     fc.assert(
       fc.property(anyOperations, (operations) => {
-        const bytes = operationsToBytes(operations);
+        const bytes = operationsToBytes(operations, true);
         expect(operationsFromBytes(bytes)).toEqual(operations);
         expect(operationsFromBytes(misaligned(bytes))).toEqual(operations);
       }),
@@ -55,7 +73,7 @@ describe('operation codec', () => {
   });
 
   test('vectors of aligned bytes are looked at in place', () => {
-    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }]);
+    const bytes = operationsToBytes([{ type: 'upsert', externalId: 'odd', vector: Float32Array.of(1, 2), stamp: 1, metadata: undefined, text: undefined }], true);
     const [operation] = operationsFromBytes(bytes);
     expect(operation.type === 'upsert' && operation.vector.buffer).toBe(bytes.buffer);
   });
@@ -63,7 +81,7 @@ describe('operation codec', () => {
   test('bytes cut anywhere are refused', () => {
     fc.assert(
       fc.property(fc.array(anyOperation, { minLength: 1, maxLength: 3 }), (operations) => {
-        const bytes = operationsToBytes(operations);
+        const bytes = operationsToBytes(operations, true);
         // Tens of thousands of times, each with `expect` half a millisecond.
         for (let length = 0; length < bytes.length; length++) {
           assert.throws(() => operationsFromBytes(bytes.subarray(0, length)), /malformed operations/);
@@ -77,7 +95,7 @@ describe('operation codec', () => {
   test('damaged bytes give operations or a QuiverError, never another failure', () => {
     fc.assert(
       fc.property(anyOperations, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 6 }), (operations, damage) => {
-        const bytes = operationsToBytes(operations);
+        const bytes = operationsToBytes(operations, true);
         for (const [at, value] of damage) bytes[at % bytes.length] = value;
         try {
           operationsFromBytes(bytes);
@@ -90,13 +108,13 @@ describe('operation codec', () => {
   });
 
   test('a filter that is none is refused', () => {
-    const bytes = operationsToBytes([{ type: 'delete', externalId: 'a', filter: { type: 'exists', path: 'a' } }]);
+    const bytes = operationsToBytes([{ type: 'delete', externalId: 'a', filter: { type: 'exists', path: 'a' } }], true);
     bytes.write('exiled', bytes.indexOf('exists'));
     expect(() => operationsFromBytes(bytes)).toThrow('malformed operations: a filter that is none');
   });
 
   test('only what earlier versions do not know raises the version', () => {
-    const versions = (operations: WriteOperation[]) => operationsToBytes(operations).readUInt32LE(0);
+    const versions = (operations: WriteOperation[]) => operationsToBytes(operations, false).readUInt32LE(0);
     expect(versions([{ type: 'delete', externalId: 'a' }])).toBe(1);
     expect(
       versions([
@@ -105,11 +123,12 @@ describe('operation codec', () => {
       ]),
     ).toBe(2);
     expect(versions([{ type: 'import', term: 1, externalId: 'a', item: null }])).toBe(2);
+    expect(operationsToBytes([], true).readUInt32LE(0)).toBe(3);
   });
 
   test('a later version is refused', () => {
-    const bytes = operationsToBytes([]);
-    bytes[0] = 3;
+    const bytes = operationsToBytes([], true);
+    bytes[0] = 4;
     expect(() => operationsFromBytes(bytes)).toThrow('unknown header');
   });
 });

@@ -152,7 +152,7 @@ class Schedule {
   async exported(service = this.coordinators[0]): Promise<unknown[]> {
     const { pages } = await service.vectors.export(COLLECTION, 1000);
     const found: unknown[] = [];
-    for await (const page of pages) found.push(...page.map(({ externalId, metadata, text, vector }) => ({ externalId, metadata, text, vector: [...vector!] })));
+    for await (const page of pages) found.push(...page.map(({ externalId, metadata, text, vector, version }) => ({ externalId, metadata, text, version, vector: [...vector!] })));
     return found;
   }
 

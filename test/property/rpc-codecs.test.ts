@@ -17,7 +17,14 @@ const anyHit: fc.Arbitrary<Hit> = fc.record(
 );
 const anyItem: fc.Arbitrary<StoredItem | null> = fc.option(
   fc.record(
-    { externalId: anyText, stamp: fc.maxSafeNat(), metadata: anyText, text: fc.option(anyText), vector: fc.float32Array({ noNaN: true, maxLength: 9 }) },
+    {
+      externalId: anyText,
+      stamp: fc.maxSafeNat(),
+      metadata: anyText,
+      text: fc.option(anyText),
+      vector: fc.float32Array({ noNaN: true, maxLength: 9 }),
+      version: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    },
     { requiredKeys: ['externalId', 'stamp', 'metadata', 'text'], noNullPrototype: true },
   ),
 );
@@ -65,8 +72,8 @@ describe('bytes inside frames', () => {
   test('damaged strings are an error at worst', () => withstands(strings, stringsToBytes, stringsFromBytes));
 
   test('outcomes come back as they were; another byte is refused', () => {
-    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated'] as const;
+    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld'] as const;
     expect(outcomesFromBytes(outcomesToBytes(all))).toEqual(all);
-    expect(() => outcomesFromBytes(Buffer.of(6))).toThrow('malformed outcomes');
+    expect(() => outcomesFromBytes(Buffer.of(8))).toThrow('malformed outcomes');
   });
 });

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync, truncateSync, readFileSync, writeFileSyn
 import { join } from 'node:path';
 import { parseFilter } from '../../shared/filter/parse-filter';
 import { METRICS } from '../../shared/vector/metric';
-import type { ShardClient, ShardSpec, WriteOperation } from '../../shared/shard/shard-client';
+import { NO_VERSION, type Conditional, ANY_VERSION, type ShardClient, type ShardSpec, type WriteOperation } from '../../shared/shard/shard-client';
 import type { Hit, StoredItem } from '../../shared/shard/shard-read';
 import { PlainShardClient } from '../support/plain-shard-client';
 import { runSeed, seededRandom } from '../support/random';
@@ -47,8 +47,14 @@ class Dice {
     });
   }
 
+  /** Mostly none; mostly one that a conflict does not spoil the whole write for. */
+  private condition(): Conditional {
+    if (this.random() < 0.8) return {};
+    return { expected: this.oneOf([NO_VERSION, ANY_VERSION, this.stamp - this.below(20)]), alone: this.random() < 0.8 };
+  }
+
   operation(): WriteOperation {
-    if (this.random() < 0.3) return { type: 'delete', externalId: this.id() };
+    if (this.random() < 0.3) return { type: 'delete', externalId: this.id(), ...this.condition() };
     if (this.random() < 0.1) return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
     return {
       type: 'upsert',
@@ -58,6 +64,7 @@ class Dice {
       stamp: (this.stamp += this.below(3)),
       metadata: this.random() < 0.6 ? this.metadata() : undefined,
       text: this.random() < 0.4 ? this.text() : undefined,
+      ...this.condition(),
     };
   }
 
@@ -87,8 +94,8 @@ async function answers(client: ShardClient, id: ShardSpec, dice: { query: Float3
     score: await client.read(id, 'score', { vector: query, externalIds: ids }, NO_HURRY),
     statistics,
     keywordSearch: await client.read(id, 'keywordSearch', { terms, statistics, k, filter }, NO_HURRY),
-    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true }, NO_HURRY),
-    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true }, NO_HURRY),
+    fetch: await client.read(id, 'fetch', { externalIds: ids, vectors: true, versions: true }, NO_HURRY),
+    scan: await client.read(id, 'scan', { after: null, limit: 10_000, filter: null, vectors: true, versions: true }, NO_HURRY),
     filtered: await pagesOf(client, id, filter, 1 + (k % 7)),
   };
 }

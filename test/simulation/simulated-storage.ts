@@ -1,3 +1,4 @@
+import type { WriteResult } from '../../shared/shard/shard-client';
 import type { LogPosition } from '../../node/replication/core/messages';
 import type { AppliedEntry, LogEntry, ReplicaState } from '../../node/replication/core/replica-state';
 import type { Chance } from './chance';
@@ -24,6 +25,9 @@ interface Disk {
 function emptyDisk(store: string): Disk {
   return { store, entries: [], firstSequence: 1, promisedEpoch: 0, lastLedEpoch: 0, applied: 0 };
 }
+
+/** What became of every write. */
+const UPDATED: WriteResult = { outcomes: ['updated'], firstVersion: 0, present: [] };
 
 /**
  * One replica's disk. Appends reach it in order and late; at a crash some of those under way are there and the rest are not.
@@ -75,7 +79,7 @@ export class SimulatedStorage {
 
   apply(upTo: number): AppliedEntry[] {
     const results: AppliedEntry[] = [];
-    for (let sequence = this.applied + 1; sequence <= upTo; sequence++) results.push({ sequence, outcomes: this.applyOne(this.entries[sequence - 1]) });
+    for (let sequence = this.applied + 1; sequence <= upTo; sequence++) results.push({ sequence, result: this.applyOne(this.entries[sequence - 1]) });
     this.applied = upTo;
     return results;
   }
@@ -127,7 +131,7 @@ export class SimulatedStorage {
     const settled = disk.entries.slice(0, disk.applied).flatMap((entry) => {
       if (!isDue(entry, settledBelow)) return [];
       const { session, requestNumber } = entry.write!.source;
-      return [{ session, requestNumber, sequence: entry.sequence, outcomes: ['updated' as const] }];
+      return [{ session, requestNumber, sequence: entry.sequence, result: UPDATED }];
     });
     return {
       promisedEpoch: disk.promisedEpoch,
@@ -157,11 +161,11 @@ export class SimulatedStorage {
     this.disk.lastLedEpoch = Math.max(this.disk.lastLedEpoch, change.lastLedEpoch ?? 0);
   }
 
-  private applyOne(entry: LogEntry): AppliedEntry['outcomes'] {
+  private applyOne(entry: LogEntry): AppliedEntry['result'] {
     if (!isDue(entry, this.settledBelow)) return null;
     const { key, value } = writtenBy(entry.write!.payload);
     this.values.set(key, value);
-    return ['updated'];
+    return UPDATED;
   }
 }
 

@@ -2,7 +2,7 @@ import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import type { LocalShardClient } from '../../node/shard/local-shard-client';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { ShardId, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardId, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, ReadKind, RequestOf } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 
@@ -12,11 +12,11 @@ export class LocalNodeShards implements NodeShards {
   epoch = 1;
   /** Writes as they came: the same one sent twice is there twice. */
   readonly received: WriteSource[] = [];
-  private readonly known = new Map<string, Promise<WriteOutcome[]>>();
+  private readonly known = new Map<string, Promise<WriteResult>>();
 
   constructor(private readonly client: LocalShardClient) {}
 
-  async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+  async write(id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult> {
     this.check(call);
     this.received.push(request.source);
     const name = `${id.collectionUid}/${id.shard}/${request.source.session}/${request.source.requestNumber}`;

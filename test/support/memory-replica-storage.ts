@@ -1,6 +1,10 @@
+import type { WriteResult } from '../../shared/shard/shard-client';
 import assert from 'node:assert';
 import type { AppliedEntry, LogEntry, ReplicaState, SettledWrite } from '../../node/replication/core/replica-state';
 import type { ReplicaStorage } from '../../node/replication/replica-storage';
+
+/** What became of every write. */
+const INSERTED: WriteResult = { outcomes: ['inserted'], firstVersion: 0, present: [] };
 
 /** A replica's storage in memory, whose writes take a moment; what it applied is the list of payloads as texts. */
 export class MemoryReplicaStorage implements ReplicaStorage {
@@ -57,18 +61,18 @@ export class MemoryReplicaStorage implements ReplicaStorage {
       for (const entry of this.entries.filter((one) => one.sequence > state.appliedSequence && one.sequence <= sequence)) {
         state.appliedSequence = entry.sequence;
         if (entry.write === null) {
-          results.push({ sequence: entry.sequence, outcomes: null });
+          results.push({ sequence: entry.sequence, result: null });
           continue;
         }
         const { session, requestNumber } = entry.write.source;
         const known = state.settled.find((one: SettledWrite) => one.session === session && one.requestNumber === requestNumber);
         if (known !== undefined) {
-          results.push({ sequence: entry.sequence, outcomes: null, duplicateOf: known.sequence });
+          results.push({ sequence: entry.sequence, result: null, duplicateOf: known.sequence });
           continue;
         }
         this.applied.push(entry.write.payload.toString());
-        state.settled.push({ session, requestNumber, sequence: entry.sequence, outcomes: ['inserted'] });
-        results.push({ sequence: entry.sequence, outcomes: ['inserted'] });
+        state.settled.push({ session, requestNumber, sequence: entry.sequence, result: INSERTED });
+        results.push({ sequence: entry.sequence, result: INSERTED });
       }
       return results;
     });

@@ -3,7 +3,7 @@ import { keywordText } from '../../node/keyword/keyword-text';
 import { type Gate, gateAfter, mustAnswer, OPEN_GATE, refusesWrites } from '../../node/records/shard-gate';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter, JsonObject } from '../../shared/filter/filter';
-import type { CallOptions, ShardClient, ShardId, ShardSpec, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import { NO_VERSION, type CallOptions, ANY_VERSION, type ShardClient, type ShardId, type ShardSpec, type WriteOperation, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
 import { sampleKey } from '../../shared/shard/sample-key';
 import type { AnswerOf, IndexProgress, KeywordStatistics, ReadKind, RequestOf, StoredItem } from '../../shared/shard/shard-read';
 import { analyserFor } from '../../shared/text/analyser-for';
@@ -16,6 +16,7 @@ interface PlainItem {
   vector: Float32Array;
   metadata: string;
   text: string | null;
+  version: number;
 }
 
 interface PlainShard {
@@ -24,6 +25,8 @@ interface PlainShard {
   lastOperation: number;
   lastStamp: number;
   gate: Gate;
+  /** The highest version that was given. */
+  lastVersion: number;
   /** Changed ids by the numbers of the changes. */
   changes: { change: number; externalId: string }[];
 }
@@ -58,22 +61,22 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
       documentFrequencies: terms.map((term) => documents.filter((document) => document.includes(term)).length),
     };
   },
-  fetch: (shard, { externalIds, vectors, texts }) =>
+  fetch: (shard, { externalIds, vectors, texts, versions }) =>
     externalIds.map((externalId) => {
       const item = shard.items.get(externalId);
-      return item === undefined ? null : { ...stored(item, vectors), ...(texts === false ? { text: null } : {}) };
+      return item === undefined ? null : { ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) };
     }),
   sample: (shard, { size, seed, filter }) => {
     const matching = passing(shard, filter).map(({ externalId }) => ({ externalId, key: sampleKey(seed, externalId) }));
     const drawn = matching.sort((a, b) => a.key - b.key).slice(0, size);
     return { population: matching.length, externalIds: drawn.map(({ externalId }) => externalId), keys: Float64Array.from(drawn, ({ key }) => key) };
   },
-  scan: (shard, { after, limit, filter, vectors, texts }) =>
+  scan: (shard, { after, limit, filter, vectors, texts, versions }) =>
     passing(shard, filter)
       .filter((item) => after === null || inInsertionOrder(item, after) > 0)
       .sort(inInsertionOrder)
       .slice(0, limit)
-      .map((item) => ({ ...stored(item, vectors), ...(texts === false ? { text: null } : {}) })),
+      .map((item) => ({ ...stored(item, vectors, versions), ...(texts === false ? { text: null } : {}) })),
   count: (shard) => shard.items.size,
   status: (shard) => ({
     vectorCount: shard.items.size,
@@ -85,11 +88,22 @@ const ANSWERS: { readonly [Kind in ReadKind]?: (shard: PlainShard, request: Requ
     index: progressOf(shard.items.size),
   }),
   optimize: (shard) => progressOf(shard.items.size),
-  transfer: ({ gate, changes, items }, { after, limit }) => {
+  transfer: ({ gate, changes, items, lastVersion }, { after, limit }) => {
     const { stage, term, reshard, since, lastChange, forgotten } = gate;
     const found = changes.filter(({ change }) => change > Math.max(after, forgotten)).slice(0, limit);
     const externalIds = found.map(({ externalId }) => externalId);
-    return { stage, term, reshard, since, lastChange, externalIds, upTo: found.length === limit ? found[limit - 1].change : lastChange, vectorCount: items.size, index: progressOf(items.size) };
+    return {
+      stage,
+      term,
+      reshard,
+      since,
+      lastChange,
+      externalIds,
+      upTo: found.length === limit ? found[limit - 1].change : lastChange,
+      vectorCount: items.size,
+      index: progressOf(items.size),
+      lastVersion,
+    };
   },
 };
 
@@ -123,7 +137,7 @@ export class PlainShardClient implements ShardClient {
 
   async open(spec: ShardSpec): Promise<void> {
     await this.intercept?.('open', spec);
-    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, changes: [] });
+    if (!this.shards.has(keyOf(spec))) this.shards.set(keyOf(spec), { spec: { ...spec }, items: new Map(), lastOperation: 0, lastStamp: 0, gate: OPEN_GATE, lastVersion: 0, changes: [] });
   }
 
   async drop(id: ShardId): Promise<void> {
@@ -131,10 +145,18 @@ export class PlainShardClient implements ShardClient {
     this.shards.delete(keyOf(id));
   }
 
-  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteOutcome[]> {
+  async write(id: ShardId, operations: WriteOperation[], call: CallOptions): Promise<WriteResult> {
     const shard = await this.enter('write', id, call);
     shard.lastOperation += 1;
-    return operations.map((operation) => apply(shard, operation));
+    const firstVersion = Math.max(shard.lastVersion + 1, operations.find((operation) => operation.type === 'upsert')?.stamp ?? 0);
+    const { lastVersion } = shard;
+    const before = new Map(shard.items);
+    const present: number[] = [];
+    const outcomes = operations.map((operation, i) => apply(shard, operation, firstVersion + i, present));
+    if (!operations.some((operation, i) => outcomes[i] === 'conflict' && !('alone' in operation && operation.alone === true))) return { outcomes, firstVersion, present };
+    shard.items = before;
+    shard.lastVersion = lastVersion;
+    return { outcomes: outcomes.map((outcome) => (outcome === 'conflict' || outcome === 'refused' ? outcome : 'withheld')), firstVersion, present };
   }
 
   async read<Kind extends ReadKind>(id: ShardId, kind: Kind, request: RequestOf<Kind>, call: CallOptions): Promise<AnswerOf<Kind>> {
@@ -158,17 +180,20 @@ function keyOf(id: ShardId): string {
   return `${id.collectionUid}/${id.shard}`;
 }
 
-function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
+/** `present` gets the versions of what conflicts. */
+function apply(shard: PlainShard, operation: WriteOperation, version: number, present: number[]): WriteOutcome {
   if (operation.type === 'stage') {
     const after = gateAfter(shard.gate, operation);
     shard.gate = after ?? shard.gate;
+    if (after !== null) shard.lastVersion = Math.max(shard.lastVersion, operation.versionFloor ?? 0);
     return after === null ? 'outdated' : 'updated';
   }
   if (operation.type === 'import') {
     const { externalId, item } = operation;
     if (shard.gate.stage !== 'filling' || operation.term !== shard.gate.term) return 'outdated';
     shard.items.delete(externalId);
-    if (item !== null) shard.items.set(externalId, { ...item, externalId, vector: Float32Array.from(item.vector) });
+    if (item !== null) shard.items.set(externalId, { ...item, version: item.version ?? 0, externalId, vector: Float32Array.from(item.vector) });
+    shard.lastVersion = Math.max(shard.lastVersion, item?.version ?? 0);
     return item === null ? 'deleted' : 'updated';
   }
   if (refusesWrites(shard.gate)) return 'refused';
@@ -177,6 +202,12 @@ function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
     shard.changes.push({ change: shard.gate.lastChange, externalId: operation.externalId });
   }
   const previous = shard.items.get(operation.externalId);
+  const { expected } = operation;
+  const now = previous === undefined ? NO_VERSION : versionOf(previous);
+  if (expected !== undefined && (expected === ANY_VERSION ? previous === undefined : expected !== now)) {
+    present.push(now);
+    return 'conflict';
+  }
   if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
   if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
@@ -186,7 +217,9 @@ function apply(shard: PlainShard, operation: WriteOperation): WriteOutcome {
     vector: Float32Array.from(operation.vector),
     metadata: operation.metadata ?? previous?.metadata ?? '{}',
     text: operation.text ?? previous?.text ?? null,
+    version,
   });
+  shard.lastVersion = version;
   shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
   return previous === undefined ? 'inserted' : 'updated';
 }
@@ -203,8 +236,13 @@ function best(scored: { item: PlainItem; score: number }[], k: number): { item: 
   return scored.sort((a, b) => b.score - a.score || inCodeUnits(a.item.externalId, b.item.externalId)).slice(0, k);
 }
 
-function stored(item: PlainItem, vectors: boolean): StoredItem {
-  const view = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+function versionOf({ version, stamp }: PlainItem): number {
+  return version === 0 ? stamp : version;
+}
+
+function stored(item: PlainItem, vectors: boolean, versions = false): StoredItem {
+  const view: StoredItem = { externalId: item.externalId, stamp: item.stamp, metadata: item.metadata, text: item.text };
+  if (versions) view.version = versionOf(item);
   return vectors ? { ...view, vector: Float32Array.from(item.vector) } : view;
 }
 

@@ -1,6 +1,6 @@
 import type { AppliedEntry, LogEntry, SettledWrite } from '../../node/replication/core/replica-state';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { ShardSpec, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardSpec, WriteResult } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import { PlainShardClient } from './plain-shard-client';
 import { NO_HURRY } from './shard-node';
@@ -17,9 +17,9 @@ export async function replay(spec: ShardSpec, entries: LogEntry[]): Promise<Repl
   const plain = new PlainShardClient();
   await plain.open(spec);
   const results: AppliedEntry[] = [];
-  const sessions = new Map<string, { below: number; writes: Map<number, { sequence: number; outcomes: WriteOutcome[] }> }>();
+  const sessions = new Map<string, { below: number; writes: Map<number, { sequence: number; result: WriteResult }> }>();
   for (const { sequence, write } of entries) {
-    const result: AppliedEntry = { sequence, outcomes: null };
+    const result: AppliedEntry = { sequence, result: null };
     results.push(result);
     if (write === null) continue;
     const { session, requestNumber, settledBelow } = write.source;
@@ -31,10 +31,10 @@ export async function replay(spec: ShardSpec, entries: LogEntry[]): Promise<Repl
     for (const number of known.writes.keys()) if (number < known.below) known.writes.delete(number);
     if (before !== undefined) result.duplicateOf = before.sequence;
     else if (!isGivenUp) {
-      result.outcomes = await plain.write(spec, operationsFromBytes(write.payload), NO_HURRY);
-      known.writes.set(requestNumber, { sequence, outcomes: result.outcomes });
+      result.result = await plain.write(spec, operationsFromBytes(write.payload), NO_HURRY);
+      known.writes.set(requestNumber, { sequence, result: result.result });
     }
   }
   const settled = [...sessions].flatMap(([session, { writes }]) => [...writes].map(([requestNumber, one]) => ({ session, requestNumber, ...one })));
-  return { items: await plain.read(spec, 'scan', { after: null, limit: 1_000_000, filter: null, vectors: true }, NO_HURRY), results, settled };
+  return { items: await plain.read(spec, 'scan', { after: null, limit: 1_000_000, filter: null, vectors: true, versions: true }, NO_HURRY), results, settled };
 }

@@ -344,7 +344,7 @@ class ReplicaStory {
       case 'sendAck':
         return this.send(node, effect.to, toldResult(effect.ack.result), { type: 'appendAck', ack: effect.ack });
       case 'answer':
-        return this.say(`${id} answers ${this.written.get(effect.writeId)}: ${effect.answer.ok ? effect.answer.outcomes.join() : `${effect.answer.kind}, ${effect.answer.reason}`}`);
+        return this.say(`${id} answers ${this.written.get(effect.writeId)}: ${effect.answer.ok ? effect.answer.result.outcomes.join() : `${effect.answer.kind}, ${effect.answer.reason}`}`);
       case 'change':
         return this.ask(node, effect);
       case 'snapshot':

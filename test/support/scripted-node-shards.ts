@@ -1,7 +1,7 @@
 import type { NodeCall, NodeShards } from '../../node/rpc/node-shards';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { operationsFromBytes } from '../../shared/shard/operation-codec';
-import type { ShardId, WriteOperation, WriteOutcome } from '../../shared/shard/shard-client';
+import type { ShardId, WriteOperation, WriteResult } from '../../shared/shard/shard-client';
 import type { AnswerOf, Hit, ReadKind, RequestOf, ScanRequest, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 import type { WriteSource } from '../../shared/shard/write-source';
 
@@ -15,27 +15,24 @@ export class ScriptedNodeShards implements NodeShards {
   reads = 0;
   readonly sources: WriteSource[] = [];
   readonly applied: WriteOperation[][] = [];
-  private readonly outcomes = new Map<string, WriteOutcome[]>();
+  private readonly results = new Map<string, WriteResult>();
   private readonly answers: { readonly [Kind in ReadKind]?: (request: RequestOf<Kind>) => AnswerOf<Kind> } = {
     search: (request) => ({ hits: this.hits(request), vectorCount: this.applied.length }),
     scan: (request) => this.items(request),
     count: () => this.applied.length,
   };
 
-  async write(_id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteOutcome[]> {
+  async write(_id: ShardId, request: { source: WriteSource; payload: Buffer }, call: NodeCall): Promise<WriteResult> {
     const { source } = request;
     this.sources.push(source);
     const name = `${source.session}/${source.requestNumber}`;
-    if (!this.outcomes.has(name)) {
+    if (!this.results.has(name)) {
       const operations = operationsFromBytes(request.payload);
       await this.before(call);
       this.applied.push(operations);
-      this.outcomes.set(
-        name,
-        operations.map(() => 'inserted'),
-      );
+      this.results.set(name, { outcomes: operations.map(() => 'inserted'), firstVersion: 0, present: [] });
     }
-    return this.outcomes.get(name) as WriteOutcome[];
+    return this.results.get(name) as WriteResult;
   }
 
   async read<Kind extends ReadKind>(_id: ShardId, kind: Kind, request: RequestOf<Kind>, call: NodeCall): Promise<AnswerOf<Kind>> {

@@ -47,7 +47,7 @@ export class StoredReplica {
 
   /** Every item in insertion order. */
   items(): Promise<StoredItem[]> {
-    return this.shard.read('scan', { after: null, limit: 1_000_000, filter: null, vectors: true });
+    return this.shard.read('scan', { after: null, limit: 1_000_000, filter: null, vectors: true, versions: true });
   }
 
   /** Every entry of a storage's log from `from` on. */
@@ -64,5 +64,5 @@ export class StoredReplica {
 /** A write of a session's, as an entry of the log. */
 export function writeEntry(position: { epoch: number; sequence: number }, operations: WriteOperation[], source: { session?: string; requestNumber?: number; settledBelow?: number } = {}): LogEntry {
   const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
-  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations) } };
+  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations, true) } };
 }

@@ -228,8 +228,9 @@ export class ReshardPass {
 
   /** The new shards have everything, and nobody reads or writes the old ones any more. */
   private async open(): Promise<void> {
-    const { to, identity, name } = this.owned.record;
-    await this.sealedTransfers.stageAll(to, 'open');
+    const { from, to, identity, name } = this.owned.record;
+    const lastVersions = (await this.sealedTransfers.lookAtAll(from)).map(({ lastVersion }) => lastVersion);
+    await this.sealedTransfers.openAll(to, Math.max(...lastVersions));
     for (;;) {
       const found = await this.collection();
       if (found === null) return this.abandon();

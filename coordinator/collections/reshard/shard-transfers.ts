@@ -41,6 +41,11 @@ export class ShardTransfers {
     await inBatches(idsOf(set), (id) => this.stage(id, stage, forget(id.shard)));
   }
 
+  /** Opens all shards of the set. Those that count versions go on above `versionFloor`; 0: nobody counted any. */
+  async openAll(set: ShardSet, versionFloor: number): Promise<void> {
+    await inBatches(idsOf(set), (id) => this.stage(id, 'open', 0, versionFloor === 0 ? undefined : versionFloor));
+  }
+
   /** As `stageAll`, and one that does not get there keeps none of the others from it. */
   async stageEach(set: ShardSet, stage: ShardStage): Promise<void> {
     const failures = await inBatches(idsOf(set), (id) =>
@@ -52,10 +57,10 @@ export class ShardTransfers {
     for (const failure of failures) if (failure !== null) throw failure.error;
   }
 
-  private async stage(id: ShardId, stage: ShardStage, forget: number): Promise<void> {
+  private async stage(id: ShardId, stage: ShardStage, forget: number, versionFloor?: number): Promise<void> {
     const { shards, reshard, term } = this.parts;
-    const [outcome] = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget }], call));
-    if (outcome === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
+    const { outcomes } = await this.persistently((call) => shards.write(id, [{ type: 'stage', term, reshard, stage, forget, versionFloor }], call));
+    if (outcomes[0] === 'outdated') throw new OutdatedTerm(`shard ${id.shard} of ${id.collectionUid} is beyond term ${term}`);
   }
 
   /** The state of a shard, with the ids that changed after `after`. It takes no more writes of clients a second, for some seconds. */
@@ -74,14 +79,14 @@ export class ShardTransfers {
 
   /** The next items in the order of insertion; none at the end. */
   scan(id: ShardId, after: { stamp: number; externalId: string } | null, limit: number): Promise<StoredItem[]> {
-    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, bytesMax: PAGE_BYTES }, call));
+    return this.persistently((call) => this.parts.shards.read(id, 'scan', { after, limit, filter: null, vectors: true, versions: true, bytesMax: PAGE_BYTES }, call));
   }
 
   /** What is there of these ids now, in parts of bounded length. */
   async *statesOf(id: ShardId, externalIds: string[]): AsyncGenerator<ItemState[]> {
     const left = [...new Set(externalIds)];
     while (left.length > 0) {
-      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, bytesMax: PAGE_BYTES }, call));
+      const items = await this.persistently((call) => this.parts.shards.read(id, 'fetch', { externalIds: left, vectors: true, versions: true, bytesMax: PAGE_BYTES }, call));
       yield left.splice(0, items.length).map((externalId, i) => ({ externalId, item: items[i] }));
     }
   }
@@ -93,7 +98,7 @@ export class ShardTransfers {
     await inBatches(groups, async (group) => {
       const operations = group.items.map(({ externalId, item }): ImportOperation => ({ type: 'import', term, externalId, item: item === null ? null : imported(item) }));
       for (const part of partsOf(operations)) {
-        const outcomes = await this.persistently((call) => shards.write({ collectionUid: set.uid, shard: group.shard }, part, call));
+        const { outcomes } = await this.persistently((call) => shards.write({ collectionUid: set.uid, shard: group.shard }, part, call));
         if (outcomes.includes('outdated')) throw new OutdatedTerm(`shard ${group.shard} of ${set.uid} takes nothing in term ${term}`);
       }
     });
@@ -152,7 +157,7 @@ export async function inBatches<Item, Result>(items: Item[], run: (item: Item) =
   return results;
 }
 
-function imported({ vector, stamp, metadata, text, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
+function imported({ vector, stamp, metadata, text, version, externalId }: StoredItem): NonNullable<ImportOperation['item']> {
   if (vector === undefined) throw new QuiverError('internal', `a shard gave no vector of ${externalId}`);
-  return { vector, stamp, metadata, text };
+  return { vector, stamp, metadata, text, version };
 }

@@ -1,6 +1,8 @@
-import type { VectorInput, VectorsService, VectorView } from '../../service';
+import type { UpsertResult, VectorInput, VectorsService, VectorView } from '../../service';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import { conflictText } from '../../vectors/item-writes';
 import { vectorNotFound } from '../../vectors/vector-not-found';
-import { listPieces, timingMember, vectorJson } from '../answer-json';
+import { listPieces, timingMember, vectorJson, versionMember } from '../answer-json';
 import type { VectorFormatName, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -24,15 +26,17 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       access: 'readwrite',
       tag,
       summary: 'Insert or update one vector',
-      description: 'Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored.',
+      description:
+        'Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored. With if_version or only_if, ' +
+        'it is done only if the stored vector is as they say; the error 409 has its present version in conflicts.',
       path: collectionParameters,
       body: { type: 'json', required: true, schema: schemas.upsertBody(limits), example: EXAMPLE_ITEM },
       answer: { type: 'data', schema: schemas.upsertAnswer },
-      errors: [404],
+      errors: [404, 409],
       handle: async ({ path, body }) => {
-        const { statuses, timing } = await vectors.upsert(path.name, [body.item]);
+        const { statuses, versions, timing } = await vectors.upsert(path.name, [body.item]);
         const id = JSON.stringify(body.item.externalId);
-        return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${timingMember(timing, body.includeTiming)}}` };
+        return { type: 'data', json: `{"external_id":${id},"status":"${statuses[0]}"${versionMember(versions[0])}${timingMember(timing, body.includeTiming)}}` };
       },
     }),
     defineEndpoint({
@@ -41,14 +45,17 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       access: 'readwrite',
       tag,
       summary: 'Insert or update many vectors',
-      description: 'The whole batch is checked before anything is written; one bad item refuses it all.',
+      description:
+        'The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip. ' +
+        'Should another change come in between, the error tells which vectors of other shards were written.',
       path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
-      errors: [404],
+      errors: [404, 409],
       handle: async ({ path, body }) => {
-        const { statuses, timing } = await vectors.upsert(path.name, body.items);
-        const outcomeJson = (item: VectorInput, i: number): string => `{"external_id":${JSON.stringify(item.externalId)},"status":"${statuses[i]}"}`;
+        const result = await vectors.upsert(path.name, body.items, { skips: body.on_error === 'skip' });
+        const { timing } = result;
+        const outcomeJson = (item: VectorInput, i: number): string => bulkOutcomeJson(item, i, result);
         return { type: 'pieces', pieces: listPieces('{"results":', body.items, outcomeJson, `${timingMember(timing, body.include_timing)}}`) };
       },
     }),
@@ -58,11 +65,13 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       access: 'readwrite',
       tag,
       summary: 'Delete one vector',
+      description: 'With if_version, only if the vector has this version; the error 409 has the present one in conflicts.',
       path: schemas.vectorPath,
+      query: schemas.deleteQuery,
       answer: { type: 'data', schema: schemas.vectorDeletedAnswer },
-      errors: [404],
-      handle: async ({ path }) => {
-        const { deleted } = await vectors.delete(path.name, [path.id]);
+      errors: [404, 409],
+      handle: async ({ path, query }) => {
+        const { deleted } = await vectors.delete(path.name, [path.id], query.if_version === undefined ? undefined : new Map([[path.id, query.if_version]]));
         if (deleted.length === 0) throw vectorNotFound(path.name, path.id);
         return dataAnswer({ deleted: path.id, external_id: path.id, status: 'deleted' });
       },
@@ -77,9 +86,9 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.deleteBatchBody(limits), example: { external_ids: ['a-1', 'a-2'] } },
       answer: { type: 'data', schema: schemas.batchDeletedAnswer },
-      errors: [404],
+      errors: [404, 409],
       handle: async ({ path, body }) => {
-        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids);
+        const { deleted, notFound: missing } = await vectors.delete(path.name, body.external_ids, expectedVersions(body.external_ids, body.if_versions));
         return dataAnswer({ deleted_count: deleted.length, deleted_ids: deleted, deleted, not_found: missing });
       },
     }),
@@ -155,4 +164,25 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       },
     }),
   ];
+}
+
+/** What became of an item of a bulk; one that was skipped says why, and where it is. */
+function bulkOutcomeJson({ externalId, expected }: VectorInput, index: number, { statuses, versions }: UpsertResult): string {
+  const head = `{"external_id":${JSON.stringify(externalId)},"status":"${statuses[index]}"${versionMember(versions[index])}`;
+  if (statuses[index] !== 'conflict') return `${head}}`;
+  return `${head},"index":${index},"error":{"code":409,"message":${JSON.stringify(conflictText({ externalId, expected }, versions[index]))}}}`;
+}
+
+/** By id. Errors: invalid_parameter. */
+function expectedVersions(ids: string[], versions: (number | null)[] | undefined): ReadonlyMap<string, number> | undefined {
+  if (versions === undefined) return undefined;
+  if (versions.length !== ids.length) throw new QuiverError('invalid_parameter', `if_versions has ${versions.length} elements, and external_ids ${ids.length}`);
+  const expected = new Map<string, number>();
+  ids.forEach((id, i) => {
+    const version = versions[i];
+    if (version === null) return;
+    if ((expected.get(id) ?? version) !== version) throw new QuiverError('invalid_parameter', `if_versions has two versions for external_id ${JSON.stringify(id)}`);
+    expected.set(id, version);
+  });
+  return expected;
 }

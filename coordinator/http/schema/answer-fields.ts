@@ -38,4 +38,9 @@ export const vectorValues = z.union([z.array(z.number()), z.string().meta({ cont
   description: 'Numbers, or with vector_format base64 the base64 of little-endian float32 values.',
 });
 
-export const storedVectorAnswer = z.object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable() }).meta({ id: 'StoredVector' });
+/** Absent while a cluster has nodes of an earlier version. */
+export const itemVersion = z.int().meta({ description: 'Rises with each change of the item, and is never given to another item of the same id. For if_version.' });
+
+export const storedVectorAnswer = z
+  .object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable(), version: itemVersion.optional() })
+  .meta({ id: 'StoredVector' });

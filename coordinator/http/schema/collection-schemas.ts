@@ -3,7 +3,7 @@ import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/langu
 import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { vectorValues } from './answer-fields';
+import { itemVersion, vectorValues } from './answer-fields';
 import { valueHint } from './field-hints';
 import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from './fields';
 import { report } from './issue';
@@ -120,6 +120,6 @@ export const exportAnswer = z.object({
   collection: z.string(),
   dim: z.int(),
   distance_metric: z.enum(METRICS),
-  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()) })),
+  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()), version: itemVersion.optional() })),
   count: z.int(),
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { storedVectorAnswer, writeTiming } from './answer-fields';
+import { itemVersion, storedVectorAnswer, writeTiming } from './answer-fields';
+import { expectedVersion, ifVersion, ifVersionText, onlyIf } from './condition';
 import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from './fields';
 import { vectorSource } from './vector-source';
 
@@ -17,6 +18,8 @@ function itemFields(limits: HttpLimits) {
     text: optional(itemText(limits.textBytesMax)),
     content: optional(itemText(limits.textBytesMax)).meta({ description: 'Another name for text.' }),
     metadata: optional(metadata(limits)),
+    if_version: ifVersion,
+    only_if: onlyIf,
   };
 }
 
@@ -26,30 +29,46 @@ interface GivenItem {
   text?: string | undefined;
   content?: string | undefined;
   metadata?: string | undefined;
+  if_version?: number | undefined;
+  only_if?: 'absent' | 'present' | undefined;
 }
 
 function inputFromItem(item: GivenItem, context: z.core.$RefinementCtx): VectorInput {
   const text = item.text ?? item.content;
   const source = vectorSource({ vector: item.vector, text }, context);
   if (source === null) return z.NEVER;
-  return { externalId: item.external_id, source, metadata: item.metadata, text };
+  const expected = expectedVersion(item, context);
+  const input: VectorInput = { externalId: item.external_id, source, metadata: item.metadata, text };
+  return expected === undefined ? input : { ...input, expected };
 }
 
 export function upsertBody(limits: HttpLimits) {
   return z.object({ ...itemFields(limits), include_timing: includeTiming }).transform((body, context) => ({ item: inputFromItem(body, context), includeTiming: body.include_timing }));
 }
 
+const onError = withDefault(z.enum(['fail', 'skip']), 'fail').meta({
+  description: 'fail: an item that is not as its if_version or only_if says keeps all from being written. skip: only itself; its result says so.',
+});
+
 export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
-    schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), include_timing: includeTiming }),
+    schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), on_error: onError, include_timing: includeTiming }),
     list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item) },
   };
 }
 
+/** The query of a deletion of one vector. */
+export const deleteQuery = z.object({ if_version: ifVersionText });
+
+const ifVersions = (limits: HttpLimits) =>
+  optional(boundedArray(integer(1, Number.MAX_SAFE_INTEGER).nullable(), limits.batchItemsMax, 'MAX_BATCH_SIZE')).meta({
+    description: 'The versions that the vectors must have, in the order of external_ids; null: any. One that has another keeps all from being deleted (409).',
+  });
+
 export function deleteBatchBody(limits: HttpLimits) {
   return {
-    schema: z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE') }),
+    schema: z.object({ external_ids: boundedArray(externalId, limits.batchItemsMax, 'MAX_BATCH_SIZE'), if_versions: ifVersions(limits) }),
     list: { name: 'external_ids', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(externalId) },
   };
 }
@@ -72,10 +91,15 @@ export function scrollBody(limits: HttpLimits) {
   });
 }
 
-const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 'updated']) });
+const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 'updated']), version: itemVersion.optional() });
 
 export const upsertAnswer = outcome.extend({ timing_ms: writeTiming.optional() });
-export const bulkUpsertAnswer = z.object({ results: z.array(outcome), timing_ms: writeTiming.optional() });
+const bulkOutcome = outcome.extend({
+  status: z.enum(['inserted', 'updated', 'conflict']),
+  index: z.int().optional().meta({ description: 'The place in items; present for an item that was skipped.' }),
+  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there.' }),
+});
+export const bulkUpsertAnswer = z.object({ results: z.array(bulkOutcome), timing_ms: writeTiming.optional() });
 export const vectorDeletedAnswer = z.object({ deleted: z.string(), external_id: z.string(), status: z.literal('deleted') });
 export const batchDeletedAnswer = z.object({
   deleted_count: z.int(),

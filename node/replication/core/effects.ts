@@ -1,5 +1,5 @@
 import type { ReplicaId, ShardAssignment } from '../../../shared/cluster/shard-assignment';
-import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { AppendAck, OutgoingAppend } from './messages';
 import type { LogChange } from './replica-state';
 
@@ -38,4 +38,4 @@ export type ReplicaEffect =
 export type ReplicaRole = 'follower' | 'primary';
 
 /** How a write ended. All errors except commit_unknown are definite: the write was not and will not be applied. */
-export type WriteAnswer = { ok: true; outcomes: WriteOutcome[] } | { ok: false; kind: 'misrouted' | 'unavailable' | 'overloaded' | 'commit_unknown'; reason: string };
+export type WriteAnswer = { ok: true; result: WriteResult } | { ok: false; kind: 'misrouted' | 'unavailable' | 'overloaded' | 'commit_unknown'; reason: string };

@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { ReplicaEffect } from './effects';
 
 /** Clients' writes that are in a primary's log and not answered yet. */
@@ -24,14 +24,14 @@ export class PendingWrites {
     else pending.writeIds.push(writeId);
   }
 
-  /** `outcomes` null: the entry was skipped, because its session had given it up. */
-  applied(sequence: number, outcomes: WriteOutcome[] | null): void {
+  /** `result` null: the entry was skipped, because its session had given it up. */
+  applied(sequence: number, result: WriteResult | null): void {
     const pending = this.bySequence.get(sequence);
     if (pending === undefined) return;
     this.bySequence.delete(sequence);
     this.bytes -= pending.bytes;
     for (const writeId of pending.writeIds) {
-      if (outcomes !== null) this.emit({ type: 'answer', writeId, answer: { ok: true, outcomes } });
+      if (result !== null) this.emit({ type: 'answer', writeId, answer: { ok: true, result } });
       else this.unknown(writeId, 'the write had been given up by its session');
     }
   }

@@ -1,4 +1,4 @@
-import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { WriteSource } from '../../../shared/shard/write-source';
 
 /** One entry of a shard's replicated log. Sequence numbers start at 1 and have no gaps. */
@@ -40,7 +40,7 @@ export interface ReplicaState {
   epochStarts: EpochStart[];
   /** Entries up to this one are in the records; 0 if none. */
   appliedSequence: number;
-  /** Outcomes of applied writes that may be sent again, by session and request number. */
+  /** Results of applied writes that may be sent again, by session and request number. */
   settled: SettledWrite[];
   /**
    * Set if entries or promises that were on stable storage are missing or damaged; the text says which. The replica
@@ -49,20 +49,20 @@ export interface ReplicaState {
   lossy?: string;
 }
 
-/** A write that was applied, by its name, with the outcomes of its items. */
+/** A write that was applied, by its name, with what became of it. */
 export interface SettledWrite {
   session: string;
   requestNumber: number;
   sequence: number;
-  outcomes: WriteOutcome[];
+  result: WriteResult;
 }
 
 /**
- * An entry that was applied, with the outcomes of its write. null for a barrier, for a write that its session had given
+ * An entry that was applied, with what became of its write. null for a barrier, for a write that its session had given
  * up, and for a write that `duplicateOf` had already applied under the same name.
  */
 export interface AppliedEntry {
   sequence: number;
-  outcomes: WriteOutcome[] | null;
+  result: WriteResult | null;
   duplicateOf?: number;
 }

@@ -355,7 +355,7 @@ export class ShardReplica {
     if (this.primary === null) return answer({ ok: false, kind: 'misrouted', reason: 'this node does not lead the shard' });
     const known = this.ledger.find(source);
     if (known !== undefined) {
-      if (known.outcomes !== null) return answer({ ok: true, outcomes: known.outcomes });
+      if (known.result !== null) return answer({ ok: true, result: known.result });
       return this.pendingWrites.wait(writeId, known.sequence);
     }
     if (this.ledger.isGivenUp(source)) return answer({ ok: false, kind: 'unavailable', reason: 'the write was given up by its session' });

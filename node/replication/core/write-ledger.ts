@@ -1,12 +1,12 @@
-import type { WriteOutcome } from '../../../shared/shard/shard-client';
+import type { WriteResult } from '../../../shared/shard/shard-client';
 import type { WriteSource } from '../../../shared/shard/write-source';
 import type { AppliedEntry, SettledWrite } from './replica-state';
 import { LIMITS } from './timings';
 
-/** A write that is in the log; `outcomes` is null until it is applied. */
+/** A write that is in the log; `result` is null until it is applied. */
 export interface KnownWrite {
   sequence: number;
-  outcomes: WriteOutcome[] | null;
+  result: WriteResult | null;
 }
 
 interface Session {
@@ -39,7 +39,7 @@ export class WriteLedger {
     this.sessions.clear();
     this.unapplied.clear();
     for (const write of known.settled) {
-      this.session(write.session).writes.set(write.requestNumber, { sequence: write.sequence, outcomes: write.outcomes });
+      this.session(write.session).writes.set(write.requestNumber, { sequence: write.sequence, result: write.result });
     }
     for (const { sequence, source } of known.unapplied) if (source !== null) this.appended(sequence, source);
   }
@@ -56,11 +56,11 @@ export class WriteLedger {
 
   appended(sequence: number, source: WriteSource): void {
     const session = this.session(source.session);
-    session.writes.set(source.requestNumber, { sequence, outcomes: null });
+    session.writes.set(source.requestNumber, { sequence, result: null });
     this.unapplied.set(sequence, source);
     if (source.settledBelow > session.settledBelow) {
       session.settledBelow = source.settledBelow;
-      for (const [number, write] of session.writes) if (number < session.settledBelow && write.outcomes !== null) session.writes.delete(number);
+      for (const [number, write] of session.writes) if (number < session.settledBelow && write.result !== null) session.writes.delete(number);
     }
   }
 
@@ -74,17 +74,17 @@ export class WriteLedger {
     }
   }
 
-  /** Records an entry's outcomes and answers them; null if the write was given up and not applied. */
-  applied(entry: AppliedEntry): WriteOutcome[] | null {
+  /** Records what became of an entry and answers it; null if the write was given up and not applied. */
+  applied(entry: AppliedEntry): WriteResult | null {
     const source = this.unapplied.get(entry.sequence);
-    if (source === undefined) return entry.outcomes;
+    if (source === undefined) return entry.result;
     this.unapplied.delete(entry.sequence);
     const session = this.session(source.session);
     const write = session.writes.get(source.requestNumber);
-    const outcomes = entry.outcomes ?? (entry.duplicateOf === undefined ? null : (write?.outcomes ?? null));
-    if (source.requestNumber < session.settledBelow || outcomes === null) session.writes.delete(source.requestNumber);
-    else session.writes.set(source.requestNumber, { sequence: entry.duplicateOf ?? entry.sequence, outcomes });
-    return outcomes;
+    const result = entry.result ?? (entry.duplicateOf === undefined ? null : (write?.result ?? null));
+    if (source.requestNumber < session.settledBelow || result === null) session.writes.delete(source.requestNumber);
+    else session.writes.set(source.requestNumber, { sequence: entry.duplicateOf ?? entry.sequence, result });
+    return result;
   }
 
   private session(name: string): Session {
@@ -97,7 +97,7 @@ export class WriteLedger {
 
   private forgetOldest(): void {
     for (const [name, session] of this.sessions) {
-      if ([...session.writes.values()].some((write) => write.outcomes === null)) continue;
+      if ([...session.writes.values()].some((write) => write.result === null)) continue;
       this.sessions.delete(name);
       return;
     }

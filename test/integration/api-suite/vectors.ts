@@ -27,6 +27,12 @@ const AWKWARD_IDS = [
 /** Encodes everything, `.` too, so that no client or proxy can take it for a step in a path. */
 const inPath = (id: string) => encodeURIComponent(id).replaceAll('.', '%2E');
 
+/** The error of an answer, with all that it says. */
+function failureOf(answer: ApiAnswer): any {
+  expect(answer).toMatchObject({ httpStatus: 200, json: { status: 'error', data: null } });
+  return answer.json?.error;
+}
+
 const base64 = (...values: number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64');
 
 export function vectorsSuite(context: SuiteContext): void {
@@ -38,9 +44,9 @@ export function vectorsSuite(context: SuiteContext): void {
   describe('upsert', () => {
     test('inserts, then updates, and keeps what an update leaves out', async () => {
       const name = await context.collection();
-      expect(dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], metadata: { n: 1 }, text: 'first' }))).toEqual({ external_id: 'a', status: 'inserted' });
-      expect(dataOf(await upsert(name, { external_id: 'a', vector: [4, 5, 6] }))).toEqual({ external_id: 'a', status: 'updated' });
-      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [4, 5, 6], metadata: { n: 1 }, text: 'first' });
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], metadata: { n: 1 }, text: 'first' }))).toEqual({ external_id: 'a', status: 'inserted', version: expect.any(Number) });
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [4, 5, 6] }))).toEqual({ external_id: 'a', status: 'updated', version: expect.any(Number) });
+      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [4, 5, 6], metadata: { n: 1 }, text: 'first', version: expect.any(Number) });
       dataOf(await upsert(name, { external_id: 'a', vector: [4, 5, 6], metadata: {}, text: null }));
       expect(dataOf(await show(name, 'a'))).toMatchObject({ metadata: {}, text: 'first' });
       expect(await countOf(name)).toBe(1);
@@ -182,7 +188,7 @@ export function vectorsSuite(context: SuiteContext): void {
   describe('ids of any kind', () => {
     test.each(AWKWARD_IDS)('%p is stored, shown, searched and deleted', async (id) => {
       const name = await context.empty();
-      expect(dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3] }))).toEqual({ external_id: id, status: 'inserted' });
+      expect(dataOf(await upsert(name, { external_id: id, vector: [1, 2, 3] }))).toEqual({ external_id: id, status: 'inserted', version: expect.any(Number) });
       expect(dataOf(await show(name, id)).external_id).toBe(id);
       expect(dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3] })).results[0].external_id).toBe(id);
       expect(dataOf(await context.api.post(`/v1/collections/${name}/recommend/${inPath(id)}`)).source_id).toBe(id);
@@ -213,7 +219,7 @@ export function vectorsSuite(context: SuiteContext): void {
         { external_id: 'b', vector: [0, 1, 0] },
         { external_id: 'a', vector: [0, 0, 1] },
       ];
-      expect(dataOf(await bulkUpsert(name, { items, include_timing: true }))).toEqual({
+      expect(dataOf(await bulkUpsert(name, { items, include_timing: true }))).toMatchObject({
         results: [
           { external_id: 'a', status: 'inserted' },
           { external_id: 'b', status: 'inserted' },
@@ -254,6 +260,77 @@ export function vectorsSuite(context: SuiteContext): void {
 
     test.each([[{}], [{ items: null }], [{ items: {} }], [{ items: 'x' }]])('without a list of items is a 422: %j', async (body) => {
       expect(errorOf(await bulkUpsert(await context.empty(), body), 422)).toContain('items');
+    });
+  });
+
+  describe('versions and conditions', () => {
+    test('a version rises with each change, and not with the same data in another item', async () => {
+      const name = await context.collection();
+      const first = dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] })).version;
+      const [second, other] = dataOf(await bulkUpsert(name, { items: ['a', 'b'].map((id) => ({ external_id: id, vector: [1, 2, 3] })) })).results.map((one: { version: number }) => one.version);
+      expect(second).toBeGreaterThan(first);
+      expect(dataOf(await show(name, 'a')).version).toBe(second);
+      const scrolled = dataOf(await context.api.post(`/v1/collections/${name}/scroll`, {})).vectors;
+      expect(scrolled.map((one: { version: number }) => one.version)).toEqual([second, other]);
+      expect(dataOf(await context.api.post(`/v1/collections/${name}/vectors/fetch`, { ids: ['b'] })).vectors[0].version).toBe(other);
+      expect(dataOf(await context.api.get(`/v1/collections/${name}/export`)).vectors.map((one: { version: number }) => one.version)).toEqual([second, other]);
+      dataOf(await context.api.delete(`/v1/collections/${name}/delete/a`));
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] })).version).toBeGreaterThan(second);
+    });
+
+    test('an upsert is done only if the item is as it says', async () => {
+      const name = await context.collection();
+      const { version } = dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], only_if: 'absent' }));
+      const refused = failureOf(await upsert(name, { external_id: 'a', vector: [3, 2, 1], only_if: 'absent' }));
+      expect(refused).toEqual({ code: 409, message: `external_id "a" exists already, in version ${version}; nothing was written`, conflicts: [{ external_id: 'a', version }] });
+      expect(failureOf(await upsert(name, { external_id: 'a', vector: [3, 2, 1], if_version: version + 1 }))).toMatchObject({ code: 409, conflicts: [{ version }] });
+      expect(failureOf(await upsert(name, { external_id: 'b', vector: [3, 2, 1], only_if: 'present' }))).toMatchObject({
+        code: 409,
+        message: 'external_id "b" does not exist; nothing was written',
+        conflicts: [{ version: null }],
+      });
+      expect(dataOf(await upsert(name, { external_id: 'a', vector: [3, 2, 1], if_version: version }))).toMatchObject({ status: 'updated' });
+      expect(failureOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], if_version: version, only_if: 'absent' }))).toMatchObject({
+        code: 422,
+        message: 'only_if must not be "absent" beside if_version',
+      });
+      for (const wrong of [{ if_version: 0 }, { if_version: '1' }, { only_if: 'never' }]) expect(failureOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], ...wrong })).code).toBe(422);
+      expect(dataOf(await show(name, 'a')).vector).toEqual([3, 2, 1]);
+    });
+
+    test('a batch is written as a whole, or without what is not as it says', async () => {
+      const name = await context.collection();
+      dataOf(await bulkUpsert(name, { items: Array.from({ length: 20 }, (_, i) => ({ external_id: `i${i}`, vector: [i, 1, 1] })) }));
+      const { version } = dataOf(await show(name, 'i3'));
+      const items = Array.from({ length: 22 }, (_, i) => ({ external_id: `i${i}`, vector: [0, 0, 1], ...(i === 3 || i > 19 ? { only_if: 'absent' } : {}) }));
+      expect(failureOf(await bulkUpsert(name, { items }))).toEqual({
+        code: 409,
+        message: `external_id "i3" exists already, in version ${version}; nothing was written`,
+        conflicts: [{ external_id: 'i3', version }],
+      });
+      expect(dataOf(await show(name, 'i0')).vector).toEqual([0, 1, 1]);
+      expect(await countOf(name)).toBe(20);
+      const { results } = dataOf(await bulkUpsert(name, { items, on_error: 'skip' }));
+      expect(results[3]).toEqual({ external_id: 'i3', status: 'conflict', version, index: 3, error: { code: 409, message: `external_id "i3" exists already, in version ${version}` } });
+      expect(results.filter((one: { status: string }) => one.status === 'updated')).toHaveLength(19);
+      expect(results.slice(20)).toMatchObject([{ status: 'inserted' }, { status: 'inserted' }]);
+      expect(dataOf(await show(name, 'i3')).vector).toEqual([3, 1, 1]);
+    });
+
+    test('a deletion is done only in the version that it says', async () => {
+      const name = await context.collection();
+      const [a, b] = dataOf(await bulkUpsert(name, { items: ['a', 'b'].map((id) => ({ external_id: id, vector: [1, 2, 3] })) })).results.map((one: { version: number }) => one.version);
+      const drop = (id: string, version: number | string) => context.api.delete(`/v1/collections/${name}/delete/${id}?if_version=${version}`);
+      const dropAll = (if_versions: unknown) => context.api.post(`/v1/collections/${name}/delete_batch`, { external_ids: ['a', 'b'], if_versions });
+      expect(failureOf(await drop('a', a + 1))).toMatchObject({ code: 409, conflicts: [{ external_id: 'a', version: a }] });
+      expect(failureOf(await drop('nobody', 5))).toMatchObject({ code: 409, conflicts: [{ version: null }] });
+      expect(failureOf(await drop('a', 'x')).code).toBe(400);
+      expect(failureOf(await dropAll([a, a]))).toMatchObject({ code: 409, conflicts: [{ external_id: 'b', version: b }] });
+      expect(failureOf(await dropAll([a])).message).toBe('if_versions has 1 elements, and external_ids 2');
+      expect(await countOf(name)).toBe(2);
+      expect(dataOf(await dropAll([null, b]))).toMatchObject({ deleted_count: 2 });
+      dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] }));
+      dataOf(await drop('a', dataOf(await show(name, 'a')).version));
     });
   });
 
@@ -313,11 +390,12 @@ export function vectorsSuite(context: SuiteContext): void {
       const name = await filled();
       const send = (body: unknown) => context.api.post(`/v1/collections/${name}/vectors/fetch`, body);
       const { vectors } = dataOf(await send({ ids: ['c', 'zz', 'a'] }));
+      const version = expect.any(Number);
       expect(vectors).toEqual([
-        { external_id: 'c', vector: [1, 2, 0], metadata: { i: 2 }, text: 'text c' },
-        { external_id: 'a', vector: [1, 0, 0], metadata: { i: 0 }, text: 'text a' },
+        { external_id: 'c', vector: [1, 2, 0], metadata: { i: 2 }, text: 'text c', version },
+        { external_id: 'a', vector: [1, 0, 0], metadata: { i: 0 }, text: 'text a', version },
       ]);
-      expect(dataOf(await send({ ids: ['a'], include_vectors: false })).vectors).toEqual([{ external_id: 'a', metadata: { i: 0 }, text: 'text a' }]);
+      expect(dataOf(await send({ ids: ['a'], include_vectors: false })).vectors).toEqual([{ external_id: 'a', metadata: { i: 0 }, text: 'text a', version }]);
       expect(errorOf(await send({ ids: Array.from({ length: 101 }, (_, i) => `v${i}`) }), 422)).toContain('100');
       expect(errorOf(await send({}), 422)).toContain('ids');
     });
@@ -325,7 +403,7 @@ export function vectorsSuite(context: SuiteContext): void {
     test('a vector that was never given a text has none', async () => {
       const name = await context.collection();
       dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] }));
-      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [1, 2, 3], metadata: {}, text: null });
+      expect(dataOf(await show(name, 'a'))).toEqual({ external_id: 'a', vector: [1, 2, 3], metadata: {}, text: null, version: expect.any(Number) });
     });
   });
 
@@ -348,7 +426,7 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(await walk()).toEqual(ids);
       expect(await walk({ even: true })).toEqual(ids.filter((id) => Number(id.slice(3)) % 2 === 0));
       const all = dataOf(await context.api.post(`/v1/collections/${name}/scroll`));
-      expect(all.vectors[0]).toEqual({ external_id: ids[0], vector: [1, 2, 3], metadata: { even: true }, text: null });
+      expect(all.vectors[0]).toEqual({ external_id: ids[0], vector: [1, 2, 3], metadata: { even: true }, text: null, version: expect.any(Number) });
       expect(all.next_cursor).toBeNull();
     });
 

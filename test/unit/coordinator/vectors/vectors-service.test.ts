@@ -1,5 +1,6 @@
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
+import { NO_VERSION, ANY_VERSION } from '../../../../shared/shard/shard-client';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
 import type { Service, VectorView } from '../../../../coordinator/service';
 
@@ -34,9 +35,9 @@ describe('upsert', () => {
     const { vectors } = await setUp();
     await vectors.upsert('c', [{ ...item('a', [1, 0], { metadata: { n: 1 } }), source: { vector: Float32Array.of(1, 0), text: 'hello' } }]);
     await vectors.upsert('c', [item('a', [0, 1])]);
-    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello' }]);
+    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{"n":1}', text: 'hello', version: expect.any(Number) }]);
     await vectors.upsert('c', [item('a', [0, 1], { metadata: {}, text: '' })]);
-    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{}', text: '' }]);
+    expect(await vectors.fetch('c', ['a'], { vectors: false })).toEqual([{ externalId: 'a', metadata: '{}', text: '', version: expect.any(Number) }]);
   });
 
   test('refuses the whole batch for one vector of another dimension, before anything is embedded or written', async () => {
@@ -94,6 +95,49 @@ describe('upsert', () => {
     const { statuses } = await vectors.upsert('c', numbered(30));
     expect(new Set(statuses)).toEqual(new Set(['inserted', 'updated']));
     expect(ids(await exported({ vectors } as Service, 100))).toHaveLength(30);
+  });
+});
+
+describe('conditions over several shards', () => {
+  test('nothing is written anywhere while one item is not as expected', async () => {
+    const { vectors, shards } = await setUp();
+    await vectors.upsert('c', numbered(5));
+    const [{ version }] = await vectors.fetch('c', ['item-3'], { vectors: false });
+    let writes = 0;
+    shards.intercept = (call) => void (call === 'write' && (writes += 1));
+    const batch = numbered(20).map((one, i) => ({ ...one, expected: i < 3 || i === 4 ? ANY_VERSION : NO_VERSION }));
+    await expect(vectors.upsert('c', batch)).rejects.toMatchObject({ kind: 'conflict', shown: { conflicts: [{ external_id: 'item-3', version }] } });
+    expect(writes).toBe(0);
+    const { statuses, versions } = await vectors.upsert('c', batch, { skips: true });
+    expect(statuses.filter((status) => status === 'conflict')).toEqual(['conflict']);
+    expect(versions[3]).toBe(version);
+  });
+
+  test('a change that comes in between is told, with what was written', async () => {
+    const { vectors, shards } = await setUp();
+    await vectors.upsert('c', numbered(5));
+    const batch = numbered(10).map((one, i) => ({ ...one, expected: i < 5 ? ANY_VERSION : NO_VERSION }));
+    let isFirst = true;
+    shards.intercept = async (call) => {
+      if (call !== 'write' || !isFirst) return;
+      isFirst = false;
+      await vectors.delete('c', ['item-0']);
+    };
+    const error = await vectors.upsert('c', batch).catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ kind: 'conflict', message: expect.stringContaining('external_id "item-0" does not exist; another change came between') });
+    const { written } = (error as QuiverError).shown as { written: string[] };
+    shards.intercept = undefined;
+    expect(
+      (await vectors.fetch('c', ids((await vectors.scroll('c', { cursor: null, limit: 100, filter: null, vectors: false })).vectors), { vectors: false })).map(({ externalId }) => externalId),
+    ).toEqual(expect.arrayContaining(written));
+    expect(written.length).toBeGreaterThan(0);
+  });
+
+  test('an id that comes twice is judged as the first one leaves it', async () => {
+    const { vectors } = await setUp();
+    const twice = [{ ...item('a', [1, 0]), expected: NO_VERSION }, { ...item('a', [2, 0]), expected: ANY_VERSION }, item('b', [1, 1])];
+    expect((await vectors.upsert('c', twice)).statuses).toEqual(['inserted', 'updated', 'inserted']);
+    await expect(vectors.upsert('c', [item('d', [1, 1]), { ...item('d', [1, 1]), expected: NO_VERSION }, item('e', [1, 1])])).rejects.toMatchObject({ kind: 'conflict' });
   });
 });
 
@@ -176,7 +220,7 @@ describe('fetch', () => {
     expect(ids(await vectors.fetch('c', ['item-7', 'nope', 'item-1', 'item-9'], { vectors: false }))).toEqual(['item-7', 'item-1', 'item-9']);
     const [withVector] = await vectors.fetch('c', ['item-3'], { vectors: true });
     expect(withVector.vector).toEqual(Float32Array.of(1, 3));
-    expect(await vectors.fetch('c', ['item-3'], { vectors: false })).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null }]);
+    expect(await vectors.fetch('c', ['item-3'], { vectors: false })).toEqual([{ externalId: 'item-3', metadata: '{"even":false}', text: null, version: expect.any(Number) }]);
   });
 });
 
@@ -265,7 +309,7 @@ describe('export', () => {
     await vectors.upsert('c', numbered(2500));
     const all = await exported(service, 100_000);
     expect(ids(all)).toEqual(numbered(2500).map(({ externalId }) => externalId));
-    expect(all[7]).toEqual({ externalId: 'item-7', vector: Float32Array.of(1, 7), metadata: '{"even":false}', text: null });
+    expect(all[7]).toEqual({ externalId: 'item-7', vector: Float32Array.of(1, 7), metadata: '{"even":false}', text: null, version: expect.any(Number) });
     expect(ids(await exported(service, 7))).toEqual(ids(all).slice(0, 7));
     expect((await service.vectors.export('c', 1)).collection.dim).toBe(2);
   });

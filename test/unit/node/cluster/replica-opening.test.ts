@@ -137,7 +137,7 @@ function ledBy(node: string, others: string[]): ShardAssignment {
 async function leadAndWrite(assignment: ShardAssignment): Promise<void> {
   const leader = await (await started()).open(assignment);
   const call = { epoch: 1, deadlineMs: systemClock.monotonicMs() + 10_000 };
-  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }]);
+  const payload = operationsToBytes([{ type: 'upsert', externalId: 'x', vector: Float32Array.of(1, 0), stamp: 1, metadata: undefined, text: undefined }], false);
   await leader.replica.write({ source: { session: 's', requestNumber: 1, settledBelow: 0 }, payload }, call);
   await leader.close('closed');
 }

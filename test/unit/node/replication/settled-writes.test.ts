@@ -10,7 +10,7 @@ function source(session: string, requestNumber: number, settledBelow = 0) {
 /** Applies a write; answers what it was. */
 function take(settled: SettledWrites, sequence: number, of: ReturnType<typeof source>): string {
   const verdict = settled.begin(of, sequence);
-  if (verdict.type === 'new') settled.finish(of, ['inserted']);
+  if (verdict.type === 'new') settled.finish(of, { outcomes: ['inserted'], firstVersion: 0, present: [] });
   return verdict.type === 'repeats' ? `repeats ${verdict.sequence}` : verdict.type;
 }
 

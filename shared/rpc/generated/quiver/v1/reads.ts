@@ -55,8 +55,10 @@ export interface Fetch {
   'externalIds'?: (Buffer | Uint8Array | string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
   'bytesMax'?: (number);
   '_withoutTexts'?: "withoutTexts";
+  '_versions'?: "versions";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -64,8 +66,10 @@ export interface Fetch__Output {
   'externalIds': (Buffer);
   'vectors': (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
   'bytesMax'?: (number);
   '_withoutTexts'?: "withoutTexts";
+  '_versions'?: "versions";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -213,7 +217,9 @@ export interface Scan {
   'filter'?: (string);
   'vectors'?: (boolean);
   'withoutTexts'?: (boolean);
+  'versions'?: (boolean);
   'bytesMax'?: (number);
+  '_versions'?: "versions";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -224,7 +230,9 @@ export interface Scan__Output {
   'filter': (string);
   'vectors': (boolean);
   'withoutTexts': (boolean);
+  'versions'?: (boolean);
   'bytesMax'?: (number);
+  '_versions'?: "versions";
   '_bytesMax'?: "bytesMax";
 }
 
@@ -314,6 +322,7 @@ export interface ShardTransfer {
   'upTo'?: (number | string | Long);
   'vectorCount'?: (number | string | Long);
   'index'?: (IndexProgress | null);
+  'lastVersion'?: (number | string);
 }
 
 export interface ShardTransfer__Output {
@@ -326,6 +335,7 @@ export interface ShardTransfer__Output {
   'upTo': (number);
   'vectorCount': (number);
   'index': (IndexProgress__Output | null);
+  'lastVersion': (number);
 }
 
 export interface Status {

@@ -9,6 +9,7 @@ export interface WriteAnswer {
   'id'?: (number);
   'outcomes'?: (Buffer | Uint8Array | string);
   'failure'?: (Failure | null);
+  'versions'?: (Buffer | Uint8Array | string);
   'result'?: "outcomes"|"failure";
 }
 
@@ -16,6 +17,7 @@ export interface WriteAnswer__Output {
   'id': (number);
   'outcomes'?: (Buffer);
   'failure'?: (Failure__Output | null);
+  'versions': (Buffer);
   'result'?: "outcomes"|"failure";
 }
 

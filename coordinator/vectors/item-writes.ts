@@ -1,0 +1,163 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { NO_VERSION, type CallOptions, type ItemOperation, ANY_VERSION, type ShardClient, type WriteOutcome, type WriteResult } from '../../shared/shard/shard-client';
+import type { Clock } from '../../shared/time/clock';
+import type { CollectionRecord } from '../collections/collection-record';
+import type { ScatterGather } from '../routing/scatter-gather';
+import { groupByShard, inCallOrder } from '../routing/shard-router';
+import type { ShardSets } from '../routing/shard-sets';
+
+/** What became of one operation of a write. */
+export interface ItemResult {
+  outcome: WriteOutcome;
+  /**
+   * The version that the item got; of a conflict, that of the item that is there. null: there is no item, or its shard counts
+   * no versions yet.
+   */
+  version: number | null;
+}
+
+/** Conflicts that an error names; the others are counted. */
+const CONFLICTS_SHOWN_MAX = 100;
+
+/** Writes operations on items to the shards of a collection. */
+export class ItemWrites {
+  constructor(
+    private readonly parts: {
+      shards: Pick<ShardClient, 'read' | 'write'>;
+      scatter: ScatterGather;
+      sets: ShardSets<CollectionRecord>;
+      clock: Pick<Clock, 'monotonicMs'>;
+    },
+  ) {}
+
+  /**
+   * What became of each operation, in order. Only an operation that is alone has the outcome `conflict`. Errors: conflict, when
+   * another operation conflicts: then nothing was done, unless the message says so; those of the shards.
+   */
+  async write(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<ItemResult[]> {
+    if (operations.length === 0) return [];
+    const isBound = operations.some(({ expected, alone }) => expected !== undefined && alone !== true);
+    if (isBound) await this.mustBeAsExpected(collection, operations, call);
+    let results = await this.writeTo(collection, operations, call);
+    if (results.some(({ outcome }) => outcome === 'refused')) results = await this.writeRefused(collection, operations, results, call);
+    if (isBound) mustNotConflict(operations, results);
+    return results;
+  }
+
+  /**
+   * A shard does its part of a write or none of it, by itself. So where there are several, all are asked first: nothing is
+   * written while any of the items is not as expected. Errors: conflict.
+   */
+  private async mustBeAsExpected(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<void> {
+    if (operations.length === 1) return;
+    const { sets, scatter, shards } = this.parts;
+    const conditional = operations.filter(({ expected, alone }) => expected !== undefined && alone !== true);
+    const first = new Map<string, ItemOperation>();
+    for (const operation of conditional) if (!first.has(operation.externalId)) first.set(operation.externalId, operation);
+    // An operation behind another one on the same item is judged by the shard alone.
+    const judged = [...first.values()].filter(({ externalId }) => operations.find((operation) => operation.externalId === externalId) === first.get(externalId));
+    const found = await sets.inOne(collection, call, async (current) => {
+      const groups = groupByShard(judged, current.shards, ({ externalId }) => externalId);
+      const answers = await scatter.read(
+        current,
+        groups.map(({ shard }) => shard),
+        call,
+        (id, i) => shards.read(id, 'fetch', { externalIds: groups[i].items.map(({ externalId }) => externalId), vectors: false, texts: false, versions: true }, call),
+      );
+      return judged.length === 0 ? [] : inCallOrder(groups, answers);
+    });
+    const conflicts = judged.flatMap((operation, i) => {
+      const version = found[i] === null ? NO_VERSION : (found[i].version ?? found[i].stamp);
+      return isExpected(operation, version) ? [] : [{ operation, version }];
+    });
+    if (conflicts.length > 0) throw conflictOf(conflicts);
+  }
+
+  private async writeTo(collection: CollectionRecord, operations: ItemOperation[], call: CallOptions): Promise<ItemResult[]> {
+    const groups = groupByShard(operations, collection.shards, (operation) => operation.externalId);
+    const answers = await this.parts.scatter.write(
+      collection,
+      groups.map((group) => group.shard),
+      call,
+      (id, i) => this.parts.shards.write(id, groups[i].items, call),
+    );
+    return inCallOrder(groups, answers.map(itemResults));
+  }
+
+  /**
+   * Shards that are about to be replaced refused some of the operations, without doing anything of them: those, and only
+   * those, go to the shards that replace them. Errors: commit_unknown, when that did not succeed in time and others were done.
+   */
+  private async writeRefused(collection: CollectionRecord, operations: ItemOperation[], first: ItemResult[], call: CallOptions): Promise<ItemResult[]> {
+    const { sets, clock } = this.parts;
+    const results = [...first];
+    let current = collection;
+    let refused = results.flatMap(({ outcome }, i) => (outcome === 'refused' ? [i] : []));
+    for (let attempt = 0; refused.length > 0; attempt += 1) {
+      const isPart = refused.length < results.length;
+      if (clock.monotonicMs() >= call.deadlineMs) throw inNoSet(collection, isPart);
+      current = await sets.next(current, call, attempt);
+      const again = await this.writeTo(
+        current,
+        refused.map((i) => operations[i]),
+        call,
+      ).catch((error: unknown) => {
+        throw isPart ? partlyWritten(error) : error;
+      });
+      again.forEach((result, n) => (results[refused[n]] = result));
+      refused = refused.filter((_, n) => again[n].outcome === 'refused');
+    }
+    return results;
+  }
+}
+
+function itemResults({ outcomes, firstVersion, present }: WriteResult): ItemResult[] {
+  let conflicts = 0;
+  return outcomes.map((outcome, i) => {
+    if (outcome === 'conflict') return { outcome, version: present[conflicts++] || null };
+    const isPut = firstVersion > 0 && (outcome === 'inserted' || outcome === 'updated');
+    return { outcome, version: isPut ? firstVersion + i : null };
+  });
+}
+
+function isExpected({ expected }: ItemOperation, version: number): boolean {
+  return expected === ANY_VERSION ? version !== NO_VERSION : expected === version;
+}
+
+/** Errors: conflict. A change that came between the look at all shards and the write may leave the parts of some of them done. */
+function mustNotConflict(operations: ItemOperation[], results: ItemResult[]): void {
+  const conflicts = results.flatMap(({ outcome, version }, i) => (outcome === 'conflict' && operations[i].alone !== true ? [{ operation: operations[i], version: version ?? NO_VERSION }] : []));
+  if (conflicts.length === 0) return;
+  const done = operations.flatMap(({ externalId }, i) => (results[i].outcome === 'conflict' || results[i].outcome === 'withheld' ? [] : [externalId]));
+  throw conflictOf(conflicts, done);
+}
+
+function conflictOf(conflicts: { operation: ItemOperation; version: number }[], done: string[] = []): QuiverError {
+  const [first] = conflicts;
+  const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`;
+  const part = done.length === 0 ? 'nothing was written' : `another change came between: ${done.length} operations on items of other shards were done`;
+  return new QuiverError('conflict', `${conflictText(first.operation, first.version)}${others}; ${part}`, {
+    shown: {
+      conflicts: conflicts.slice(0, CONFLICTS_SHOWN_MAX).map(({ operation, version }) => ({ external_id: operation.externalId, version: version === NO_VERSION ? null : version })),
+      ...(done.length > 0 && { written: done.slice(0, CONFLICTS_SHOWN_MAX) }),
+    },
+  });
+}
+
+/** What is not as an operation expects. `version`: that of the item; null or NO_VERSION: there is none. */
+export function conflictText({ externalId, expected }: Pick<ItemOperation, 'externalId' | 'expected'>, version: number | null): string {
+  const item = `external_id ${JSON.stringify(externalId)}`;
+  if (version === null || version === NO_VERSION) return `${item} does not exist`;
+  return expected === NO_VERSION ? `${item} exists already, in version ${version}` : `${item} has version ${version}, not ${expected}`;
+}
+
+function inNoSet({ name }: CollectionRecord, isPart: boolean): QuiverError {
+  const message = `collection "${name}" is changing its number of shards, and did not take the write in time`;
+  return new QuiverError(isPart ? 'commit_unknown' : 'unavailable', `${message}; ${isPart ? 'it may have been applied in part, and ' : ''}the call may be retried`);
+}
+
+/** What says that nothing was written is not true of the whole call. */
+function partlyWritten(error: unknown): unknown {
+  if (!isQuiverError(error) || error.kind === 'not_found') return error;
+  return new QuiverError('commit_unknown', `${error.message}; the write may have been applied in part, and the call may be retried`, { cause: error });
+}
