@@ -28,6 +28,12 @@ export function gatedSpecText(spec: ShardSpec): string {
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${SHARD_FORMAT}`);
 }
 
+/** The specification of a shard whose records are those of another one, in that one's format. Errors: LaterFormatError. */
+export function specTextLike(spec: ShardSpec, stored: string): string {
+  mustBeKnownShard('a shard of the backup', stored);
+  return stored.startsWith(`{"format":${SHARD_FORMAT},`) ? gatedSpecText(spec) : specText(spec);
+}
+
 /** Refuses the specification of a shard that a later version wrote. Errors: LaterFormatError. */
 export function mustBeKnownShard(what: string, stored: string): void {
   // Its beginning is the same in every format; what follows may be anything.

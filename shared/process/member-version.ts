@@ -12,6 +12,8 @@ export const FEATURES = [
   'follower-reads',
   /** Shards know stages and take imports (operation-codec.ts, version 2), and collections change their set of shards. */
   'reshard',
+  /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
+  'backup',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

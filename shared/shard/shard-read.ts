@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -34,6 +35,8 @@ export interface ShardReads {
   optimize: { request: null; answer: IndexProgress };
   /** How far a shard is on its way to another set of shards, and which ids changed after the change number `after`. At every stage. */
   transfer: { request: { after: number; limit: number }; answer: ShardTransfer };
+  /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
+  backup: { request: ShardBackupOrder; answer: ShardBackupState };
 }
 
 export type ReadKind = keyof ShardReads;

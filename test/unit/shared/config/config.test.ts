@@ -68,6 +68,8 @@ describe('configuration', () => {
       apiMetrics: 'true',
       apiDocs: 'true',
       apiUi: 'true',
+      backupTarget: '',
+      backupBytesPerSecond: 104_857_600,
       shutdownTimeoutMs: 25_000,
     });
   });
@@ -130,6 +132,8 @@ describe('configuration', () => {
       apiMetrics: 'false',
       apiDocs: 'false',
       apiUi: 'false',
+      backupTarget: 'file:/srv/backups',
+      backupBytesPerSecond: 65_537,
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
