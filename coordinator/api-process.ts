@@ -21,6 +21,7 @@ import { StoreKeyUsage } from './keys/usage/store-key-usage';
 import type { ProcessLimiter } from './limits/process-limiter';
 import type { RateLimiter } from './limits/rate-limiter';
 import { ApiMetrics } from './metrics/api-metrics';
+import { BackupMetrics } from './metrics/backup-metrics';
 import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
@@ -75,6 +76,8 @@ export class ApiProcess {
   private readonly coordinatorId: string;
   private readonly metrics: ProcessMetrics;
   private readonly apiMetrics: ApiMetrics;
+  /** Whom to tell what becomes of backups. */
+  readonly backupMetrics: BackupMetrics;
   private readiness: Readiness = { ready: false, reason: 'recovering' };
   private service: RunningService | null = null;
   private operations: OperationsService | null = null;
@@ -93,6 +96,7 @@ export class ApiProcess {
     this.coordinatorId = options.coordinatorId;
     this.metrics = options.metrics;
     this.apiMetrics = new ApiMetrics(this.metrics);
+    this.backupMetrics = new BackupMetrics(this.metrics);
     this.metrics.gauge('quiver_ready', '1 when the process takes requests, else 0', () => (this.readiness.ready ? 1 : 0));
     addCollectionMetrics(this.metrics, async () => (this.readiness.ready ? ((await this.service?.readShards(SCRAPE_SHARDS_MS)) ?? null) : null));
     addClusterMetrics(this.metrics, {
@@ -129,6 +133,7 @@ export class ApiProcess {
     operations: (service: RunningService, embedding: EmbeddingRegistry) => OperationsService;
     recover: (service: RunningService) => Promise<void>;
     reshardObstacle?: () => string | null;
+    backupObstacle?: () => string | null;
     /** How front threads are made, if HTTP_THREADS asks for them. */
     fronts: FrontForm;
   }): Promise<{ port: number; first: { secret: string; token: string } | null }> {
@@ -157,6 +162,7 @@ export class ApiProcess {
       log,
       quota: parts.quota,
       reshardObstacle: parts.reshardObstacle,
+      backupObstacle: parts.backupObstacle,
       instanceId,
       searchObserver: this.apiMetrics.searches,
     });

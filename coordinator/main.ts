@@ -39,7 +39,7 @@ import { MapShardRoutes } from './cluster/map-shard-routes';
 import { NodeReports } from './cluster/node-reports';
 import { NodeWatch } from './cluster/node-watch';
 import { PeerLimits, peersService } from './cluster/peer-limits';
-import { reshardObstacle } from './cluster/reshard-obstacle';
+import { featureObstacle } from './cluster/feature-obstacle';
 import { Sealing } from './cluster/sealing';
 import { TombstoneSweep } from './cluster/tombstone-sweep';
 import { OpenFilesWatch } from './limits/open-files-watch';
@@ -200,8 +200,11 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
           endings.defer(() => housekeeping.close());
           const resharder = await service.driveReshards(election, config.requestTimeoutMs + RETIRE_ROOM_MS);
           endings.defer(() => resharder.close());
+          const backups = await service.driveBackups(election, api.backupMetrics);
+          endings.defer(() => backups.close());
         },
-        reshardObstacle: () => reshardObstacle(map),
+        reshardObstacle: () => featureObstacle(map, 'reshard', 'the number of shards can be changed'),
+        backupObstacle: () => featureObstacle(map, 'backup', 'backups can be taken and restored'),
       }),
     { ending, log },
   );

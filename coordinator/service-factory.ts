@@ -1,12 +1,18 @@
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
+import { programVersion } from '../shared/process/program-version';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
+import { Pace } from '../shared/time/pace';
+import { targetOpener } from '../shared/backup/open-target';
+import { BackupDriver, type BackupObserver } from './backup/backup-driver';
+import { BackupRequests } from './backup/backup-requests';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
 import type { CollectionQuota } from './collections/collection-quota';
+import type { DropIntent } from './collections/collection-record';
 import type { ReshardOffice } from './collections/reshard/owned-reshard';
 import { ReshardRequests } from './collections/reshard/reshard-requests';
 import { Resharder } from './collections/reshard/resharder';
@@ -66,6 +72,8 @@ export interface RunningService extends Service {
    * their place. Errors: unavailable.
    */
   driveReshards(office: ReshardOffice, retireMs: number): Promise<Resharder>;
+  /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
+  driveBackups(office: ReshardOffice, observer: BackupObserver): Promise<BackupDriver>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;
 }
@@ -76,7 +84,7 @@ export function createService(options: {
   shardClient: ShardClient;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: Pick<Config, 'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax'>;
+  config: Pick<Config, 'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax' | 'backupTarget' | 'backupBytesPerSecond'>;
   log: Logger;
   quota: CollectionQuota;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
@@ -86,6 +94,8 @@ export function createService(options: {
   projectionWorker?: string;
   /** Why no collection may change its number of shards at present; null, the default: it may. */
   reshardObstacle?: (() => string | null) | undefined;
+  /** The same of backups and restores. */
+  backupObstacle?: (() => string | null) | undefined;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
@@ -106,6 +116,8 @@ export function createService(options: {
     defaults,
     quota: options.quota,
   });
+  const openTarget = targetOpener(config.backupTarget);
+  const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
@@ -122,6 +134,7 @@ export function createService(options: {
     recall: new RecallCheck({ catalog, shards, scatter, samples, clock }),
     documents,
     demo: new CollectionDemoService({ collections, vectors, embedding: options.embedding }),
+    backups,
     follow: () => catalog.follow(),
     recover: async (given = {}) => {
       const others = { ...NO_OTHERS, ...given };
@@ -135,6 +148,26 @@ export function createService(options: {
       const resharder = new Resharder({ store, shards, clock, log, office, retireMs, drop: (intent) => collections.dropShards(intent) });
       await resharder.start();
       return resharder;
+    },
+    driveBackups: async (office, observer) => {
+      const drop = (intent: DropIntent): Promise<void> => collections.dropShards(intent);
+      const driver = new BackupDriver({
+        store,
+        shards,
+        catalog,
+        quota: options.quota,
+        clock,
+        log,
+        office,
+        observer,
+        target: config.backupTarget,
+        pace: new Pace(config.backupBytesPerSecond),
+        openTarget,
+        drop,
+        version: programVersion(),
+      });
+      await driver.start();
+      return driver;
     },
     close: () => {
       documents.close();

@@ -17,6 +17,7 @@ export interface Service {
   documents: DocumentsService;
   recall: RecallService;
   demo: DemoService;
+  backups: BackupsService;
 }
 
 export interface CollectionsService {
@@ -310,6 +311,80 @@ export interface DocumentsService {
    * invalid_parameter ("Only .txt …", "empty …", not UTF-8), limit_exceeded (MAX_UPLOAD_BYTES), not_found.
    */
   upload(collection: string, file: { name: string; content: AsyncIterable<Buffer> }): Promise<{ documentId: string; chunksCreated: number; timing: WriteTiming }>;
+}
+
+export interface BackupsService {
+  /**
+   * Begins a backup. It has every write that was acknowledged before the call. Errors: invalid_parameter for a target that
+   * may not be used, or where there is none; not_found; unavailable while a member is of an earlier version.
+   */
+  create(input: NewBackup): Promise<BackupView>;
+  /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
+  list(target?: string): Promise<BackupView[]>;
+  /** Errors: not_found, and those of `list`. */
+  get(id: string, target?: string): Promise<BackupView>;
+  /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`. */
+  delete(id: string, target?: string): Promise<BackupView>;
+  /** Begins to read every object of a backup; `get` says what was found. Errors: as `get`; invalid_parameter for one that is not complete. */
+  verify(id: string, target?: string): Promise<BackupView>;
+  /** Begins to restore collections. Errors: not_found; already_exists; invalid_parameter; unavailable. */
+  restore(input: NewRestore): Promise<RestoreView>;
+  restores(): Promise<RestoreView[]>;
+  /** Errors: not_found. */
+  restoreState(id: string): Promise<RestoreView>;
+  /** Gives a restore up, and takes back what it made; forgets one that is over. Errors: not_found. */
+  cancelRestore(id: string): Promise<RestoreView>;
+}
+
+export interface NewBackup {
+  /** Default: all. */
+  collections?: string[] | undefined;
+  /** Default: BACKUP_TARGET. */
+  target?: string | undefined;
+}
+
+export interface NewRestore {
+  backup: string;
+  target?: string | undefined;
+  collections?: string[] | undefined;
+  /** New names, by the name in the backup. */
+  rename: Record<string, string>;
+  shards?: number | undefined;
+  replicas?: number | undefined;
+  /** Whether keys are put back, too. */
+  keys: boolean;
+}
+
+export interface BackupView {
+  id: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'done' | 'failed' | 'deleting' | 'unreadable';
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+  /** Share of the shards that are done, 0 to 1. */
+  progress: number;
+  /** Bytes that it wrote itself, and all that it consists of. */
+  copiedBytes: number;
+  totalBytes: number;
+  items: number;
+  collections: { name: string; shards: { shard: number; state: 'waiting' | 'running' | 'done'; items: number; copiedBytes: number | null; totalBytes: number }[] }[];
+  /** The last verification, or the one under way. */
+  verification: { state: 'running' | 'done'; objects: number; of: number; bytes: number; damaged: string[]; checkedAt: string | null } | null;
+}
+
+export interface RestoreView {
+  id: string;
+  backup: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'failed' | 'done';
+  keys: boolean;
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+  /** Share of the shards that serve, 0 to 1. */
+  progress: number;
+  collections: { from: string; name: string; shards: number; shardsReady: number }[];
 }
 
 export interface DemoService {

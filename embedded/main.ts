@@ -21,6 +21,8 @@ import { readMachineLimits } from '../shared/process/machine-limits';
 import { OpenFilesWatch } from '../coordinator/limits/open-files-watch';
 import { programVersion } from '../shared/process/program-version';
 import { systemClock } from '../shared/time/clock';
+import { targetOpener } from '../shared/backup/open-target';
+import { Pace } from '../shared/time/pace';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
 import { LINK_MINUTES } from '../coordinator/keys/sign-in';
@@ -66,6 +68,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
+    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config.backupTarget), pace: new Pace(config.backupBytesPerSecond) },
     openShardsMax: capacity.openShardsMax,
   });
   endings.defer(() => host.close());
@@ -100,6 +103,8 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
       const onOpened = async (): Promise<void> => {
         const resharder = await service.driveReshards(ONLY_DRIVER, RETIRE_MS);
         endings.defer(() => resharder.close());
+        const backups = await service.driveBackups(ONLY_DRIVER, api.backupMetrics);
+        endings.defer(() => backups.close());
       };
       await service.recover({ onOpened });
       const facts = { shards: host.shardCount, notOpen: host.leftShards, shardsMax: capacity.shardsMax, openFilesMax: machine.openFilesMax };

@@ -22,6 +22,7 @@ import { addDiskMetrics } from './metrics/disk-metrics';
 import { EtcdMetrics } from '../shared/metrics/etcd-metrics';
 import { ProcessMetrics } from '../shared/metrics/process-metrics';
 import { addRegistrationMetric } from '../shared/metrics/registration-metric';
+import { targetOpener } from '../shared/backup/open-target';
 import { capacityOf } from '../shared/process/capacity';
 import { prepareDataFolder } from './data-folder';
 import { type Endings, startWithEndings } from '../shared/process/endings';
@@ -33,6 +34,7 @@ import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import { RpcChannels } from '../shared/rpc/rpc-channels';
 import { RpcServer } from '../shared/rpc/rpc-server';
 import { sleeplessClock, systemClock } from '../shared/time/clock';
+import { Pace } from '../shared/time/pace';
 import { administrationService } from './cluster/administration-service';
 import { AssignmentChanges } from './cluster/assignment-changes';
 import { CLUSTER_PATH, clusterIdOf } from './cluster/cluster-identity';
@@ -123,6 +125,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
+    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config.backupTarget), pace: new Pace(config.backupBytesPerSecond) },
   };
   const budget = new WriteBudget();
   const stores = await ShardStores.load(folder, storeId);

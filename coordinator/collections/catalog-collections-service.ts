@@ -155,7 +155,7 @@ export class CatalogCollectionsService implements CollectionsService {
    */
   async recover(creationMs = 0, stop?: AbortSignal): Promise<void> {
     await this.catalog.follow();
-    await this.catalog.abandonReservations((record) => this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
+    await this.catalog.abandonReservations((record) => record.seed === undefined && this.clock.wallMs() - Date.parse(record.createdAt) >= creationMs);
     await inBatches(await this.catalog.pendingDrops(), (intent) => this.dropShards(intent).catch((error: unknown) => this.leaveDrop(intent, error)));
     await inBatches(await this.catalog.list(), async (record) => {
       if (stop?.aborted === true) return;

@@ -1,5 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
+import type { ShardSeed } from '../../shared/shard/shard-backup';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Language } from '../../shared/text/language';
 import { DEFAULT_QUANTIZATION, type Quantization } from '../../shared/vector/quantization';
@@ -44,6 +45,8 @@ export interface CollectionRecord {
   embeddingModel: string | null;
   /** Clients see only `ready` collections; `creating` reserves the name while shards open. */
   state: 'creating' | 'ready';
+  /** What its shards are made with; only of one that is `creating`, and then a restore drives it. */
+  seed?: Omit<ShardSeed, 'shards'> | undefined;
 }
 
 /** Shards that must be dropped. */
@@ -68,8 +71,8 @@ export function collectionPath(name: string): string {
 
 /** The settings with which its shards are opened. */
 export function shardSettings(record: CollectionRecord): Omit<ShardSpec, keyof ShardId> {
-  const { dim, metric, language, quantization } = record;
-  return { dim, metric, ...(language !== null && { language }), ...(quantization !== DEFAULT_QUANTIZATION && { quantization }) };
+  const { dim, metric, language, quantization, seed, shards } = record;
+  return { dim, metric, ...(language !== null && { language }), ...(quantization !== DEFAULT_QUANTIZATION && { quantization }), ...(seed !== undefined && { seed: { ...seed, shards } }) };
 }
 
 export function dropPath(uid: string): string {
@@ -93,6 +96,7 @@ export function collectionToValue(record: CollectionRecord): string {
     created_at: record.createdAt,
     embedding_model: record.embeddingModel,
     state: record.state,
+    seed: record.seed,
   });
 }
 
@@ -116,6 +120,7 @@ export function collectionFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): C
     createdAt: json.created_at as string,
     embeddingModel: json.embedding_model as string | null,
     state: json.state as CollectionRecord['state'],
+    ...(json.seed !== undefined && { seed: json.seed as CollectionRecord['seed'] }),
   };
 }
 

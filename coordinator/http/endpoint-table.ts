@@ -6,6 +6,7 @@ import type { Service } from '../service';
 import type { VectorFormats } from './body/vector-format';
 import type { Endpoint } from './endpoint';
 import { activityEndpoints } from './endpoints/activity-endpoints';
+import { backupEndpoints } from './endpoints/backup-endpoints';
 import { collectionEndpoints } from './endpoints/collection-endpoints';
 import { demoEndpoints } from './endpoints/demo-endpoints';
 import { documentEndpoints } from './endpoints/document-endpoints';
@@ -56,6 +57,7 @@ export function endpointTable(parts: {
     ...recallEndpoints({ recall: service.recall, limits }),
     ...sampleEndpoints({ samples: service.samples, limits }),
     ...documentEndpoints({ documents: service.documents, limits }),
+    ...backupEndpoints({ backups: service.backups }),
     ...demoEndpoints({ demo: service.demo }),
     ...keyEndpoints({ keys, usage }),
     ...signInEndpoints({ signIn }),

@@ -7,7 +7,7 @@ import { StampClock } from '../routing/stamp-clock';
 import { ShardedSamplesService } from '../sampling/sharded-samples-service';
 import type { SearchObserver } from '../search/search-observer';
 import { ShardedSearchService } from '../search/sharded-search-service';
-import type { CollectionsService, DemoService, DocumentsService, RecallService, Service } from '../service';
+import type { BackupsService, CollectionsService, DemoService, DocumentsService, RecallService, Service } from '../service';
 import { ShardedVectorsService } from '../vectors/sharded-vectors-service';
 import { FrontCatalog } from './front-catalog';
 import { remote, type ThreadPeer } from './thread-peer';
@@ -41,7 +41,7 @@ export function frontServices(parts: {
   const samples = new ShardedSamplesService({ catalog, shards, scatter, deep, clock });
   const vectors = new ShardedVectorsService({ ...shared, collections, stamps: new StampClock({ clock, last: parts.stampMemory }) });
   const own = { search, samples, vectors, collections, documents: frontDocuments(main) };
-  return { catalog, service: { ...own, recall: remote<RecallService>(main, 'recall'), demo: remote<DemoService>(main, 'demo') } };
+  return { catalog, service: { ...own, recall: remote<RecallService>(main, 'recall'), demo: remote<DemoService>(main, 'demo'), backups: remote<BackupsService>(main, 'backups') } };
 }
 
 function frontDocuments(main: ThreadPeer): DocumentsService {

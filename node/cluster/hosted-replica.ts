@@ -1,6 +1,6 @@
 import type { ReplicaDigest, ReplicaReport } from '../../shared/cluster/node-report';
 import type { ShardSpec } from '../../shared/shard/shard-client';
-import type { Pace } from '../replication/pace';
+import type { Pace } from '../../shared/time/pace';
 import type { Replica } from '../replication/replica';
 import type { Shard } from '../shard/shard';
 import type { ReplicaObservation } from '../shard/shard-observation';

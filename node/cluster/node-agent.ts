@@ -7,7 +7,7 @@ import { TOMBSTONES_PREFIX } from '../../shared/cluster/tombstones';
 import { WatchedEntries } from '../../shared/cluster/watched-entries';
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { LaterFormatError } from '../files/later-format';
-import { QuiverError } from '../../shared/errors/quiver-error';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import type { Clock } from '../../shared/time/clock';
@@ -122,6 +122,9 @@ export class NodeAgent implements ReplicationReceiver {
       if (this.closed) throw new QuiverError('misrouted', 'the node is shutting down');
       const hosted = this.hosted(id);
       if (hosted !== null) return hosted;
+      const { spec, failure } = this.places.get(assignmentPath(id)) ?? {};
+      // A backup that can't be used: whoever restores the shard has to hear of it.
+      if (spec?.seed !== undefined && isQuiverError(failure) && failure.kind === 'invalid_parameter') throw failure;
       const known = this.inForce(assignmentPath(id))?.assignment;
       const isMine = known?.replicas.includes(this.options.nodeId) ?? false;
       // The caller may know more than this node: it waits for the map to catch up.

@@ -6,7 +6,7 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import { everyoneKnows, type MemberVersion, OWN_VERSION } from '../../shared/process/member-version';
 import type { ShardId } from '../../shared/shard/shard-client';
-import { Pace } from '../replication/pace';
+import { Pace } from '../../shared/time/pace';
 import { judgeDigests } from './digest-judgement';
 import type { HostedReplica } from './hosted-replica';
 

@@ -34,7 +34,9 @@ export class ReplicaOpening {
     const key = shardKey(spec);
     const condemnation = this.condemned.get(key);
     const isCondemned = condemnation !== undefined && (condemnation.epoch === null || condemnation.epoch === assignment?.epoch);
-    const wasHeld = assignment !== null && assignment.epoch > 1 && [...assignment.inSync, ...assignment.eligible].some((one) => one.node === this.options.nodeId && one.store === store);
+    // A shard that is restored holds something from its first opening on.
+    const wasHeld =
+      spec.seed === undefined && assignment !== null && assignment.epoch > 1 && [...assignment.inSync, ...assignment.eligible].some((one) => one.node === this.options.nodeId && one.store === store);
     if (await stores.isLost(spec, wasHeld)) await this.renew(spec, assignment, 'the data of a replica are gone');
     else if (isCondemned && this.isHeldElsewhere(assignment)) await this.renew(spec, assignment, 'the data of a replica are damaged');
     try {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import type { ReplicaDigest } from '../../shared/cluster/node-report';
-import type { ShardAssignment } from '../../shared/cluster/shard-assignment';
+import { isSameReplica, type ShardAssignment } from '../../shared/cluster/shard-assignment';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { KeyValueStore } from '../kv/key-value-store';
 import type { Logger } from '../../shared/logs/logger';
@@ -13,6 +13,7 @@ import type { LogPosition } from '../replication/core/messages';
 import { type LogPin, RocksReplicaStorage } from '../replication/rocks-replica-storage';
 import { digestOf } from '../replication/replica-digest';
 import { installCopy, settleCopy } from '../replication/shard-copy';
+import { SEED_SEQUENCE } from '../records/seed-position';
 import { Shard } from '../shard/shard';
 import type { ShardOptions } from '../shard/shard-options';
 import { makeStableFolder } from '../files/stable-folder';
@@ -77,11 +78,12 @@ export class ReplicatedShard implements HostedReplica {
     // The shard may fail before the replica is there to tell of it.
     let isThere!: (hosted: ReplicatedShard) => void;
     const opened = new Promise<ReplicatedShard>((done) => (isThere = done));
-    const data = await ReplicatedShard.openData(options, opened);
+    const data = await ReplicatedShard.openData({ ...options, spec: beginningOf(options) }, opened);
     try {
       const { promisedEpoch, lastSequence, lastLedEpoch, lossy } = data.storage.state;
       if (lossy !== undefined) throw new QuiverError('storage_damaged', `the store has lost what it held: ${lossy}`);
-      const isNew = promisedEpoch === 0 && lastSequence === 0 && lastLedEpoch === 0;
+      // One that was restored begins behind an entry, and followed nobody either.
+      const isNew = promisedEpoch === 0 && lastSequence <= SEED_SEQUENCE && lastLedEpoch === 0;
       if (isNew && !options.mayBeNew) throw new QuiverError('storage_damaged', 'the store has lost all that it held');
       if (isNew) await data.storage.append({ promisedEpoch: options.assignment?.epoch ?? 0 });
       const hosted = new ReplicatedShard(options, data, { unapplied: await unappliedOf(data.storage), isNew });
@@ -188,6 +190,16 @@ export class ReplicatedShard implements HostedReplica {
     // What fails of it while it closes says nothing about the one that is opened next.
     if (this.closing === null) this.options.surroundings(this).onFailed(error);
   }
+}
+
+/**
+ * What a replica is made with: that of a restored shard with what the backup has, if it counts as complete. Any other one
+ * gets a copy of what is there by now.
+ */
+function beginningOf({ spec, assignment, mayBeNew, self }: ReplicatedShardOptions): ShardSpec {
+  if (spec.seed === undefined || (mayBeNew && (assignment === null || [...assignment.inSync, ...assignment.eligible].some((one) => isSameReplica(one, self))))) return spec;
+  const { seed: _seed, ...rest } = spec;
+  return rest;
 }
 
 async function closeData({ shard, storage }: OpenData, reason: 'closed' | 'dropped'): Promise<void> {

@@ -91,6 +91,19 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
   return content;
 }
 
+/** Where the item belongs, of bytes that need not be understood further. Errors: as recordFromBytes. */
+export function placeOfRecordBytes(bytes: Buffer): { externalId: string; stamp: number } {
+  const { flags, metadataAt } = layoutOf(bytes);
+  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', HEADER_BYTES, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET) };
+}
+
+/** The same record in another slot. */
+export function movedRecordBytes(bytes: Buffer, slot: number): Buffer {
+  const moved = Buffer.from(bytes);
+  moved.writeUInt32LE(slot, SLOT_OFFSET);
+  return moved;
+}
+
 interface Layout {
   flags: number;
   dim: number;

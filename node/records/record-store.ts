@@ -1,5 +1,5 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
-import type { KeyValueChange, KeyValueStore, StoreMemory } from '../kv/key-value-store';
+import type { KeyValueChange, KeyValueEntry, KeyValueStore, StoreMemory } from '../kv/key-value-store';
 import { type ItemRecord, type JournalEntry, journalFromBytes, journalToBytes, recordFromBytes, textFromRecordBytes } from './record-codec';
 import { versionFromBytes } from './version-count';
 import { type Gate, gateFromBytes, OPEN_GATE } from './shard-gate';
@@ -90,6 +90,19 @@ export class RecordStore {
     for await (const page of this.store.scan({ ...ITEM_RANGE, pageSize: RECORDS_PER_READ * 4 })) {
       yield page.map(({ key, value }) => ({ recno: recnoOfItemKey(key), item: decodedRecord(value, recordFromBytes) }));
     }
+  }
+
+  /**
+   * The stored entries of records `from` to `to`, as they are: for a backup. Those of numbers that are given already only
+   * become fewer.
+   */
+  entries(from: number, to: number): AsyncIterable<KeyValueEntry[]> {
+    return this.store.scan({ from: itemKey(from), to: itemKey(to + 1) });
+  }
+
+  /** Records from number `from` on, the journal, the specification and the insertion order, in this order and of one moment. */
+  viewFrom(from: number): AsyncIterable<KeyValueEntry[]> {
+    return this.store.scan({ from: itemKey(from), to: ORDER_RANGE.to });
   }
 
   /** Insertion order after (stamp, externalId); null starts at the beginning. */

@@ -31,10 +31,20 @@ export function specTextWith(spec: ShardSpec, has: { gate: boolean; versions: bo
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${format}`);
 }
 
+/** The specification of a shard whose records are those of another one, in that one's format. Errors: LaterFormatError. */
+export function specTextLike(spec: ShardSpec, stored: string): string {
+  mustBeKnownShard('a shard of the backup', stored);
+  return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${formatOf(stored)}`);
+}
+
 /** Refuses the specification of a shard that a later version wrote. Errors: LaterFormatError. */
 export function mustBeKnownShard(what: string, stored: string): void {
-  // Its beginning is the same in every format; what follows may be anything.
-  mustBeKnownFormat(what, Number(/^\{"format":(\d{1,9})[,}]/.exec(stored)?.[1] ?? 0), SHARD_FORMAT);
+  mustBeKnownFormat(what, formatOf(stored), SHARD_FORMAT);
+}
+
+/** The beginning is the same in every format; what follows may be anything. */
+function formatOf(stored: string): number {
+  return Number(/^\{"format":(\d{1,9})[,}]/.exec(stored)?.[1] ?? 0);
 }
 
 const KNOWN = [

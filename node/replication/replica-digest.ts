@@ -5,7 +5,7 @@ import type { KeyValueStore } from '../kv/key-value-store';
 import { contentOfRecordBytes } from '../records/record-codec';
 import { ITEM_RANGE, ORDER_RANGE } from '../records/record-keys';
 import { decodedRecord } from '../records/record-store';
-import type { Pace } from './pace';
+import type { Pace } from '../../shared/time/pace';
 import { APPLIED_KEY, COPIED_RANGE, pairFromBytes, SESSIONS_RANGE } from './log-keys';
 
 const MASK = (1n << 64n) - 1n;

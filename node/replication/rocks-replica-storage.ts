@@ -9,7 +9,7 @@ import { AppliedStops } from './applied-stops';
 import { LogMark } from './log-mark';
 import { LogSizes } from './log-sizes';
 import { dropTrimmedEpochs, epochAt, surveyLog } from './log-survey';
-import type { Pace } from './pace';
+import type { Pace } from '../../shared/time/pace';
 import { digestOf } from './replica-digest';
 import { LogWriter } from './log-writer';
 import type { ReplicaStorage } from './replica-storage';

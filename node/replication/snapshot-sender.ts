@@ -5,7 +5,7 @@ import type { RpcChannels } from '../../shared/rpc/rpc-channels';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { inTime } from '../../shared/time/deadline';
 import type { KeyValueStore } from '../kv/key-value-store';
-import { Pace } from './pace';
+import { Pace } from '../../shared/time/pace';
 import { replicationDefinition } from './replication-definition';
 import { chunksOf } from './shard-copy';
 

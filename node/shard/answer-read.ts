@@ -1,5 +1,7 @@
 import type { AnswerOf, ReadKind, RequestOf, ShardStatus, ShardTransfer } from '../../shared/shard/shard-read';
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { RecordStore } from '../records/record-store';
+import type { ShardBackups } from './backup/shard-backups';
 import type { ShardIndexes } from './shard-indexes';
 import type { ShardItems } from './shard-items';
 import { drawSample } from './shard-sample';
@@ -16,6 +18,8 @@ export interface ShardReader {
   counters: ShardCounters;
   gate: ShardGate;
   pace: WritePace;
+  /** null: this process has no place for backups. */
+  backups: ShardBackups | null;
 }
 
 /** How a shard answers each kind of read. */
@@ -34,6 +38,10 @@ const ANSWERS: { readonly [Kind in ReadKind]: (reader: ShardReader, request: Req
     return indexes.vectors.status().progress;
   },
   transfer: transferOf,
+  backup: ({ backups }, order) => {
+    if (backups === null) throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set on the storage node');
+    return backups.advance(order);
+  },
 };
 
 /** Answers a read of {@link ShardReads}. Errors: those of the part that answers. */

@@ -20,6 +20,9 @@ const AGE_MAX_MS = 10 * 60_000;
  */
 const GRAPH_GROWTH = 1.1;
 const GRAPH_AGE_MS = 60_000;
+/** So many changes, or this share of the shard, may lie between what a backup holds of the indexes and its records. */
+const KEPT_CHANGES_MIN = 5_000;
+const KEPT_SHARE = 0.05;
 /** The pause after a failed attempt, for example because of a full disk. */
 const RETRY_MS = 60_000;
 const CHECK_MS = 5_000;
@@ -34,6 +37,10 @@ export class Checkpointer {
   private lastStartMs = performance.now();
   private notBeforeMs = 0;
   private running: Promise<void> | null = null;
+  /** While somebody looks at the checkpoint in force. */
+  private holding: Promise<void> | null = null;
+  /** From where the journal is kept for backups, and how many items changed since it is. */
+  private kept: { operation: number; changes: number } | null = null;
   private readonly timer: NodeJS.Timeout;
   private readonly openedAtMs = Date.now();
 
@@ -60,6 +67,7 @@ export class Checkpointer {
   /** `count` items were put or deleted. */
   noteChanges(count: number): void {
     this.changes += count;
+    if (this.kept !== null) this.kept.changes += count;
   }
 
   /** Whether there is anything that the last checkpoint does not hold. */
@@ -78,19 +86,46 @@ export class Checkpointer {
 
   /** Writes the present state of the indexes, so that a later start does not have to repeat the operations before it. */
   write(): Promise<void> {
+    if (this.holding !== null) return this.holding.then(() => this.write());
     this.running ??= this.attempt().finally(() => (this.running = null));
     return this.running;
+  }
+
+  /**
+   * Runs `look` with the manifest of the checkpoint in force, while no other takes its place and the journal stays; those that
+   * are due wait. It must not take long.
+   */
+  async hold<Result>(look: (manifest: Manifest | null) => Promise<Result>): Promise<Result> {
+    let release!: () => void;
+    while (this.holding !== null) await this.holding;
+    this.holding = new Promise<void>((done) => (release = done));
+    try {
+      await this.running?.catch(() => undefined);
+      return await look(this.manifest);
+    } finally {
+      this.holding = null;
+      release();
+    }
+  }
+
+  /**
+   * Keeps the journal from this operation on beyond the next checkpoints, as long as few items change: what a backup holds of
+   * the indexes is then good for the next one, too.
+   */
+  keepJournal(operation: number): void {
+    this.kept = { operation, changes: 0 };
   }
 
   /** Starts no more checkpoints by itself, and waits for the running one. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    await this.holding;
     await this.running?.catch(() => undefined);
   }
 
   private writeIfDue(): void {
     const nowMs = performance.now();
-    if (this.running !== null || nowMs < this.notBeforeMs || !this.isDue(nowMs - this.lastStartMs)) return;
+    if (this.running !== null || this.holding !== null || nowMs < this.notBeforeMs || !this.isDue(nowMs - this.lastStartMs)) return;
     this.write().catch((error: unknown) => {
       this.notBeforeMs = performance.now() + RETRY_MS;
       this.parts.logger.error({ error, folder: this.parts.folder }, 'a checkpoint failed; the last one stays in force');
@@ -143,6 +178,7 @@ export class Checkpointer {
     }
     await removeOtherCheckpoints(folder, number);
     await indexes.vectors.discardOtherSaves(this.manifest.vectors);
-    await records.trimJournal(lastOperation);
+    if (this.kept !== null && this.kept.changes > Math.max(KEPT_CHANGES_MIN, indexes.directory.liveCount * KEPT_SHARE)) this.kept = null;
+    await records.trimJournal(Math.min(lastOperation, this.kept?.operation ?? lastOperation));
   }
 }

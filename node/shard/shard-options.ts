@@ -1,5 +1,6 @@
 import type { Logger } from '../../shared/logs/logger';
 import type { KeyValueStore } from '../kv/key-value-store';
+import type { BackupPlace } from './backup/backup-place';
 import type { IndexFactories } from './shard-indexes';
 
 /** Where a shard reports what happens to it. */
@@ -14,4 +15,6 @@ export interface ShardOptions {
   /** Most distinct metadata fields of a shard (MAX_COLLECTION_FIELDS); unbounded if absent. */
   fieldsMax?: number | undefined;
   logger: ShardLogger;
+  /** Absent: shards are not backed up, and not restored. */
+  backups?: BackupPlace | undefined;
 }

@@ -46,6 +46,8 @@ export class ShardPlace<Held extends Closable> {
   open: Held | null = null;
   /** It failed, or could not be opened, and has not been opened since. */
   isFailing = false;
+  /** Why the last attempt to open it failed, as long as it is not open. */
+  failure: unknown = null;
   /**
    * That of the attempt under way, or of the last: resolves with what it opened. The first attempt after a failure begins
    * with closing what failed. Errors: those of `open` as long as it never was open, unavailable later on.
@@ -122,6 +124,7 @@ export class ShardPlace<Held extends Closable> {
     this.state = 'open';
     this.open = held;
     this.isFailing = false;
+    this.failure = null;
     this.openedAtMs = performance.now();
     this.pauses.reset();
     this.surroundings.onOpened?.(held);
@@ -132,6 +135,7 @@ export class ShardPlace<Held extends Closable> {
     const retryMs = this.pauses.nextMs();
     this.state = 'failed';
     this.isFailing = true;
+    this.failure = error;
     this.surroundings.onFailed(error, retryMs);
     void this.pause(retryMs).then((isOver) => isOver && this.follow(this.attempt()));
   }

@@ -9,6 +9,8 @@ import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { answerRead, type ShardReader } from './answer-read';
+import { ShardBackups } from './backup/shard-backups';
+import { removeUnfinished, seedShard } from './backup/shard-seeding';
 import { removeOtherCheckpoints } from './checkpoint';
 import { checkOperations, type ShardOperation } from './checked-write';
 import { FieldBudget, type FieldClaim } from './field-budget';
@@ -77,6 +79,8 @@ export class Shard {
     const slots = new SlotAllocator(limit, free);
     const bringForward = (behind: number[]): boolean => this.writer.bringForward(behind);
     const gate = gateOf(indexes, parts.gate, () => this.pace.end());
+    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
+    const { checkpointer } = this;
     this.reader = {
       search: new ShardSearch({ records, indexes, slots, bringForward }),
       items: new ShardItems({ dim, records, indexes, counters, bringForward }),
@@ -85,9 +89,12 @@ export class Shard {
       counters,
       gate,
       pace: this.pace,
+      backups:
+        options.backups === undefined
+          ? null
+          : new ShardBackups({ id: spec, dim, folder, records, counters, checkpointer, liveCount: () => indexes.directory.liveCount }, options.backups, options.logger),
     };
     this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
-    this.checkpointer = new Checkpointer({ folder, records, indexes, counters, dim, logger: options.logger }, recovered);
     this.writer = new ShardWriter({
       dim,
       records,
@@ -109,6 +116,8 @@ export class Shard {
    * for a shard of another dimension, metric or language.
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
+    await removeUnfinished(folder);
+    if (spec.seed !== undefined) await seedShard(folder, { ...spec, seed: spec.seed }, options);
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
@@ -306,6 +315,7 @@ export class Shard {
     const { records, folder, options, recovered } = this.parts;
     this.verifying.abort();
     this.pace.end();
+    await this.reader.backups?.close();
     if (reason !== 'closed') {
       this.queue.abandon(() => this.closedError(reason));
       this.writer.abandon(() => this.closedError(reason));

@@ -14,6 +14,8 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   dataDir: ROLES,
   logLevel: ROLES,
   shutdownTimeoutMs: ROLES,
+  backupTarget: ROLES,
+  backupBytesPerSecond: ROLES,
   recallTarget: ['embedded', 'node'],
   shardsMax: ['embedded', 'node'],
   indexThreads: ['embedded', 'node'],

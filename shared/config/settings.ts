@@ -273,6 +273,14 @@ export const SETTINGS = {
     name: 'MCP', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
     meaning: '`true`: the Model Context Protocol at `/mcp`, for language models, under the callers’ keys ([guide](guides/language-models.md))',
   },
+  backupTarget: {
+    name: 'BACKUP_TARGET', kind: 'text', fallback: '',
+    meaning: 'Where backups are kept: `file:/folder`; in a cluster the same for all members, who all have to reach it; empty: there are none',
+  },
+  backupBytesPerSecond: {
+    name: 'BACKUP_BYTES_PER_SECOND', kind: 'integer', fallback: 104_857_600, minimum: 65_536, maximum: 10_737_418_240,
+    meaning: 'Most that a process writes to BACKUP_TARGET, or reads there to verify, of all shards together',
+  },
   shutdownTimeoutMs: {
     // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.
     name: 'SHUTDOWN_TIMEOUT_MS', kind: 'integer', fallback: 25_000, minimum: 0, maximum: 3_600_000,

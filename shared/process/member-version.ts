@@ -14,6 +14,8 @@ export const FEATURES = [
   'reshard',
   /** Shards count versions of items, and writes have conditions (operation-codec.ts, version 3). */
   'versions',
+  /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
+  'backup',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -4,6 +4,7 @@ import type { Quantization } from '../vector/quantization';
 import type { Metric } from '../vector/metric';
 import type { ShardStage } from './shard-stage';
 import type { AnswerOf, ReadKind, RequestOf } from './shard-read';
+import type { ShardSeed } from './shard-backup';
 
 /**
  * One shard of a collection, as the coordinator sees it. The coordinator asks every shard and merges the answers.
@@ -55,6 +56,8 @@ export interface ShardSpec extends ShardId {
   language?: Language;
   /** How its vectors are held in memory. Absent: DEFAULT_QUANTIZATION. Indexes alone depend on it, no stored record does. */
   quantization?: Quantization;
+  /** What it begins with when it is made; absent: nothing. */
+  seed?: ShardSeed;
 }
 
 export type WriteOperation = ItemOperation | ImportOperation | StageOperation;

@@ -1,4 +1,5 @@
 import type { Filter } from '../filter/filter';
+import type { ShardBackupOrder, ShardBackupState } from './shard-backup';
 import type { ShardStage } from './shard-stage';
 
 /**
@@ -40,6 +41,8 @@ export interface ShardReads {
    * stage. `writesPerSecond`: the shard takes no more of clients for the next seconds.
    */
   transfer: { request: { after: number; limit: number; writesPerSecond?: number | undefined }; answer: ShardTransfer };
+  /** Writes the shard to a backup, in the background: the first call begins it, and each answers how far it is. */
+  backup: { request: ShardBackupOrder; answer: ShardBackupState };
 }
 
 export type ReadKind = keyof ShardReads;

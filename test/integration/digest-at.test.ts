@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Pace } from '../../node/replication/pace';
+import { Pace } from '../../shared/time/pace';
 import { digestOf } from '../../node/replication/replica-digest';
 import { StoredReplica, writeEntry } from '../support/stored-replica';
 

@@ -42,7 +42,7 @@ const FLOORS: Record<string, string[][]> = {
     ['metrics/'],
     ['cluster/', 'http/'],
     ['service-factory.ts'],
-    ['demo/', 'documents/', 'sampling/', 'search/'],
+    ['backup/', 'demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
     ['collections/', 'operations/'],
     ['embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
@@ -56,7 +56,15 @@ const FLOORS: Record<string, string[][]> = {
     ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
     ['files/'],
   ],
-  shared: [['metrics/'], ['cluster/'], ['rpc/'], ['cluster-store/', 'shard/'], ['filter/', 'process/'], ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'], ['errors/']],
+  shared: [
+    ['metrics/'],
+    ['cluster/'],
+    ['rpc/'],
+    ['cluster-store/', 'shard/'],
+    ['backup/', 'filter/', 'process/'],
+    ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
+    ['errors/'],
+  ],
 };
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */

@@ -69,6 +69,8 @@ describe('configuration', () => {
       apiDocs: 'true',
       apiUi: 'true',
       mcp: 'false',
+      backupTarget: '',
+      backupBytesPerSecond: 104_857_600,
       shutdownTimeoutMs: 25_000,
     });
   });
@@ -132,6 +134,8 @@ describe('configuration', () => {
       apiDocs: 'false',
       apiUi: 'false',
       mcp: 'true',
+      backupTarget: 'file:/srv/backups',
+      backupBytesPerSecond: 65_537,
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));

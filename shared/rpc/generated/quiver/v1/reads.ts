@@ -18,7 +18,8 @@ export interface Answer {
   'failure'?: (Failure | null);
   'index'?: (IndexProgress | null);
   'transfer'?: (ShardTransfer | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer";
+  'backup'?: (ShardBackup | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
 }
 
 export interface Answer__Output {
@@ -34,7 +35,8 @@ export interface Answer__Output {
   'failure'?: (Failure__Output | null);
   'index'?: (IndexProgress__Output | null);
   'transfer'?: (ShardTransfer__Output | null);
-  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer";
+  'backup'?: (ShardBackup__Output | null);
+  'result'?: "hits"|"items"|"keywordStatistics"|"count"|"status"|"failure"|"index"|"transfer"|"backup";
 }
 
 export interface AnswerFrame {
@@ -43,6 +45,30 @@ export interface AnswerFrame {
 
 export interface AnswerFrame__Output {
   'answers': (Answer__Output)[];
+}
+
+export interface Backup {
+  'id'?: (string);
+  'target'?: (string);
+  'base'?: (BackupObject | null);
+}
+
+export interface Backup__Output {
+  'id': (string);
+  'target': (string);
+  'base': (BackupObject__Output | null);
+}
+
+export interface BackupObject {
+  'key'?: (string);
+  'bytes'?: (number | string | Long);
+  'sha256'?: (string);
+}
+
+export interface BackupObject__Output {
+  'key': (string);
+  'bytes': (number);
+  'sha256': (string);
 }
 
 export interface Count {
@@ -159,7 +185,8 @@ export interface ReadRequest {
   'optimize'?: (Optimize | null);
   'sample'?: (Sample | null);
   'transfer'?: (Transfer | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer";
+  'backup'?: (Backup | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
 }
 
 export interface ReadRequest__Output {
@@ -178,7 +205,8 @@ export interface ReadRequest__Output {
   'optimize'?: (Optimize__Output | null);
   'sample'?: (Sample__Output | null);
   'transfer'?: (Transfer__Output | null);
-  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer";
+  'backup'?: (Backup__Output | null);
+  'call'?: "search"|"score"|"keywordStatistics"|"keywordSearch"|"fetch"|"scan"|"count"|"status"|"optimize"|"sample"|"transfer"|"backup";
 }
 
 export interface ReadsClient extends grpc.Client {
@@ -290,6 +318,26 @@ export interface SegmentStatus__Output {
   'rows': (number);
   'deletedRows': (number);
   'ef': (number);
+}
+
+export interface ShardBackup {
+  'state'?: (string);
+  'copiedBytes'?: (number | string | Long);
+  'totalBytes'?: (number | string | Long);
+  'items'?: (number | string | Long);
+  'manifest'?: (BackupObject | null);
+  'needs'?: (string)[];
+  'error'?: (string);
+}
+
+export interface ShardBackup__Output {
+  'state': (string);
+  'copiedBytes': (number);
+  'totalBytes': (number);
+  'items': (number);
+  'manifest': (BackupObject__Output | null);
+  'needs': (string)[];
+  'error': (string);
 }
 
 export interface ShardStatus {

@@ -1,0 +1,219 @@
+import { WatchedEntries } from '../../shared/cluster/watched-entries';
+import type { OpenTarget } from '../../shared/backup/backup-target';
+import { isQuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { Pace } from '../../shared/time/pace';
+import { RetryBackoff } from '../../shared/time/retry-backoff';
+import { type ReshardOffice, Superseded } from '../collections/reshard/owned-reshard';
+import { BackupPass, type BackupPassParts } from './backup-pass';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
+import { BackupRepository } from './backup-repository';
+import { OwnedEntry } from './owned-entry';
+import { RestorePass, type RestorePassParts } from './restore-pass';
+import { restoreKeys } from './restored-keys';
+
+const LOOK_EVERY_MS = 1_000;
+/** How often the target is asked for its newest backup: others may have taken or deleted one. */
+const NEWEST_EVERY_MS = 300_000;
+const PAUSES = { firstMs: 500, longestMs: 30_000 };
+/** What failed, or is over, is shown for so long. */
+const SHOWN_MS = 7 * 24 * 3_600_000;
+
+/** What becomes of backups, for the metrics. */
+export interface BackupObserver {
+  ended(outcome: 'done' | 'failed', facts: { copiedBytes: number; totalBytes: number; seconds: number; finishedMs: number }): void;
+  /** When the newest backup in the target was complete, by wall time; 0: there is none. */
+  newest(finishedMs: number): void;
+}
+
+/**
+ * Does what the entries of backups and restores say, one process at a time: in a cluster the controller, otherwise the only
+ * one. What another process left, wherever it died, goes on here.
+ */
+export class BackupDriver {
+  private readonly entries: WatchedEntries<BackupRecord>;
+  private readonly restores: WatchedEntries<RestoreRecord>;
+  private readonly running = new Map<string, { done: Promise<void>; stop: AbortController; state: string }>();
+  private readonly attempts = new Map<string, { backoff: RetryBackoff; notBeforeMs: number }>();
+  private readonly stopping = new AbortController();
+  private timer: NodeJS.Timeout | null = null;
+  private newestTimer: NodeJS.Timeout | null = null;
+
+  constructor(
+    private readonly options: Omit<BackupPassParts, 'stop'> &
+      Omit<RestorePassParts, 'stop'> & { target: string; pace: Pace; office: ReshardOffice; openTarget: OpenTarget; log: Logger; observer: BackupObserver },
+  ) {
+    const { store, log } = options;
+    const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of a backup is unreadable and left alone');
+    this.entries = new WatchedEntries({ store, prefix: BACKUPS_PATH, decode: backupFromEntry, onUnreadable });
+    this.restores = new WatchedEntries({ store, prefix: RESTORES_PATH, decode: restoreFromEntry, onUnreadable });
+  }
+
+  /** Errors: unavailable. */
+  async start(): Promise<void> {
+    for (const entries of [this.entries, this.restores]) {
+      await entries.follow();
+      entries.onChange(() => this.look());
+    }
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
+    this.newestTimer = setInterval(() => this.tellNewest(), NEWEST_EVERY_MS);
+    this.tellNewest();
+    this.look();
+  }
+
+  async close(): Promise<void> {
+    this.stopping.abort();
+    for (const timer of [this.timer, this.newestTimer]) if (timer !== null) clearInterval(timer);
+    this.entries.close();
+    this.restores.close();
+    const running = [...this.running.values()];
+    for (const { stop } of running) stop.abort();
+    await Promise.all(running.map(({ done }) => done));
+  }
+
+  private look(): void {
+    if (this.stopping.signal.aborted) return;
+    if (this.options.office.guard === null) {
+      for (const { stop } of this.running.values()) stop.abort();
+      return;
+    }
+    const backups = this.entries.all().sort((a, b) => (a.key < b.key ? -1 : 1));
+    // One at a time: each asks for all that a target can take.
+    const first = backups.find(({ value }) => value.state === 'running');
+    for (const { key, value } of backups) {
+      if (value.state === 'failed') this.forget(key, value.endedAt);
+      else if (value.state !== 'running' || key === first?.key) this.begin(key, value.state, (stop) => this.advanceBackup(key, stop));
+    }
+    for (const { key, value } of this.restores.all()) {
+      if (value.state === 'failed' || value.state === 'done') this.forget(key, value.endedAt);
+      else this.begin(key, value.state, (stop) => this.advanceRestore(key, stop));
+    }
+  }
+
+  private begin(key: string, state: string, run: (stop: AbortSignal) => Promise<void>): void {
+    const present = this.running.get(key);
+    if (present !== undefined) {
+      if (present.state !== state) present.stop.abort();
+      return;
+    }
+    const attempt = this.attempts.get(key);
+    if (attempt !== undefined && attempt.notBeforeMs > performance.now()) return;
+    const stop = new AbortController();
+    const done = run(stop.signal)
+      .then(
+        () => void this.attempts.delete(key),
+        (error: unknown) => this.noteFailure(key, state, error),
+      )
+      .finally(() => {
+        this.running.delete(key);
+        setImmediate(() => this.look());
+      });
+    this.running.set(key, { done, stop, state });
+  }
+
+  private noteFailure(key: string, state: string, error: unknown): void {
+    const attempt = this.attempts.get(key) ?? { backoff: new RetryBackoff(PAUSES), notBeforeMs: 0 };
+    attempt.notBeforeMs = performance.now() + attempt.backoff.nextMs();
+    this.attempts.set(key, attempt);
+    if (this.stopping.signal.aborted) return;
+    const isUsual = error instanceof Superseded || isQuiverError(error);
+    this.options.log[isUsual ? 'warn' : 'error']({ error, key, state }, 'a backup or restore did not get on; it is tried again');
+  }
+
+  private async advanceBackup(key: string, stop: AbortSignal): Promise<void> {
+    const { store, clock, log, observer, pace } = this.options;
+    const entry = await store.get(key);
+    if (entry === null) return this.entries.refresh();
+    const owned = new OwnedEntry(this.options, key, backupFromEntry(entry), entry.revision);
+    const { id, target, startedAt, state } = owned.content;
+    const repository = new BackupRepository(this.options.openTarget(target), () => clock.wallMs());
+    if (state === 'running') {
+      try {
+        const manifest = await new BackupPass(owned, repository, { ...this.options, stop }).run();
+        await owned.end();
+        const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
+        log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
+        observer.ended('done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
+      } catch (error) {
+        // Somebody else goes on with it, or gives it up.
+        if (stop.aborted || error instanceof Superseded) throw error;
+        log.error({ error, backup: id, target }, 'a backup failed');
+        await repository.makeVoid(id).catch((cause: unknown) => log.warn({ error: cause, backup: id }, 'what a failed backup wrote is left in the target for now'));
+        await owned.change({ state: 'failed', endedAt: new Date(clock.wallMs()).toISOString(), error: isQuiverError(error) ? error.message : 'it failed; the log says why' });
+        observer.ended('failed', { copiedBytes: 0, totalBytes: 0, seconds: 0, finishedMs: 0 });
+      }
+      await repository.sweep().catch((error: unknown) => log.warn({ error, target }, 'what no backup needs is left in the target for now'));
+    } else if (state === 'verifying') {
+      let storedMs = clock.monotonicMs();
+      let storing = Promise.resolve();
+      const check = await repository.verify(
+        id,
+        (objects, of) => {
+          if (clock.monotonicMs() - storedMs < 2_000) return;
+          storedMs = clock.monotonicMs();
+          storing = storing.then(() => owned.change({ verified: { objects, of } })).catch(() => undefined);
+        },
+        { pace, stop },
+      );
+      await storing;
+      if (check.damaged.length > 0) log.error({ backup: id, target, damaged: check.damaged }, 'a backup is damaged');
+      await owned.end();
+    } else {
+      await repository.makeVoid(id);
+      await repository.sweep();
+      await owned.end();
+    }
+    await this.entries.refresh();
+  }
+
+  private async advanceRestore(key: string, stop: AbortSignal): Promise<void> {
+    const { store, clock, log } = this.options;
+    const entry = await store.get(key);
+    if (entry === null) return this.restores.refresh();
+    const owned = new OwnedEntry(this.options, key, restoreFromEntry(entry), entry.revision);
+    const pass = new RestorePass(owned, { ...this.options, stop });
+    const { id, backup, target, state } = owned.content;
+    if (state === 'running') {
+      try {
+        await pass.run();
+        if (owned.content.keys) {
+          const manifest = await new BackupRepository(this.options.openTarget(target), () => clock.wallMs()).find(backup);
+          if (manifest !== null) await restoreKeys(store, manifest.keys);
+        }
+        await owned.change({ state: 'done', endedAt: new Date(clock.wallMs()).toISOString() });
+        log.info({ restore: id, backup, collections: owned.content.collections.length }, 'a restore is complete');
+      } catch (error) {
+        const isLasting = isQuiverError(error) && !error.retryable && error.kind !== 'storage_failed';
+        if (stop.aborted || !isLasting) throw error;
+        log.error({ error, restore: id, backup }, 'a restore failed');
+        await owned.change({ state: 'cancelling', error: error.message });
+        await this.undo(owned, pass);
+      }
+    } else await this.undo(owned, pass);
+    await this.restores.refresh();
+  }
+
+  private async undo(owned: OwnedEntry<RestoreRecord>, pass: RestorePass): Promise<void> {
+    await pass.undo();
+    if (owned.content.error === null) await owned.end();
+    else await owned.change({ state: 'failed', endedAt: new Date(this.options.clock.wallMs()).toISOString() });
+  }
+
+  /** For the age of the newest backup, which every process shows. */
+  private tellNewest(): void {
+    const { target, openTarget, clock, observer, log } = this.options;
+    if (target === '') return;
+    new BackupRepository(openTarget(target), () => clock.wallMs()).newest().then(
+      (found) => observer.newest(found === null ? 0 : Date.parse(found.finishedAt)),
+      (error: unknown) => log.warn({ error }, 'the backup target could not be asked for its newest backup'),
+    );
+  }
+
+  /** What is over is shown for a while. */
+  private forget(key: string, endedAt: string | null): void {
+    const { store, clock, office } = this.options;
+    if (endedAt !== null && clock.wallMs() - Date.parse(endedAt) < SHOWN_MS) return;
+    if (office.guard === null) return;
+    store.transact([], [{ type: 'delete', key }]).catch(() => undefined);
+  }
+}

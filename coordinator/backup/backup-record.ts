@@ -1,0 +1,95 @@
+import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+
+/**
+ * What is to be done with a backup, one entry each. What is finished is in the target alone, and has no entry.
+ *
+ *   running ──▶ (none): it is in the target       running ──failed, or given up──▶ failed
+ *   deleting ──its data are gone──▶ (none)        verifying ──its objects were read──▶ (none)
+ */
+export const BACKUPS_PATH = '/q/backups/';
+/** What is being restored, and what failed to be. */
+export const RESTORES_PATH = '/q/restores/';
+/** When the last scheduled backup was due, so that the next controller knows. */
+export const SCHEDULE_PATH = '/q/backup-schedule';
+
+export interface ShardProgress {
+  shard: number;
+  state: 'waiting' | 'running' | 'done';
+  items: number;
+  copiedBytes: number;
+  totalBytes: number;
+}
+
+export interface BackupRecord {
+  id: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'failed' | 'deleting' | 'verifying';
+  /** The collections that are wanted; null: all. */
+  collections: string[] | null;
+  scheduled: boolean;
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+  progress: { name: string; shards: ShardProgress[] }[];
+  /** Of `verifying`: objects that were read, of how many. */
+  verified: { objects: number; of: number } | null;
+}
+
+/** One collection that is being restored. */
+export interface RestoredCollection {
+  /** Its name and uid in the backup. */
+  from: string;
+  fromUid: string;
+  /** Its record when it is there (collectionToValue). */
+  record: string;
+  shardsReady: number;
+}
+
+export interface RestoreRecord {
+  id: string;
+  backup: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'failed' | 'done';
+  collections: RestoredCollection[];
+  keys: boolean;
+  startedAt: string;
+  endedAt: string | null;
+  error: string | null;
+}
+
+export function backupPath(id: string): string {
+  return BACKUPS_PATH + id;
+}
+
+export function restorePath(id: string): string {
+  return RESTORES_PATH + id;
+}
+
+/** Errors: storage_failed when the text is none. */
+export function backupFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): BackupRecord {
+  const record = parsed<BackupRecord>(entry);
+  if (typeof record.id !== 'string' || typeof record.target !== 'string' || !Array.isArray(record.progress)) throw unreadable(entry);
+  return record;
+}
+
+/** Errors: storage_failed when the text is none. */
+export function restoreFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): RestoreRecord {
+  const record = parsed<RestoreRecord>(entry);
+  if (typeof record.id !== 'string' || typeof record.backup !== 'string' || !Array.isArray(record.collections)) throw unreadable(entry);
+  return record;
+}
+
+function parsed<Content>(entry: Pick<StoreEntry, 'key' | 'value'>): Content {
+  try {
+    const content: unknown = JSON.parse(entry.value);
+    if (typeof content === 'object' && content !== null) return content as Content;
+  } catch (cause) {
+    throw unreadable(entry, cause);
+  }
+  throw unreadable(entry);
+}
+
+function unreadable({ key }: Pick<StoreEntry, 'key'>, cause?: unknown): QuiverError {
+  return new QuiverError('storage_failed', `the entry ${key} is unreadable`, { cause });
+}

@@ -1,0 +1,245 @@
+import {
+  type BackupClaim,
+  type BackupManifest,
+  BACKUPS_PREFIX,
+  type CheckedObject,
+  CLAIMS_PREFIX,
+  contentOf,
+  DATA_PREFIX,
+  getChecked,
+  idOfKey,
+  objectsOf,
+  sealedText,
+  type ShardManifest,
+  VOIDS_PREFIX,
+} from '../../shared/backup/backup-format';
+import type { BackupTarget } from '../../shared/backup/backup-target';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { Pace } from '../../shared/time/pace';
+
+const CHECKS_PREFIX = 'checks/';
+/** A process that stood still for longer must not go on with a backup; and what is void is remembered for as long. */
+const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+/** Objects that are removed or read at once. */
+const AT_ONCE = 8;
+
+/** What a verification found. */
+export interface BackupCheck {
+  checkedAt: string;
+  objects: number;
+  bytes: number;
+  /** Names of objects that are missing or differ from what was written; the first of them. */
+  damaged: string[];
+}
+
+/**
+ * The backups in one target. A backup is there from when its manifest is, until a void is beside it: both are single
+ * objects, so there is nothing in between.
+ *
+ * Who takes a backup claims its base first and then looks whether it is still there; who deletes one makes it void first
+ * and then looks for claims. So one of the two sees the other, and no data are removed that somebody builds upon.
+ */
+export class BackupRepository {
+  constructor(
+    readonly target: BackupTarget,
+    private readonly wallMs: () => number,
+  ) {}
+
+  /** Ids of the backups that are there, the newest first. */
+  async ids(): Promise<string[]> {
+    const [manifests, voids] = [await this.idsUnder(BACKUPS_PREFIX), new Set(await this.idsUnder(VOIDS_PREFIX))];
+    return manifests.filter((id) => !voids.has(id)).sort((a, b) => (a < b ? 1 : -1));
+  }
+
+  /** null: there is no such backup. Errors: storage_damaged. */
+  async find(id: string): Promise<BackupManifest | null> {
+    const bytes = await this.target.get(manifestKey(id));
+    if (bytes === null || (await this.target.get(voidKey(id))) !== null) return null;
+    return contentOf<BackupManifest>(manifestKey(id), bytes);
+  }
+
+  /** The newest backup that can be read; null: there is none. */
+  async newest(): Promise<BackupManifest | null> {
+    for (const id of await this.ids()) {
+      const found = await this.find(id).catch((error: unknown) => {
+        if (isQuiverError(error) && error.kind === 'storage_damaged') return null;
+        throw error;
+      });
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  /** Claims the newest backup as the base of another one, and answers it; null: there is none. */
+  async claim(id: string, startedAt: string): Promise<BackupManifest | null> {
+    // What a process before claimed for this backup counts on: shards may be building upon it.
+    const before = await this.claimOf(claimKey(id));
+    for (const own of before?.bases ?? []) {
+      const base = await this.find(own);
+      if (base !== null) return base;
+    }
+    const base = await this.newest();
+    const bases = [...(before?.bases ?? []), ...(base === null ? [] : [base.id])];
+    await this.target.put(claimKey(id), sealedText({ id, startedAt, bases } satisfies BackupClaim));
+    if (base === null || (await this.find(base.id)) !== null) return base;
+    return null;
+  }
+
+  /** Puts the backup in force. Errors: unavailable when somebody made it void meanwhile. */
+  async publish(manifest: BackupManifest): Promise<void> {
+    await this.target.put(manifestKey(manifest.id), sealedText(manifest));
+    await this.removeAttempts(manifest);
+    if ((await this.find(manifest.id)) === null) throw new QuiverError('unavailable', 'the backup was given up meanwhile');
+    await this.target.delete(claimKey(manifest.id));
+  }
+
+  /** From here on there is no such backup, whatever somebody still does for it. */
+  async makeVoid(id: string): Promise<void> {
+    await this.target.put(voidKey(id), sealedText({ id, at: new Date(this.wallMs()).toISOString() }));
+    await this.target.delete(claimKey(id));
+  }
+
+  /** Removes what no backup needs, and none that is under way. May be given up and begun again at any moment. */
+  async sweep(): Promise<void> {
+    // In this order: what is claimed no more is in force by now, and then it is listed.
+    const claims = await this.claims();
+    const claimed = new Set(claims.map(({ id }) => id));
+    const needed = new Set(claims.flatMap(({ bases }) => bases));
+    const voids = new Set(await this.idsUnder(VOIDS_PREFIX));
+    const manifests = await this.idsUnder(BACKUPS_PREFIX);
+    const present = manifests.filter((id) => !voids.has(id) || needed.has(id));
+    const data = new Map<string, string[]>();
+    for (const { key } of await this.target.list(DATA_PREFIX)) {
+      const id = idOfKey(key, DATA_PREFIX);
+      if (id !== null && !present.includes(id) && !claimed.has(id)) data.set(id, [...(data.get(id) ?? []), key]);
+    }
+    if (data.size > 0) {
+      const kept = await this.objectsNeeded(present, new Set(data.keys()));
+      for (const keys of data.values()) {
+        await inBatches(
+          keys.filter((key) => !kept.has(key)),
+          (key) => this.target.delete(key),
+        );
+      }
+    }
+    for (const id of voids) {
+      if (needed.has(id)) continue;
+      await this.target.delete(manifestKey(id));
+      await this.target.delete(CHECKS_PREFIX + id + '.json');
+      if (this.isForgotten(id)) await this.target.delete(voidKey(id));
+    }
+  }
+
+  /** Reads every object of a backup and compares it with its checksum. Errors: not_found, those of the target. */
+  async verify(id: string, onProgress: (objects: number, of: number) => void, how: { pace: Pace; stop: AbortSignal }): Promise<BackupCheck> {
+    const manifest = await this.find(id);
+    if (manifest === null) throw new QuiverError('not_found', `there is no backup ${id}`);
+    const damaged: string[] = [];
+    const objects: CheckedObject[] = [];
+    for (const shard of manifest.collections.flatMap(({ shards }) => shards)) {
+      objects.push(shard.manifest);
+      try {
+        objects.push(...objectsOf(contentOf<ShardManifest>(shard.manifest.key, await getChecked(this.target, shard.manifest))));
+      } catch (error) {
+        if (!isQuiverError(error) || error.kind !== 'storage_damaged') throw error;
+      }
+    }
+    let bytes = 0;
+    let done = 0;
+    for (let at = 0; at < objects.length; at += AT_ONCE) {
+      if (how.stop.aborted) throw new QuiverError('unavailable', 'the verification was stopped');
+      const batch = objects.slice(at, at + AT_ONCE);
+      await Promise.all(
+        batch.map(async (object) => {
+          try {
+            bytes += (await getChecked(this.target, object)).length;
+            await how.pace.pay(object.bytes, how.stop);
+          } catch (error) {
+            if (!isQuiverError(error) || error.kind !== 'storage_damaged') throw error;
+            damaged.push(object.key);
+          }
+        }),
+      );
+      done += batch.length;
+      onProgress(done, objects.length);
+    }
+    const check = { checkedAt: new Date(this.wallMs()).toISOString(), objects: objects.length, bytes, damaged: damaged.sort().slice(0, 100) };
+    await this.target.put(CHECKS_PREFIX + id + '.json', sealedText(check));
+    return check;
+  }
+
+  /** What the last verification found; null: there was none. */
+  async check(id: string): Promise<BackupCheck | null> {
+    const key = CHECKS_PREFIX + id + '.json';
+    const bytes = await this.target.get(key);
+    return bytes === null ? null : contentOf<BackupCheck>(key, bytes);
+  }
+
+  /** What attempts wrote that did not come to their end. */
+  private async removeAttempts({ id, collections }: BackupManifest): Promise<void> {
+    const folders = new Set(collections.flatMap(({ shards }) => shards).map(({ manifest }) => folderOf(manifest.key)));
+    const left = (await this.target.list(`${DATA_PREFIX}${id}/`)).filter(({ key }) => !folders.has(folderOf(key)));
+    await inBatches(left, ({ key }) => this.target.delete(key));
+  }
+
+  /** Objects written by these backups that some other ones consist of. */
+  private async objectsNeeded(by: string[], of: ReadonlySet<string>): Promise<Set<string>> {
+    const kept = new Set<string>();
+    for (const id of by) {
+      const bytes = await this.target.get(manifestKey(id));
+      if (bytes === null) continue;
+      const shards = contentOf<BackupManifest>(manifestKey(id), bytes).collections.flatMap((collection) => collection.shards);
+      for (const shard of shards.filter(({ needs }) => needs.some((need) => of.has(need)))) {
+        const manifest = contentOf<ShardManifest>(shard.manifest.key, await getChecked(this.target, shard.manifest));
+        for (const { key } of [shard.manifest, ...objectsOf(manifest)]) kept.add(key);
+      }
+    }
+    return kept;
+  }
+
+  private async claims(): Promise<BackupClaim[]> {
+    const claims: BackupClaim[] = [];
+    for (const { key } of await this.target.list(CLAIMS_PREFIX)) {
+      const id = idOfKey(key, CLAIMS_PREFIX);
+      const claim = id === null ? null : await this.claimOf(key);
+      if (claim === null) continue;
+      if (this.isForgotten(claim.id)) await this.target.delete(key);
+      else claims.push(claim);
+    }
+    return claims;
+  }
+
+  private async claimOf(key: string): Promise<BackupClaim | null> {
+    const bytes = await this.target.get(key);
+    return bytes === null ? null : contentOf<BackupClaim>(key, bytes);
+  }
+
+  private async idsUnder(prefix: string): Promise<string[]> {
+    return (await this.target.list(prefix)).flatMap(({ key }) => idOfKey(key, prefix) ?? []);
+  }
+
+  private isForgotten(id: string): boolean {
+    const startedMs = Date.parse(id.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z.*$/, '$1-$2-$3T$4:$5:$6Z'));
+    return this.wallMs() - startedMs > FORGOTTEN_MS;
+  }
+}
+
+function manifestKey(id: string): string {
+  return `${BACKUPS_PREFIX}${id}.json`;
+}
+
+function voidKey(id: string): string {
+  return `${VOIDS_PREFIX}${id}.json`;
+}
+
+function claimKey(id: string): string {
+  return `${CLAIMS_PREFIX}${id}.json`;
+}
+
+function folderOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'));
+}
+
+async function inBatches<Item>(items: Item[], run: (item: Item) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += AT_ONCE) await Promise.all(items.slice(at, at + AT_ONCE).map(run));
+}

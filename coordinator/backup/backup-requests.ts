@@ -1,0 +1,300 @@
+import { randomBytes } from 'node:crypto';
+import { backupId, type BackupManifest, isBackupId } from '../../shared/backup/backup-format';
+import type { OpenTarget } from '../../shared/backup/backup-target';
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import type { Clock } from '../../shared/time/clock';
+import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
+import type { BackupsService, BackupView, NewBackup, NewRestore, RestoreView } from '../service';
+import { type BackupRecord, BACKUPS_PATH, backupFromEntry, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
+import { BackupRepository } from './backup-repository';
+
+const UID_BYTES = 16;
+const ATTEMPTS_MAX = 16;
+/** Finished backups that a list shows, the newest. */
+const LISTED_MAX = 1000;
+
+/** Begins backups and restores, gives them up and shows them. Somebody else drives them (BackupDriver). */
+export class BackupRequests implements BackupsService {
+  constructor(
+    private readonly options: {
+      store: ClusterStore;
+      clock: Clock;
+      /** BACKUP_TARGET; empty: there is none. */
+      target: string;
+      openTarget: OpenTarget;
+      /** Why there are no backups at present; null: there are. */
+      obstacle: () => string | null;
+    },
+  ) {}
+
+  async create(input: NewBackup): Promise<BackupView> {
+    return backupView(await this.begin(input, false));
+  }
+
+  /** As `create`, of the schedule. */
+  async begin({ collections, target }: NewBackup, scheduled: boolean): Promise<BackupRecord> {
+    const { store, clock } = this.options;
+    const name = this.checked(target);
+    this.checkObstacle();
+    for (const collection of collections ?? []) {
+      const entry = await store.get(collectionPath(collection));
+      if (entry === null || collectionFromEntry(entry).state !== 'ready') throw new QuiverError('not_found', `collection "${collection}" does not exist`);
+    }
+    const wallMs = clock.wallMs();
+    const record: BackupRecord = {
+      id: backupId(wallMs, randomBytes(4).toString('hex')),
+      target: name,
+      state: 'running',
+      collections: collections === undefined ? null : [...new Set(collections)],
+      scheduled,
+      startedAt: new Date(wallMs).toISOString(),
+      endedAt: null,
+      error: null,
+      progress: [],
+      verified: null,
+    };
+    await this.put(backupPath(record.id), 0, record);
+    return record;
+  }
+
+  async list(target?: string): Promise<BackupView[]> {
+    const name = this.checked(target);
+    const entries = (await this.options.store.list(BACKUPS_PATH)).entries.map(backupFromEntry).filter((one) => one.target === name);
+    const repository = this.repository(name);
+    const views = entries.filter(({ state }) => state !== 'verifying').map(backupView);
+    const shown = new Set(views.map(({ id }) => id));
+    for (const id of (await repository.ids()).slice(0, LISTED_MAX)) {
+      if (shown.has(id)) continue;
+      const manifest = await repository.find(id).catch((error: unknown) => {
+        if (isQuiverError(error) && (error.kind === 'storage_damaged' || error.kind === 'invalid_parameter')) return error;
+        throw error;
+      });
+      if (manifest instanceof QuiverError) views.push(unreadableView(id, name, manifest.message));
+      else if (manifest !== null) views.push(await this.finishedView(manifest, name, repository, entries));
+    }
+    return views.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  async get(id: string, target?: string): Promise<BackupView> {
+    const name = this.checked(target);
+    const entry = await this.options.store.get(backupPath(id));
+    const record = entry === null ? null : backupFromEntry(entry);
+    if (record !== null && record.state !== 'verifying') return backupView(record);
+    const repository = this.repository(record?.target ?? name);
+    const manifest = isBackupId(id) ? await repository.find(id) : null;
+    if (manifest === null) throw noBackup(id);
+    return this.finishedView(manifest, record?.target ?? name, repository, record === null ? [] : [record]);
+  }
+
+  async delete(id: string, target?: string): Promise<BackupView> {
+    const name = this.checked(target);
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await this.options.store.get(backupPath(id));
+      const present = entry === null ? null : backupFromEntry(entry);
+      if (present?.state === 'deleting' || present?.state === 'cancelling') return backupView(present);
+      const view = present === null ? await this.get(id, name) : null;
+      const repository = this.repository(present?.target ?? name);
+      // One that is finished is gone at once; one under way, when its driver has heard of it.
+      if (present?.state !== 'running') await repository.makeVoid(id);
+      const record: BackupRecord = present ?? { ...recordOf(view!, name), state: 'deleting' };
+      const changed: BackupRecord = { ...record, state: present?.state === 'running' ? 'cancelling' : 'deleting' };
+      if (await this.transact(backupPath(id), entry?.revision ?? 0, changed)) return backupView(changed);
+    }
+    throw tooBusy();
+  }
+
+  async verify(id: string, target?: string): Promise<BackupView> {
+    const name = this.checked(target);
+    const entry = await this.options.store.get(backupPath(id));
+    const present = entry === null ? null : backupFromEntry(entry);
+    if (present !== null && present.state !== 'verifying') throw new QuiverError('invalid_parameter', `backup ${id} is not complete: there is nothing to verify`);
+    const view = await this.get(id, present?.target ?? name);
+    if (present !== null) return view;
+    const record: BackupRecord = { ...recordOf(view, name), state: 'verifying', verified: { objects: 0, of: 0 } };
+    if (!(await this.transact(backupPath(id), 0, record))) return this.get(id, name);
+    return { ...view, verification: { state: 'running', objects: 0, of: 0, bytes: 0, damaged: [], checkedAt: null } };
+  }
+
+  async restore(input: NewRestore): Promise<RestoreView> {
+    const { store, clock } = this.options;
+    const target = this.checked(input.target);
+    this.checkObstacle();
+    const manifest = isBackupId(input.backup) ? await this.repository(target).find(input.backup) : null;
+    if (manifest === null) throw noBackup(input.backup);
+    const wallMs = clock.wallMs();
+    const collections = chosenOf(manifest, input, new Date(wallMs).toISOString());
+    const present = new Set((await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).name));
+    const names = collections.map(({ record }) => collectionFromEntry({ key: '', value: record }).name);
+    for (const [i, name] of names.entries()) {
+      if (present.has(name)) throw new QuiverError('already_exists', `collection "${name}" already exists: give "${collections[i].from}" another name with rename, or delete it first`);
+      if (names.indexOf(name) !== i) throw new QuiverError('invalid_parameter', `two collections would be restored as "${name}"`);
+    }
+    const record: RestoreRecord = {
+      id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
+      backup: manifest.id,
+      target,
+      state: 'running',
+      collections,
+      keys: input.keys,
+      startedAt: new Date(wallMs).toISOString(),
+      endedAt: null,
+      error: null,
+    };
+    await this.put(restorePath(record.id), 0, record);
+    return restoreView(record);
+  }
+
+  async restores(): Promise<RestoreView[]> {
+    const { entries } = await this.options.store.list(RESTORES_PATH);
+    return entries.map((entry) => restoreView(restoreFromEntry(entry))).sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  async restoreState(id: string): Promise<RestoreView> {
+    const entry = await this.options.store.get(restorePath(id));
+    if (entry === null) throw noRestore(id);
+    return restoreView(restoreFromEntry(entry));
+  }
+
+  async cancelRestore(id: string): Promise<RestoreView> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const entry = await this.options.store.get(restorePath(id));
+      if (entry === null) throw noRestore(id);
+      const record = restoreFromEntry(entry);
+      if (record.state === 'cancelling') return restoreView(record);
+      if (record.state === 'running') {
+        const changed: RestoreRecord = { ...record, state: 'cancelling' };
+        if (await this.transact(entry.key, entry.revision, changed)) return restoreView(changed);
+      } else {
+        const result = await this.options.store.transact([{ key: entry.key, revision: entry.revision }], [{ type: 'delete', key: entry.key }]);
+        if (result.applied) return restoreView(record);
+      }
+    }
+    throw tooBusy();
+  }
+
+  private async finishedView(manifest: BackupManifest, target: string, repository: BackupRepository, entries: BackupRecord[]): Promise<BackupView> {
+    const running = entries.find(({ id, state }) => id === manifest.id && state === 'verifying')?.verified ?? null;
+    const check = running === null ? await repository.check(manifest.id) : null;
+    const verification =
+      running !== null
+        ? { state: 'running' as const, ...running, bytes: 0, damaged: [], checkedAt: null }
+        : check && { state: 'done' as const, objects: check.objects, of: check.objects, bytes: check.bytes, damaged: check.damaged, checkedAt: check.checkedAt };
+    return {
+      id: manifest.id,
+      target,
+      state: 'done',
+      startedAt: manifest.startedAt,
+      endedAt: manifest.finishedAt,
+      error: null,
+      progress: 1,
+      copiedBytes: manifest.copiedBytes,
+      totalBytes: manifest.totalBytes,
+      items: sum(manifest.collections.flatMap(({ shards }) => shards.map(({ items }) => items))),
+      collections: manifest.collections.map(({ name, shards }) => ({
+        name,
+        shards: shards.map(({ items, totalBytes }, shard) => ({ shard, state: 'done', items, copiedBytes: null, totalBytes })),
+      })),
+      verification: verification ?? null,
+    };
+  }
+
+  private repository(target: string): BackupRepository {
+    return new BackupRepository(this.options.openTarget(target), () => this.options.clock.wallMs());
+  }
+
+  private checked(target: string | undefined): string {
+    const name = target ?? this.options.target;
+    this.options.openTarget(name);
+    return name;
+  }
+
+  private checkObstacle(): void {
+    const why = this.options.obstacle();
+    if (why !== null) throw new QuiverError('unavailable', why);
+  }
+
+  private async put(key: string, revision: number, record: object): Promise<void> {
+    if (!(await this.transact(key, revision, record))) throw tooBusy();
+  }
+
+  private async transact(key: string, revision: number, record: object): Promise<boolean> {
+    return (await this.options.store.transact([{ key, revision }], [{ type: 'put', key, value: JSON.stringify(record) }])).applied;
+  }
+}
+
+/** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */
+function chosenOf(manifest: BackupManifest, input: NewRestore, createdAt: string): RestoredCollection[] {
+  const known = new Set(manifest.collections.map(({ name }) => name));
+  for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', `collection "${name}" is not in backup ${manifest.id}`);
+  const wanted = manifest.collections.filter(({ name }) => input.collections === undefined || input.collections.includes(name));
+  return wanted.map((collection) => {
+    const before = collectionFromEntry({ key: '', value: collection.record });
+    const uid = randomBytes(UID_BYTES).toString('hex');
+    const replicas = input.replicas ?? before.replicas;
+    const record = {
+      ...before,
+      uid,
+      identity: uid,
+      name: input.rename[collection.name] ?? collection.name,
+      shards: input.shards ?? before.shards,
+      replicas,
+      minInSync: replicas === before.replicas ? before.minInSync : defaultMinInSync(replicas),
+      createdAt,
+      state: 'creating' as const,
+    };
+    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), shardsReady: 0 };
+  });
+}
+
+function backupView(record: BackupRecord): BackupView {
+  const shards = record.progress.flatMap((one) => one.shards);
+  return {
+    id: record.id,
+    target: record.target,
+    state: record.state === 'verifying' ? 'done' : record.state,
+    startedAt: record.startedAt,
+    endedAt: record.endedAt,
+    error: record.error,
+    progress: shards.length === 0 ? 0 : shards.filter(({ state }) => state === 'done').length / shards.length,
+    copiedBytes: sum(shards.map(({ copiedBytes }) => copiedBytes)),
+    totalBytes: sum(shards.map(({ totalBytes }) => totalBytes)),
+    items: sum(shards.map(({ items }) => items)),
+    collections: record.progress,
+    verification: null,
+  };
+}
+
+/** The entry of a backup that has none any more. */
+function recordOf(view: BackupView, target: string): BackupRecord {
+  return { id: view.id, target, state: 'deleting', collections: null, scheduled: false, startedAt: view.startedAt, endedAt: view.endedAt, error: null, progress: [], verified: null };
+}
+
+function unreadableView(id: string, target: string, error: string): BackupView {
+  return { id, target, state: 'unreadable', startedAt: '', endedAt: null, error, progress: 1, copiedBytes: 0, totalBytes: 0, items: 0, collections: [], verification: null };
+}
+
+function restoreView({ collections, ...record }: RestoreRecord): RestoreView {
+  const shown = collections.map(({ from, record: value, shardsReady }) => {
+    const { name, shards } = collectionFromEntry({ key: '', value });
+    return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };
+  });
+  const all = sum(shown.map(({ shards }) => shards));
+  return { ...record, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
+}
+
+function noBackup(id: string): QuiverError {
+  return new QuiverError('not_found', `backup "${id}" does not exist`);
+}
+
+function noRestore(id: string): QuiverError {
+  return new QuiverError('not_found', `restore "${id}" does not exist`);
+}
+
+function tooBusy(): QuiverError {
+  return new QuiverError('unavailable', 'the cluster store is too busy; the call may be retried');
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,36 @@
+import type { ClusterStore, Guard, StoreChange } from '../../shared/cluster-store/cluster-store';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath, KEYS_PREFIX, keyToValue } from '../keys/key-record';
+
+const ATTEMPTS_MAX = 16;
+
+/**
+ * Puts keys of a backup beside those that are there. A key whose secret is known already stays as it is; one whose number is
+ * taken gets the next. Key 1 belongs to the deployment, and is left out. Errors: unavailable.
+ */
+export async function restoreKeys(store: ClusterStore, values: string[]): Promise<void> {
+  for (const value of values) {
+    const record = keyFromEntry({ key: 'a key in a backup', value });
+    if (record.id !== DEFAULT_KEY_ID) await restoreKey(store, record);
+  }
+}
+
+async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const counter = await store.get(KEY_COUNTER_PATH);
+    const present = (await store.list(KEYS_PREFIX)).entries.map(keyFromEntry);
+    if (present.some(({ digest }) => digest === record.digest)) return;
+    const last = Math.max(Number(counter?.value ?? 0), ...present.map(({ id }) => id));
+    const id = present.some((one) => one.id === record.id) ? last + 1 : record.id;
+    const guards: Guard[] = [
+      { key: keyPath(id), revision: 0 },
+      { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },
+    ];
+    const changes: StoreChange[] = [
+      { type: 'put', key: keyPath(id), value: keyToValue({ ...record, id }) },
+      { type: 'put', key: KEY_COUNTER_PATH, value: String(Math.max(last, id)) },
+    ];
+    if ((await store.transact(guards, changes)).applied) return;
+  }
+  throw new QuiverError('unavailable', 'the keys of a backup could not be put back: the cluster store is too busy');
+}

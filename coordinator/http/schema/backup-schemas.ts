@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { REQUEST_BOUNDS } from '../http-limits';
+import { boundedArray, collectionName, integer, optional, withDefault } from './fields';
+
+const NAMES_MAX = 10_000;
+
+const target = z.string().min(1).max(1024);
+export const targetQuery = z.object({ target: target.optional() });
+export const backupParameters = z.object({ id: z.string().min(1).max(64) });
+
+export const newBackupBody = z.object({ collections: optional(boundedArray(collectionName, NAMES_MAX)), target: optional(target) });
+
+export const restoreBody = z.object({
+  backup: z.string().min(1).max(64),
+  target: optional(target),
+  collections: optional(boundedArray(collectionName, NAMES_MAX)),
+  rename: withDefault(z.record(collectionName, collectionName), {}),
+  shards: optional(integer(1, REQUEST_BOUNDS.shardsMax)),
+  replicas: optional(integer(1, REQUEST_BOUNDS.replicasMax)),
+  keys: withDefault(z.boolean(), false),
+});
+
+const verificationAnswer = z.object({
+  state: z.enum(['running', 'done']),
+  objects: z.int(),
+  of: z.int(),
+  bytes: z.int(),
+  damaged: z.array(z.string()).meta({ description: 'Objects that are missing or differ from what was written; at most 100.' }),
+  checked_at: z.iso.datetime().nullable(),
+});
+
+export const backupAnswer = z
+  .object({
+    id: z.string(),
+    target: z.string(),
+    state: z.enum(['running', 'cancelling', 'done', 'failed', 'deleting', 'unreadable']),
+    started_at: z.iso.datetime().nullable(),
+    ended_at: z.iso.datetime().nullable(),
+    error: z.string().nullable(),
+    progress: z.number().meta({ description: 'Share of the shards that are done.' }),
+    copied_bytes: z.int().meta({ description: 'What this backup wrote itself.' }),
+    total_bytes: z.int().meta({ description: 'All that it consists of, with what earlier backups wrote.' }),
+    items: z.int(),
+    collections: z.array(
+      z.object({
+        name: z.string(),
+        shards: z.array(z.object({ shard: z.int(), state: z.enum(['waiting', 'running', 'done']), items: z.int(), copied_bytes: z.int().nullable(), total_bytes: z.int() })),
+      }),
+    ),
+    verification: verificationAnswer.nullable().meta({ description: 'The last one, or the one under way.' }),
+  })
+  .meta({ id: 'Backup' });
+
+export const backupsAnswer = z.object({ backups: z.array(backupAnswer) });
+
+export const restoreAnswer = z
+  .object({
+    id: z.string(),
+    backup: z.string(),
+    target: z.string(),
+    state: z.enum(['running', 'cancelling', 'failed', 'done']),
+    keys: z.boolean(),
+    started_at: z.iso.datetime(),
+    ended_at: z.iso.datetime().nullable(),
+    error: z.string().nullable(),
+    progress: z.number().meta({ description: 'Share of the shards that serve.' }),
+    collections: z.array(z.object({ from: z.string(), name: z.string(), shards: z.int(), shards_ready: z.int() })),
+  })
+  .meta({ id: 'Restore' });
+
+export const restoresAnswer = z.object({ restores: z.array(restoreAnswer) });

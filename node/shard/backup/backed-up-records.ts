@@ -1,0 +1,63 @@
+import { BACKUPS_PREFIX, type BackedUpCollection, type BackupManifest, type CheckedObject, contentOf, getChecked, type ShardManifest } from '../../../shared/backup/backup-format';
+import type { BackupTarget } from '../../../shared/backup/backup-target';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import { LiveRecnos } from './live-recnos';
+import { entriesIn, type NumberedEntry } from './numbered-entries';
+
+/** A collection in a finished backup. Errors: storage_damaged, also where there is none; those of the target. */
+export async function backedUpCollection(target: BackupTarget, backup: string, uid: string): Promise<BackedUpCollection> {
+  const key = `${BACKUPS_PREFIX}${backup}.json`;
+  const bytes = await target.get(key);
+  if (bytes === null) throw new QuiverError('storage_damaged', `there is no backup ${backup} any more`);
+  const collection = contentOf<BackupManifest>(key, bytes).collections.find((one) => one.uid === uid);
+  if (collection === undefined) throw new QuiverError('storage_damaged', `the collection is not in backup ${backup}`);
+  return collection;
+}
+
+export async function shardManifest(target: BackupTarget, object: CheckedObject): Promise<ShardManifest> {
+  return contentOf<ShardManifest>(object.key, await getChecked(target, object));
+}
+
+/** The records of a shard in the order of their numbers, in pages of a segment. Errors: storage_damaged, those of the target. */
+export async function* liveRecords(target: BackupTarget, manifest: ShardManifest): AsyncIterable<NumberedEntry[]> {
+  const live = new LiveRecnos();
+  for (const part of manifest.live) {
+    const bytes = await getChecked(target, part);
+    await live.addPart(bytes).catch((cause: unknown) => {
+      throw unreadable(part, cause);
+    });
+  }
+  let left = manifest.items;
+  let ahead = manifest.segments.length > 0 ? getChecked(target, manifest.segments[0]) : null;
+  for (const [i, segment] of manifest.segments.entries()) {
+    const bytes = await ahead!;
+    // The next one is on its way while this one is used.
+    ahead = i + 1 < manifest.segments.length ? getChecked(target, manifest.segments[i + 1]) : null;
+    ahead?.catch(() => undefined);
+    const page: NumberedEntry[] = [];
+    try {
+      for (const entry of entriesIn(bytes)) if (live.has(entry.number)) page.push(entry);
+    } catch (cause) {
+      throw unreadable(segment, cause);
+    }
+    left -= page.length;
+    yield page;
+  }
+  if (left !== 0) throw new QuiverError('storage_damaged', `the backup is damaged: a shard lacks ${left} of its ${manifest.items} items`);
+}
+
+/** The journal of a shard. Errors: as liveRecords. */
+export async function* journalEntries(target: BackupTarget, manifest: ShardManifest): AsyncIterable<NumberedEntry[]> {
+  for (const part of manifest.journal) {
+    const bytes = await getChecked(target, part);
+    try {
+      yield [...entriesIn(bytes)];
+    } catch (cause) {
+      throw unreadable(part, cause);
+    }
+  }
+}
+
+function unreadable({ key }: CheckedObject, cause: unknown): QuiverError {
+  return new QuiverError('storage_damaged', `the backup is damaged: ${key} is unreadable`, { cause });
+}

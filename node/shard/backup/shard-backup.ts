@@ -1,0 +1,262 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CheckedObject, getChecked, putChecked, type RecordSegment, type SavedIndex, sealedText, contentOf, sha256Of, type ShardManifest, objectsOf } from '../../../shared/backup/backup-format';
+import type { BackupTarget } from '../../../shared/backup/backup-target';
+import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
+import type { ShardId } from '../../../shared/shard/shard-client';
+import type { Pace } from '../../../shared/time/pace';
+import { replaceFile, syncFolder } from '../../files/stable-folder';
+import type { KeyValueEntry } from '../../kv/key-value-store';
+import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY } from '../../records/record-keys';
+import type { RecordStore } from '../../records/record-store';
+import { CHECKPOINT_FILES, type Manifest } from '../checkpoint';
+import type { Checkpointer } from '../checkpointer';
+import type { ShardCounters } from '../shard-writer';
+import { chooseSegments, SEGMENT_BYTES } from './chosen-segments';
+import { LiveRecnos } from './live-recnos';
+import { EntryBuffer } from './numbered-entries';
+
+/** Beside the records, and gone with them: which numbers of records mean the same. */
+const LINEAGE_FILE = 'backup-lineage';
+const [ITEM, JOURNAL, ORDER] = ['d', 'j', 'o'].map((letter) => letter.charCodeAt(0));
+
+/** A checkpoint is written for a backup when the last one lacks more than this. */
+const UNSAVED = { least: 1_000, share: 0.02 };
+
+/** What a backup of a shard is made from. */
+export interface BackupSource {
+  id: ShardId;
+  dim: number;
+  folder: string;
+  records: RecordStore;
+  counters: ShardCounters;
+  checkpointer: Pick<Checkpointer, 'hold' | 'keepJournal' | 'write' | 'state'>;
+  liveCount: () => number;
+}
+
+/** Told as it goes on. */
+export interface BackupProgress {
+  copiedBytes: number;
+  totalBytes: number;
+  items: number;
+}
+
+/**
+ * Writes one shard to a target, while it is read and written: the state of one moment after the call. What the backup
+ * `base` has is not written again.
+ *
+ * Records are immutable under their number, and numbers only rise. So those that were there before are read first, without
+ * haste: later, some of them may be gone, which does no harm. Then one view of the store shows those that came meanwhile,
+ * and which are there at that moment.
+ */
+export class ShardBackup {
+  private readonly prefix: string;
+  private objects = 0;
+  private readonly segments: RecordSegment[] = [];
+
+  constructor(
+    private readonly source: BackupSource,
+    private readonly order: ShardBackupOrder,
+    private readonly parts: { target: BackupTarget; pace: Pace; stop: AbortSignal; progress: BackupProgress },
+  ) {
+    const { collectionUid, shard } = source.id;
+    this.prefix = `data/${order.backup}/${collectionUid}.${shard}/${randomUUID()}`;
+  }
+
+  /** Errors: those of the store and of the target; unavailable when it was stopped. */
+  async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; needs: string[] }> {
+    const { records, checkpointer, counters, liveCount, dim } = this.source;
+    const { target } = this.parts;
+    const { unsavedChanges } = checkpointer.state;
+    if (unsavedChanges > Math.max(UNSAVED.least, liveCount() * UNSAVED.share)) await checkpointer.write();
+    const lineage = await this.lineage();
+    const base = await this.base(lineage);
+    const before = counters.lastRecno;
+    const baseLive = new LiveRecnos();
+    for (const part of base?.live ?? []) await baseLive.addPart(await getChecked(target, part));
+    const { kept, ranges } = chooseSegments(base?.segments ?? [], { lastRecno: before, liveIn: ({ from, to }) => baseLive.countIn(from, to) });
+    this.segments.push(...kept);
+    this.parts.progress.totalBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { from, to } of ranges) await this.copyRecords(from, to);
+
+    const held = await this.view(before + 1);
+    try {
+      const seen = await this.readView(held.pages);
+      const index = await this.index(held.manifest, held.files, base, seen.firstOperation);
+      await records.stabilise(seen.lastOperation);
+      const live: CheckedObject[] = [];
+      for await (const part of seen.live.toParts()) live.push(await this.put(part));
+      this.segments.sort((a, b) => a.from - b.from);
+      const content: ShardManifest = {
+        lineage,
+        dim,
+        spec: seen.spec,
+        items: seen.live.count,
+        lastRecno: this.segments.at(-1)?.to ?? 0,
+        segments: this.segments,
+        live,
+        operation: seen.lastOperation,
+        index,
+        journal: seen.journal,
+      };
+      const all = objectsOf(content);
+      const manifest = await this.put(sealedText(content), 'shard.json');
+      if (index !== null) checkpointer.keepJournal((index.checkpoint as Manifest).operation);
+      const totalBytes = all.reduce((sum, { bytes }) => sum + bytes, manifest.bytes);
+      Object.assign(this.parts.progress, { totalBytes, items: seen.live.count });
+      return { manifest, items: seen.live.count, totalBytes, needs: [...new Set([this.order.backup, ...all.map(({ key }) => key.split('/')[1])])].sort() };
+    } finally {
+      for (const file of held.files.values()) await file.close();
+    }
+  }
+
+  private async copyRecords(from: number, to: number): Promise<void> {
+    for (let next = from; next <= to;) {
+      const segment = new EntryBuffer();
+      // A view is not held for longer than a segment takes, so that the store can clean up meanwhile.
+      reading: for await (const page of this.source.records.entries(next, to)) {
+        for (const { key, value } of page) {
+          segment.add(recnoOfItemKey(key), value);
+          if (segment.bytes >= SEGMENT_BYTES) break reading;
+        }
+      }
+      const { last, count, bytes } = segment;
+      await this.putSegment(segment);
+      if (count === 0 || bytes < SEGMENT_BYTES) return;
+      next = last + 1;
+    }
+  }
+
+  /** The checkpoint in force, its files, and a view of the records from `recno` on that has all since. */
+  private view(recno: number): Promise<{ manifest: Manifest | null; files: Map<string, FileHandle>; pages: AsyncIterable<KeyValueEntry[]> }> {
+    const { checkpointer, folder, records } = this.source;
+    return checkpointer.hold(async (manifest) => {
+      const files = new Map<string, FileHandle>();
+      // What is open stays, whatever takes its place.
+      if (manifest !== null) for (const path of filesOf(manifest)) files.set(path, await open(join(folder, path), 'r'));
+      const pages = records.viewFrom(recno)[Symbol.asyncIterator]();
+      const first = await pages.next();
+      async function* all(): AsyncIterable<KeyValueEntry[]> {
+        try {
+          for (let page = first; page.done !== true; page = await pages.next()) yield page.value;
+        } finally {
+          await pages.return?.();
+        }
+      }
+      return { manifest, files, pages: all() };
+    });
+  }
+
+  private async readView(pages: AsyncIterable<KeyValueEntry[]>): Promise<{ live: LiveRecnos; spec: string; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
+    const segment = new EntryBuffer();
+    const entries = new EntryBuffer();
+    const journal: CheckedObject[] = [];
+    const live = new LiveRecnos();
+    let spec = '';
+    let firstOperation = 0;
+    let lastOperation = 0;
+    for await (const page of pages) {
+      for (const { key, value } of page) {
+        if (key[0] === ITEM) {
+          segment.add(recnoOfItemKey(key), value);
+          if (segment.bytes >= SEGMENT_BYTES) await this.putSegment(segment);
+        } else if (key[0] === JOURNAL) {
+          lastOperation = operationOfJournalKey(key);
+          if (firstOperation === 0) firstOperation = lastOperation;
+          entries.add(lastOperation, value);
+          if (entries.bytes >= SEGMENT_BYTES) journal.push(await this.put(entries.take()));
+        } else if (key[0] === ORDER) live.add(value.readDoubleLE(0));
+        else if (key.equals(SPEC_KEY)) spec = value.toString();
+      }
+      this.checkStopped();
+    }
+    await this.putSegment(segment);
+    if (entries.count > 0) journal.push(await this.put(entries.take()));
+    return { live, spec, journal, firstOperation, lastOperation };
+  }
+
+  /** The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in force. */
+  private async index(manifest: Manifest | null, files: Map<string, FileHandle>, base: ShardManifest | null, firstOperation: number): Promise<SavedIndex | null> {
+    const reaches = (operation: number): boolean => operation === 0 || (firstOperation > 0 && firstOperation <= operation);
+    if (base?.index && reaches((base.index.checkpoint as Manifest).operation)) return base.index;
+    if (manifest === null || !reaches(manifest.operation)) return null;
+    const known = new Map((base?.index?.files ?? []).flatMap(({ parts }) => parts).map((part) => [`${part.bytes} ${part.sha256}`, part]));
+    const saved: SavedIndex = { checkpoint: manifest, files: [] };
+    for (const [path, file] of files) {
+      const { size } = await file.stat();
+      const parts: CheckedObject[] = [];
+      for (let at = 0; at < size; at += SEGMENT_BYTES) {
+        const bytes = await readPart(file, at, Math.min(SEGMENT_BYTES, size - at));
+        parts.push(known.get(`${bytes.length} ${sha256Of(bytes)}`) ?? (await this.put(bytes)));
+      }
+      saved.files.push({ path, bytes: size, parts });
+    }
+    return saved;
+  }
+
+  private async putSegment(segment: EntryBuffer): Promise<void> {
+    if (segment.count === 0) return;
+    const { first: from, last: to, count } = segment;
+    this.segments.push({ ...(await this.put(segment.take())), from, to, count });
+  }
+
+  private async put(bytes: Buffer, name = String(this.objects)): Promise<CheckedObject> {
+    this.checkStopped();
+    this.objects += 1;
+    const written = await putChecked(this.parts.target, `${this.prefix}/${name}`, bytes);
+    this.parts.progress.copiedBytes += bytes.length;
+    this.parts.progress.totalBytes += bytes.length;
+    await this.parts.pace.pay(bytes.length, this.parts.stop);
+    return written;
+  }
+
+  /** What this shard was in the backup before; null where nothing of it can be used. */
+  private async base(lineage: string): Promise<ShardManifest | null> {
+    const { base } = this.order;
+    if (base === null) return null;
+    try {
+      const found = contentOf<ShardManifest>(base.key, await getChecked(this.parts.target, base));
+      return found.lineage === lineage && found.dim === this.source.dim ? found : null;
+    } catch (error) {
+      if (isQuiverError(error) && error.kind === 'storage_damaged') return null;
+      throw error;
+    }
+  }
+
+  /** Numbers of records mean the same as long as the records stay in their folder. */
+  private async lineage(): Promise<string> {
+    const path = join(this.source.folder, LINEAGE_FILE);
+    const found = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+    if (/^[0-9a-f-]{36}$/.test(found.trim())) return found.trim();
+    const lineage = randomUUID();
+    await replaceFile(path, `${lineage}\n`);
+    await syncFolder(this.source.folder);
+    return lineage;
+  }
+
+  private checkStopped(): void {
+    if (this.parts.stop.aborted) throw new QuiverError('unavailable', 'the backup of a shard was stopped');
+  }
+}
+
+/** Paths in the shard's folder. */
+function filesOf(manifest: Manifest): string[] {
+  const originals = /^save-\d+-(\d+)\.index$/.exec(manifest.vectors);
+  const vectors = originals === null ? [] : [`vectors/${manifest.vectors}`, `vectors/originals-${originals[1]}.f32`];
+  return [...CHECKPOINT_FILES.map((name) => `checkpoint-${manifest.number}/${name}`), ...vectors];
+}
+
+async function readPart(file: FileHandle, at: number, bytes: number): Promise<Buffer> {
+  const part = Buffer.allocUnsafe(bytes);
+  for (let done = 0; done < bytes;) {
+    const { bytesRead } = await file.read(part, done, bytes - done, at + done);
+    if (bytesRead === 0) throw new QuiverError('storage_failed', 'a file of a checkpoint became shorter');
+    done += bytesRead;
+  }
+  return part;
+}

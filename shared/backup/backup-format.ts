@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { QuiverError } from '../errors/quiver-error';
+import type { BackupTarget } from './backup-target';
+
+/**
+ * What is in a backup target (docs/architecture/backup.md).
+ *
+ *   backups/<id>.json                     a finished backup; without it, or with a void, there is none
+ *   void/<id>.json                        the backup is deleted or failed, whatever else is there of it
+ *   claims/<id>.json                      a backup under way, and whose data it builds upon
+ *   data/<id>/<uid>.<shard>/<attempt>/…   what the backup wrote itself; later ones may need it, too
+ */
+export const BACKUP_FORMAT = 1;
+
+export const BACKUPS_PREFIX = 'backups/';
+export const VOIDS_PREFIX = 'void/';
+export const CLAIMS_PREFIX = 'claims/';
+export const DATA_PREFIX = 'data/';
+
+/** An object with what it has to be. */
+export interface CheckedObject {
+  key: string;
+  bytes: number;
+  sha256: string;
+}
+
+/** A finished backup. */
+export interface BackupManifest {
+  id: string;
+  /** ISO 8601, UTC. Everything that was acknowledged before it is in the backup. */
+  startedAt: string;
+  finishedAt: string;
+  /** The version of the program that made it. */
+  version: string;
+  collections: BackedUpCollection[];
+  /** Keys of the API, as the cluster store holds them, without the secrets themselves. */
+  keys: string[];
+  /** Bytes that this backup wrote, and all that it consists of. */
+  copiedBytes: number;
+  totalBytes: number;
+}
+
+export interface BackedUpCollection {
+  name: string;
+  /** As the cluster store holds it. */
+  record: string;
+  uid: string;
+  /** In the order of their numbers. */
+  shards: BackedUpShard[];
+}
+
+export interface BackedUpShard {
+  manifest: CheckedObject;
+  items: number;
+  /** What it consists of, whoever wrote that. */
+  totalBytes: number;
+  /** The backups whose data it needs, itself among them. */
+  needs: string[];
+}
+
+/** The content of one shard. */
+export interface ShardManifest {
+  /** What the records were taken from; parts of another lineage can't be put together. */
+  lineage: string;
+  dim: number;
+  /** Items, and the highest number of a record. */
+  items: number;
+  lastRecno: number;
+  /** Records in the order of their numbers, none twice; among them some that are gone by now. */
+  segments: RecordSegment[];
+  /** Which records are there (live-recnos.ts). */
+  live: CheckedObject[];
+  /** As it is stored with the records: it tells their format. */
+  spec: string;
+  /** The number of the last batch. */
+  operation: number;
+  /** The indexes as they were some time before, and what changed since; null: they are made anew. */
+  index: SavedIndex | null;
+  journal: CheckedObject[];
+}
+
+/** Records with numbers from `from` up to `to`. */
+export interface RecordSegment extends CheckedObject {
+  from: number;
+  to: number;
+  count: number;
+}
+
+export interface SavedIndex {
+  /** The checkpoint's, as the shard had it. */
+  checkpoint: unknown;
+  /** By path in the shard's folder. */
+  files: { path: string; bytes: number; parts: CheckedObject[] }[];
+}
+
+/** A backup under way. */
+export interface BackupClaim {
+  id: string;
+  startedAt: string;
+  /** The finished backups whose data it may need. */
+  bases: string[];
+}
+
+const ID = /^\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+
+/** Ids sort by time. */
+export function backupId(wallMs: number, random: string): string {
+  return `${new Date(wallMs).toISOString().replace(/[-:]|\.\d+/g, '')}-${random}`;
+}
+
+export function isBackupId(text: string): boolean {
+  return ID.test(text);
+}
+
+/** The id in the name of an object; null if it has none. */
+export function idOfKey(key: string, prefix: string): string | null {
+  const [name] = key.slice(prefix.length).split('/');
+  const id = name.replace(/\.json$/, '');
+  return key.startsWith(prefix) && isBackupId(id) ? id : null;
+}
+
+export function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Writes an object and answers what to find again. Errors: those of the target. */
+export async function putChecked(target: BackupTarget, key: string, bytes: Buffer): Promise<CheckedObject> {
+  await target.put(key, bytes);
+  return { key, bytes: bytes.length, sha256: sha256Of(bytes) };
+}
+
+/** An object that is what it has to be. Errors: storage_damaged, those of the target. */
+export async function getChecked(target: BackupTarget, { key, bytes, sha256 }: CheckedObject): Promise<Buffer> {
+  const found = await target.get(key);
+  if (found === null) throw damaged(key, 'is missing');
+  if (found.length !== bytes || sha256Of(found) !== sha256) throw damaged(key, 'does not match its checksum');
+  return found;
+}
+
+/** A text with its format and checksum. */
+export function sealedText(content: unknown): Buffer {
+  const text = JSON.stringify(content);
+  return Buffer.from(JSON.stringify({ format: BACKUP_FORMAT, sha256: sha256Of(Buffer.from(text)), content: text }));
+}
+
+/** Errors: storage_damaged; invalid_parameter for one of a later version. */
+export function contentOf<Content>(key: string, bytes: Buffer): Content {
+  let sealed: { format?: unknown; sha256?: unknown; content?: unknown } | null;
+  try {
+    sealed = JSON.parse(bytes.toString()) as typeof sealed;
+  } catch {
+    throw damaged(key, 'is unreadable');
+  }
+  if (typeof sealed !== 'object' || sealed === null) throw damaged(key, 'is unreadable');
+  const { format, sha256, content } = sealed;
+  if (typeof format === 'number' && format > BACKUP_FORMAT) {
+    throw new QuiverError('invalid_parameter', `the backup has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
+  }
+  if (format !== BACKUP_FORMAT || typeof content !== 'string' || sha256 !== sha256Of(Buffer.from(content))) throw damaged(key, 'does not match its checksum');
+  return JSON.parse(content) as Content;
+}
+
+/** Every object of a shard but its manifest. */
+export function objectsOf({ segments, live, journal, index }: ShardManifest): CheckedObject[] {
+  return [...segments, ...live, ...journal, ...(index?.files.flatMap(({ parts }) => parts) ?? [])];
+}
+
+function damaged(key: string, what: string): QuiverError {
+  return new QuiverError('storage_damaged', `the backup is damaged: ${key} ${what}`);
+}

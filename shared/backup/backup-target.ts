@@ -1,0 +1,27 @@
+/**
+ * Where backups are kept: a flat set of objects with names like paths. Implementations: a folder (folder-target.ts), and
+ * an S3-compatible store. An object is written whole or not at all, and never changed: a name is put again only with the
+ * same meaning. Whoever reads or lists after a `put` has resolved sees the object.
+ *
+ * Names are made of letters, digits, `.`, `_`, `-` and `/`. Errors: unavailable when the target can't be reached or fails for
+ * a reason that may pass, storage_failed when it refuses (no room, no right).
+ */
+export interface BackupTarget {
+  /** The target, as it was named. */
+  readonly name: string;
+  put(key: string, bytes: Buffer): Promise<void>;
+  /** null: there is no such object. */
+  get(key: string): Promise<Buffer | null>;
+  /** Every object whose name begins so, in no particular order. */
+  list(prefix: string): Promise<BackupObject[]>;
+  /** Nothing happens where there is none. */
+  delete(key: string): Promise<void>;
+}
+
+export interface BackupObject {
+  key: string;
+  bytes: number;
+}
+
+/** Opens a target by its name; the same one for the same name. Errors: invalid_parameter. */
+export type OpenTarget = (name: string) => BackupTarget;

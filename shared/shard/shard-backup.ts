@@ -1,0 +1,36 @@
+import type { CheckedObject } from '../backup/backup-format';
+
+/** What a shard is asked to do for a backup. Asked again, it goes on, and answers how far it is. */
+export interface ShardBackupOrder {
+  /** The backup's id. */
+  backup: string;
+  target: string;
+  /** The manifest of this shard in an earlier backup, whose data need not be written again; null: there is none. */
+  base: CheckedObject | null;
+}
+
+/** How far a shard is with a backup. */
+export interface ShardBackupState {
+  state: 'running' | 'done' | 'failed';
+  /** Bytes written so far. */
+  copiedBytes: number;
+  /** Bytes of all that it consists of; as many as are known yet. */
+  totalBytes: number;
+  items: number;
+  /** Of one that is done. */
+  manifest: CheckedObject | null;
+  needs: string[];
+  /** Why it failed. */
+  error: string | null;
+}
+
+/** What a shard begins with: the part that belongs to it of a collection in a backup. */
+export interface ShardSeed {
+  target: string;
+  /** The backup's id. */
+  backup: string;
+  /** The collection's uid in the backup. */
+  collectionUid: string;
+  /** How many shards the new collection has. */
+  shards: number;
+}

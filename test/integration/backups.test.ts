@@ -1,0 +1,182 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClusterProcesses } from '../support/cluster-processes';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
+import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
+
+/** Backups and restores of real processes: embedded, a cluster, and from one to the other. */
+
+jest.setTimeout(180_000);
+
+const folder = mkdtempSync(join(tmpdir(), 'quiver-backups-'));
+const environment = { BACKUP_TARGET: `file:${folder}` };
+const embedded = new EmbeddedProcess({ environment });
+const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
+let first: any;
+
+const vectorOf = (n: number): number[] => [Math.cos(n), Math.sin(n), n / 1000, 1];
+const itemOf = (n: number, version = 0) => ({ external_id: `id-${n}`, vector: vectorOf(n + version), metadata: { n, version }, content: `text number ${n}` });
+
+async function store(to: AdminCall, collection: string, numbers: number[], version = 0): Promise<void> {
+  for (let at = 0; at < numbers.length; at += 500) await to('POST', `/v1/collections/${collection}/bulk_upsert`, { items: numbers.slice(at, at + 500).map((n) => itemOf(n, version)) });
+}
+
+/** What a collection holds, in its order. */
+async function contentOf(of: AdminCall, collection: string): Promise<any[]> {
+  const { vectors } = await of('GET', `/v1/collections/${collection}/export?limit=10000`);
+  return vectors;
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+beforeAll(async () => {
+  await embedded.start();
+  await call('POST', '/v1/collections', { name: 'things', dim: 4, shards: 3, description: 'of all kinds', language: 'en' });
+  await store(call, 'things', upTo(3000));
+});
+
+afterAll(async () => {
+  await embedded.destroy();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a backup has everything, says how far it is, and is restored under another name with all of it', async () => {
+  first = await takeBackup(call);
+  expect(first).toMatchObject({ state: 'done', items: 3000, progress: 1, error: null, target: `file:${folder}` });
+  expect(first.collections).toMatchObject([{ name: 'things', shards: [{ state: 'done' }, { state: 'done' }, { state: 'done' }] }]);
+  const restore = await restored(call, { backup: first.id, rename: { things: 'again' } });
+  expect(restore).toMatchObject({ state: 'done', progress: 1, collections: [{ from: 'things', name: 'again', shards: 3, shards_ready: 3 }] });
+  expect(await contentOf(call, 'again')).toEqual(await contentOf(call, 'things'));
+  const { data } = await embedded.call('GET', '/v1/collections/again');
+  expect(data).toMatchObject({ dim: 4, shards: 3, description: 'of all kinds', language: 'en', vector_count: 3000 });
+  const { results } = await call('POST', '/v1/collections/again/search', { vector: vectorOf(7), k: 1 });
+  expect(results[0].external_id).toBe('id-7');
+  // It is a collection like any other.
+  await store(call, 'again', [7, 5000], 1);
+  expect((await call('GET', '/v1/collections/again')).vector_count).toBe(3001);
+});
+
+test('into another number of shards every item is there once', async () => {
+  for (const shards of [1, 4, 6]) {
+    const name = `in-${shards}`;
+    expect((await restored(call, { backup: first.id, shards, rename: { things: name } })).state).toBe('done');
+    expect(await contentOf(call, name)).toEqual(await contentOf(call, 'things'));
+    await call('DELETE', `/v1/collections/${name}`);
+  }
+});
+
+test('the next backup writes what changed, and stays whole when the first is deleted', async () => {
+  await store(call, 'things', [1, 2, 3, 3001], 1);
+  await call('DELETE', '/v1/collections/things/delete/id-10');
+  const before = await contentOf(call, 'things');
+  const second = await takeBackup(call, { collections: ['things'] });
+  expect(second.copied_bytes).toBeLessThan(first.copied_bytes / 10);
+  expect(second.items).toBe(3000);
+  await call('DELETE', `/v1/admin/backups/${first.id}`);
+  await eventually('the first is gone', async () => (await embedded.call('GET', `/v1/admin/backups/${first.id}`)).error?.code === 404);
+  expect((await call('GET', '/v1/admin/backups')).backups.map(({ id }: any) => id)).toEqual([second.id]);
+  await call('POST', `/v1/admin/backups/${second.id}/verify`);
+  let checked: any;
+  await eventually('it is verified', async () => (checked = await call('GET', `/v1/admin/backups/${second.id}`)).verification?.state === 'done');
+  expect(checked.verification).toMatchObject({ damaged: [] });
+  await store(call, 'things', [4, 5], 2);
+  expect((await restored(call, { backup: second.id, rename: { things: 'second' } })).state).toBe('done');
+  expect(await contentOf(call, 'second')).toEqual(before);
+});
+
+/** The objects of the records of a collection in a backup. */
+function objectsOf(id: string, collection: string, part: 'records' | 'index' = 'records'): { path: string; content: Buffer }[] {
+  const read = (path: string): any => JSON.parse(JSON.parse(readFileSync(join(folder, path), 'utf8')).content);
+  const { shards } = read(`backups/${id}.json`).collections.find(({ name }: any) => name === collection);
+  const manifests = shards.map(({ manifest }: any) => read(manifest.key));
+  const objects = manifests.flatMap(({ segments, index }: any) => (part === 'records' ? segments : (index?.files ?? []).flatMap(({ parts }: any) => parts)));
+  return objects.map(({ key }: any) => ({ path: join(folder, key), content: readFileSync(join(folder, key)) }));
+}
+
+test('a damaged backup is told by its verification, and a restore of it leaves nothing', async () => {
+  const [{ id }] = (await call('GET', '/v1/admin/backups')).backups;
+  const { content, path: damaged } = objectsOf(id, 'things')[0];
+  const broken = Buffer.from(content);
+  broken[100] ^= 1;
+  writeFileSync(damaged, broken);
+  await call('POST', `/v1/admin/backups/${id}/verify`);
+  let checked: any;
+  await eventually('it is verified', async () => ((checked = await call('GET', `/v1/admin/backups/${id}`)).verification?.damaged ?? []).length > 0);
+  expect(checked.verification.damaged).toHaveLength(1);
+  const restore = await restored(call, { backup: id, rename: { things: 'broken' } });
+  expect(restore).toMatchObject({ state: 'failed' });
+  expect(restore.error).toContain('does not match its checksum');
+  expect((await call('GET', '/v1/collections')).collections.map(({ name }: any) => name)).not.toContain('broken');
+  writeFileSync(damaged, content);
+  expect((await restored(call, { backup: id, rename: { things: 'broken' } })).state).toBe('done');
+});
+
+test('indexes that are damaged in a backup are made anew', async () => {
+  await store(call, 'things', upTo(4000));
+  const backup = await takeBackup(call, { collections: ['things'] });
+  const parts = objectsOf(backup.id, 'things', 'index');
+  expect(parts.length).toBeGreaterThan(0);
+  for (const { path } of parts) writeFileSync(path, 'nothing of use');
+  expect((await restored(call, { backup: backup.id, rename: { things: 'anew' } })).state).toBe('done');
+  expect(await contentOf(call, 'anew')).toEqual(await contentOf(call, 'things'));
+  const { results } = await call('POST', '/v1/collections/anew/search', { vector: vectorOf(7), k: 1 });
+  expect(results[0].external_id).toBe('id-7');
+  for (const { path, content } of parts) writeFileSync(path, content);
+});
+
+test('what can not be done is refused with a reason, and nothing is begun', async () => {
+  const refusal = async (method: string, path: string, body?: unknown) => (await embedded.call(method, path, body)).error;
+  const [{ id }] = (await call('GET', '/v1/admin/backups')).backups;
+  expect(await refusal('POST', '/v1/admin/backups', { collections: ['none'] })).toMatchObject({ code: 404 });
+  expect(await refusal('POST', '/v1/admin/backups', { target: 'file:/etc' })).toMatchObject({ code: 400, message: expect.stringContaining('BACKUP_TARGET') });
+  expect(await refusal('POST', '/v1/admin/backups', { target: `file:${folder}/../other` })).toMatchObject({ code: 400 });
+  expect(await refusal('POST', '/v1/admin/restore', { backup: id })).toMatchObject({ code: 409, message: expect.stringContaining('rename') });
+  expect(await refusal('POST', '/v1/admin/restore', { backup: 'none' })).toMatchObject({ code: 404 });
+  expect(await refusal('POST', '/v1/admin/restore', { backup: id, collections: ['none'] })).toMatchObject({ code: 404 });
+  expect(await refusal('DELETE', '/v1/admin/backups/20200101T000000Z-00000000')).toMatchObject({ code: 404 });
+});
+
+test('keys come back only when asked for, and a restored key works', async () => {
+  const { key } = await call('POST', '/v1/admin/keys', { name: 'reader', role: 'readonly' });
+  const backup = await takeBackup(call, { collections: ['things'], target: `file:${folder}/with-keys` });
+  const other = new EmbeddedProcess({ environment });
+  try {
+    await other.start();
+    const there: AdminCall = (method, path, body) => other.data(method, path, body);
+    const from = { backup: backup.id, target: `file:${folder}/with-keys` };
+    expect((await restored(there, { ...from, rename: { things: 'a' } })).state).toBe('done');
+    expect((await there('GET', '/v1/admin/keys')).keys).toHaveLength(1);
+    expect((await restored(there, { ...from, rename: { things: 'b' }, keys: true })).state).toBe('done');
+    expect((await there('GET', '/v1/admin/keys')).keys.map(({ name }: any) => name)).toEqual(['default', 'reader']);
+    expect((await other.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status).toBe('success');
+  } finally {
+    await other.destroy();
+  }
+});
+
+test('from embedded to a cluster and back, with replicas', async () => {
+  const before = await contentOf(call, 'things');
+  const backup = await takeBackup(call, { collections: ['things'] });
+  const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 2, environment });
+  try {
+    const there: AdminCall = (method, path, body) => cluster.data(method, path, body);
+    for (const [name, shards] of [
+      ['same', 3],
+      ['five', 5],
+    ] as const) {
+      expect((await restored(there, { backup: backup.id, rename: { things: name }, shards, replicas: 2 })).state).toBe('done');
+      expect(await contentOf(there, name)).toEqual(before);
+    }
+    await cluster.settled();
+    expect(await cluster.differences()).toEqual([]);
+    await store(there, 'five', [7], 3);
+    const after = await contentOf(there, 'five');
+    const second = await takeBackup((method, path, body) => cluster.data(method, path, body, 1), { collections: ['five'] });
+    expect((await restored(call, { backup: second.id, rename: { five: 'back' }, shards: 2 })).state).toBe('done');
+    expect(await contentOf(call, 'back')).toEqual(after);
+  } finally {
+    await cluster.destroy();
+  }
+});

@@ -1,0 +1,28 @@
+import { featureObstacle } from '../../../../coordinator/cluster/feature-obstacle';
+
+type Map = Parameters<typeof featureObstacle>[0];
+
+const able = { protocol: 2, oldestProtocol: 1, features: ['reshard'] };
+const entries = (values: object[]) => ({ all: () => values.map((value) => ({ value })) });
+
+function mapOf(parts: { nodes: Record<string, object | null>; coordinators?: Record<string, object>; holders?: string[] }): Map {
+  const present = Object.entries(parts.nodes).filter(([, fields]) => fields !== null);
+  return {
+    coordinators: entries(Object.entries(parts.coordinators ?? { 'c-0': able }).map(([id, fields]) => ({ id, ...fields }))),
+    nodes: entries(present.map(([id, fields]) => ({ id, ...fields }))),
+    assignments: entries([{ replicas: parts.holders ?? Object.keys(parts.nodes) }]),
+    lastSeenNode: (id: string) => parts.nodes[id] ?? null,
+  } as unknown as Map;
+}
+
+test('the number of shards can be changed once every member is known to be able to', () => {
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: able } }), 'reshard', 'the number of shards can be changed')).toBeNull();
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: {} } }), 'reshard', 'the number of shards can be changed')).toContain('b is of an earlier version');
+  expect(featureObstacle(mapOf({ nodes: { a: able, b: { protocol: 2, features: ['digest-at'] } } }), 'reshard', 'the number of shards can be changed')).toContain('b is of');
+  expect(featureObstacle(mapOf({ nodes: { a: able }, coordinators: { 'c-0': able, 'c-1': {} } }), 'reshard', 'the number of shards can be changed')).toContain('c-1 is of');
+});
+
+test('a node that holds shards and was not seen may be of an earlier version', () => {
+  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null } }), 'reshard', 'the number of shards can be changed')).toContain('gone is of an earlier version, or not seen yet');
+  expect(featureObstacle(mapOf({ nodes: { a: able, gone: null }, holders: ['a'] }), 'reshard', 'the number of shards can be changed')).toBeNull();
+});
