@@ -33,6 +33,8 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   keyId: number | null = null;
+  /** The collection that the request is about; null as long as none is known. */
+  collection: string | null = null;
   rate: RateDecision | null = null;
   parseMs = 0;
   /** When the handler was called, monotonic. */

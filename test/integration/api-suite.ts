@@ -9,6 +9,7 @@ import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { recallSuite } from './api-suite/recall';
 import { samplesSuite } from './api-suite/samples';
+import { scopesSuite } from './api-suite/scopes';
 import { searchSuite } from './api-suite/search';
 import { vectorsSuite } from './api-suite/vectors';
 
@@ -83,6 +84,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);
+    scopesSuite(context);
     operationsSuite(context);
   });
 }

@@ -27,6 +27,7 @@ export async function startPlainServer(environment: Record<string, string> = {},
     hasDocs: config.apiDocs === 'true',
     dashboardFolder: dashboardFolderOf(config),
     limits: config,
+    trustedProxies: config.trustedProxies,
     ...replace,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
