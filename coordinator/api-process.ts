@@ -204,6 +204,7 @@ export class ApiProcess {
         dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
         limits: config,
+        trustedProxies: config.trustedProxies,
         connections,
       });
       port = await listen(server, config.port, config.host, (error) => log.error({ error }, 'the API port could not take a connection'));

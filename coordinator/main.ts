@@ -137,7 +137,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const peers = new PeerLimits({ addressOf: (id) => map.coordinators.get(COORDINATORS_PREFIX + id)?.value.peerAddress, channels });
   endings.defer(() => peers.close());
   const localLimiter = new ProcessLimiter({ limit: config.rateLimitPerMinute, clock: sharedClock });
-  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
+  const rateLimiter = new SharedLimiter({ ownId: coordinatorId, limit: config.rateLimitPerMinute, local: localLimiter, askOwner: (id, subject) => peers.ask(id, subject) });
   const noteCoordinators = (): void => rateLimiter.setMembers(map.coordinators.all().map(({ value }) => value.id));
   noteCoordinators();
   map.coordinators.onChange(noteCoordinators);
@@ -167,8 +167,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
       api.serve({
         clusterStore: store,
         shardClient,
-        // Without a limit of its own it asks nobody, as its threads don't.
-        rateLimiter: config.rateLimitPerMinute === 0 ? localLimiter : rateLimiter,
+        rateLimiter,
         localLimiter,
         addressLimiter: new ProcessLimiter({ limit: config.badKeyLimitPerMinute, clock: sharedClock }),
         quota: clusterQuota(map, capacity.collectionsMax),

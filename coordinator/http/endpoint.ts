@@ -13,6 +13,8 @@ export interface Endpoint {
   template: string;
   /** The least role that may call it; `public` needs no key and has no rate limit. */
   access: Role | 'public';
+  /** Where a request says which collection it is about: keys may be limited to some. */
+  collections: CollectionPlace;
   /** Whether it is about keys, the cluster, or collections as a whole: such requests are always in the log. */
   isAdministrative: boolean;
   /** Whether an overloaded process may refuse it. */
@@ -34,6 +36,13 @@ export interface Endpoint {
   errors: readonly number[];
   handle(call: EndpointCall): Promise<Answer>;
 }
+
+/**
+ * Where a request names its collection. `own`: nowhere, and the answer is about those that the key may know of, or about
+ * none. `service`: it is about the service as a whole, which keys that are limited to collections may not use. `form`: the
+ * handler calls `use` with it. `fixed`: it is always that one.
+ */
+export type CollectionPlace = { type: 'path' | 'body'; field: string } | { type: 'form' | 'own' | 'service' } | { type: 'fixed'; name: string };
 
 export type EndpointBody =
   | { type: 'none' }
@@ -78,6 +87,8 @@ export interface EndpointCall {
   request: IncomingMessage;
   /** The caller; null for a public endpoint. */
   key: ApiKeyView | null;
+  /** To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors: forbidden. */
+  use(collection: string): void;
 }
 
 /** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
@@ -106,10 +117,10 @@ export interface BareAnswer {
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
+    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'collections' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage; key: ApiKeyView | null }): Promise<Answer>;
+  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage; key: ApiKeyView | null; use(collection: string): void }): Promise<Answer>;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
+import type { ApiKeyView } from '../keys/keys-service';
 import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
@@ -33,7 +34,10 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   failsAs: Endpoint['failsAs'] = 'envelope';
-  keyId: number | null = null;
+  /** The caller's; null before it is known, and where there is none. */
+  key: ApiKeyView | null = null;
+  /** The collection that the request is about; null as long as none is known. */
+  collection: string | null = null;
   rate: RateDecision | null = null;
   parseMs = 0;
   /** When the handler was called, monotonic. */
@@ -283,7 +287,7 @@ export class Exchange {
       url: this.request.url ?? '',
       code,
       durationMs: nowMs - this.startedMs,
-      keyId: this.keyId,
+      keyId: this.key?.id ?? null,
       isAdministrative: this.isAdministrative,
       steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,

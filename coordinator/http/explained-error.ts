@@ -2,8 +2,8 @@ import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import { nearestName } from './schema/nearest-name';
 
 /**
- * The error as a client should see it: that of a collection that does not exist also says the nearest name there is. Every
- * key may list all collections, so that tells nobody anything new.
+ * The error as a client should see it: that of a collection that does not exist also says the nearest name there is.
+ * `collectionNames` answers those that the client may list, so that tells nobody anything new.
  */
 export async function explainedError(error: unknown, collectionNames: () => Promise<string[]>): Promise<unknown> {
   if (!isQuiverError(error) || error.kind !== 'not_found' || typeof error.details.collection !== 'string') return error;

@@ -2,6 +2,7 @@ import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { QuiverError } from '../../shared/errors/quiver-error';
+import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
 import type { KeysService, KeyUsage } from '../keys/keys-service';
 import type { SignIn } from '../keys/sign-in';
@@ -52,6 +53,8 @@ export interface HttpServerParts {
   dashboardFolder: string | null;
   signIn: SignIn;
   limits: HttpLimits;
+  /** Networks of the proxies whose `x-forwarded-for` is believed; default: none. */
+  trustedProxies?: readonly string[];
   clock: Clock;
   /** Default: the native codec if it is built. */
   codec?: VectorCodec;
@@ -129,6 +132,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     bodies: new BodyReader({ scanner: codec.scanner, bounds: limits, turns, clock }),
     turns,
     limits,
+    trustedProxies: new NetworkList(parts.trustedProxies ?? []),
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
     collectionNames: () => service.collections.names(),

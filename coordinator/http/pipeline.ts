@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
+import type { NetworkList } from '../../shared/config/network-list';
+import { isAllowedFrom } from '../keys/key-networks';
 import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
+import { isMistyped } from '../keys/secret';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
+import { subjectWithLimit } from '../limits/subject';
+import { mustReach, mustUse, namesSeenBy } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
+import { clientAddress } from './client-address';
 import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
@@ -13,7 +19,6 @@ import type { HttpLimits } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
-import { authorise } from './role-check';
 import { validate } from './schema/issue';
 import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
@@ -29,6 +34,8 @@ export interface PipelineParts {
   bodies: BodyReader;
   turns: Turns;
   limits: HttpLimits;
+  /** Whose `x-forwarded-for` is believed. */
+  trustedProxies: NetworkList;
   clock: Clock;
   isDraining: () => boolean;
   /** For the message about one that does not exist. */
@@ -51,9 +58,9 @@ const GUARDED_PREFIX = 'v1';
  * The way of every request. The order of the checks ensures that what a caller may not know costs nothing and reveals
  * nothing:
  *
- *   key (401, or 429 for an address with too many bad ones) → rate (429) → endpoint exists (404) → role (403)
- *   → path and query parameters (400) → load (429) → body size and encoding (400) → JSON and schema (422, limits 400)
- *   → the use case
+ *   key (401, or 429 for an address with too many bad ones) → its networks (403) → rate (429) → endpoint exists (404)
+ *   → role (403) → path and query parameters (400) → the path's collection (403) → load (429) → body size and encoding (400)
+ *   → JSON and schema (422, limits 400) → the body's collection (403) → the use case
  */
 export class Pipeline {
   private readonly parts: PipelineParts;
@@ -74,7 +81,7 @@ export class Pipeline {
     try {
       await this.run(arrival, exchange);
     } catch (error) {
-      exchange.fail(await explainedError(error, this.parts.collectionNames));
+      exchange.fail(await explainedError(error, async () => namesSeenBy(exchange.key, await this.parts.collectionNames())));
     }
   }
 
@@ -100,7 +107,7 @@ export class Pipeline {
     let key: ApiKeyView | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
-      if (endpoint !== null) authorise(key, endpoint);
+      if (endpoint !== null) mustReach(key, endpoint);
     } else if (endpoint?.isGuarded) {
       await this.admitAddress(request, exchange);
     }
@@ -108,31 +115,51 @@ export class Pipeline {
 
     const path = endpoint.path === null ? {} : validate(endpoint.path, pathParameters(match, target), 'path');
     const query = endpoint.query === null ? {} : validate(endpoint.query, parseQuery(target.query), 'query');
+    const use = (collection: string): void => {
+      exchange.collection = collection;
+      if (key !== null && endpoint.access !== 'public') mustUse(key, endpoint.access, collection);
+    };
+    const { collections } = endpoint;
+    if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
+    else if (collections.type === 'fixed') use(collections.name);
     const admission = endpoint.sheds ? this.parts.gate.enter(this.announcedBytes(request, endpoint)) : UNBOUNDED;
     try {
       const body = await this.body(request, endpoint, exchange, admission);
+      if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      await exchange.answer(await endpoint.handle({ path, query, body, request, key }));
+      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use }));
     } finally {
       admission.release();
     }
   }
 
-  /** The caller's key. Errors: unauthenticated, rate_limited. */
+  /** The caller's key. Errors: unauthenticated, forbidden, rate_limited. */
   private async admit(request: IncomingMessage, exchange: Exchange): Promise<ApiKeyView> {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' && secret !== '' ? this.parts.keys.authenticate(secret) : null;
-    exchange.keyId = key?.id ?? null;
-    if (key === null) await this.admitAddress(request, exchange);
-    else mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(`key:${key.id}`)));
-    if (key === null) throw new QuiverError('unauthenticated', refusalOf(request));
+    exchange.key = key;
+    if (key === null) {
+      await this.admitAddress(request, exchange);
+      throw new QuiverError('unauthenticated', refusalOf(request));
+    }
+    if (key.allowedNetworks !== null) await this.mustBeAllowedFrom(key.allowedNetworks, request, exchange);
+    mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(subjectWithLimit(`key:${key.id}`, key.rateLimitPerMinute))));
     if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
     return key;
   }
 
   /** Errors: rate_limited. */
   private async admitAddress(request: IncomingMessage, exchange: Exchange): Promise<void> {
-    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)));
+    const address = clientAddress(request, this.parts.trustedProxies);
+    mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${address}`)));
+  }
+
+  /** Calls from elsewhere are limited like those with a bad key. Errors: forbidden, rate_limited. */
+  private async mustBeAllowedFrom(networks: readonly string[], request: IncomingMessage, exchange: Exchange): Promise<void> {
+    const address = clientAddress(request, this.parts.trustedProxies);
+    if (isAllowedFrom(networks, address)) return;
+    await this.admitAddress(request, exchange);
+    throw new QuiverError('forbidden', `this key may not be used from ${address}`);
   }
 
   /** Bytes to reserve for a body before it is read. Errors: limit_exceeded for a body that is too large. */
@@ -179,7 +206,9 @@ export class Pipeline {
 
 /** Why a request has no key, and how to give one. */
 function refusalOf({ headers }: IncomingMessage): string {
-  if (headers['x-api-key'] !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
+  const secret = headers['x-api-key'];
+  if (typeof secret === 'string' && isMistyped(secret)) return 'malformed API key: its checksum is wrong, so it was mistyped or is not whole';
+  if (secret !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
   const hint = headers.authorization === undefined ? '' : ', not in Authorization';
   return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }

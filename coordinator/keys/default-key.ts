@@ -1,7 +1,7 @@
 import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue } from './key-record';
+import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, UNBOUNDED_KEY } from './key-record';
 import { secretDigest, newSecret } from './secret';
 
 /** Coordinators that start together conflict at most once each; more conflicts mean that the store misbehaves. */
@@ -29,6 +29,7 @@ export async function ensureDefaultKey(options: { store: ClusterStore; clock: Cl
         createdAt: new Date(clock.wallMs()).toISOString(),
         isActive: true,
         expiresAt: null,
+        ...UNBOUNDED_KEY,
         environmentDigest,
       };
       const made = await store.transact(
@@ -46,7 +47,7 @@ export async function ensureDefaultKey(options: { store: ClusterStore; clock: Cl
     }
     const record = keyFromEntry(entry);
     if (environmentDigest === undefined || record.environmentDigest === environmentDigest) return null;
-    const value = keyToValue({ ...record, digest: environmentDigest, environmentDigest });
+    const value = keyToValue({ ...record, digest: environmentDigest, previous: null, environmentDigest });
     const changed = await store.transact([{ key: path, revision: entry.revision }], [{ type: 'put', key: path, value }]);
     if (changed.applied) return null;
   }

@@ -10,10 +10,16 @@ export interface KeyFollower {
 
 interface Known {
   record: KeyRecord;
-  digest: Buffer;
-  /** Wall time in milliseconds from which the key is invalid; Infinity for never. */
-  expiresMs: number;
+  secrets: Secret[];
   revision: number;
+}
+
+/** A secret of a key: the present one comes first, then perhaps the one before it. */
+interface Secret {
+  record: KeyRecord;
+  digest: Buffer;
+  /** Wall time in milliseconds from which it is invalid; Infinity for never. */
+  expiresMs: number;
 }
 
 /**
@@ -23,8 +29,8 @@ interface Known {
 export class KeyDirectory {
   private readonly followers = new Set<KeyFollower>();
   private readonly byId = new Map<number, Known>();
-  /** Hexadecimal digest → the key that owns it. */
-  private byDigest = new Map<string, Known>();
+  /** Hexadecimal digest → the secret. */
+  private byDigest = new Map<string, Secret>();
   private readonly deleted = new Set<number>();
 
   load(entries: StoreEntry[]): void {
@@ -90,14 +96,24 @@ export class KeyDirectory {
   private keep(record: KeyRecord, revision: number): void {
     const known = this.byId.get(record.id);
     if (this.deleted.has(record.id) || (known !== undefined && known.revision >= revision)) return;
-    const expiresMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
-    this.byId.set(record.id, { record, digest: Buffer.from(record.digest, 'hex'), expiresMs, revision });
+    this.byId.set(record.id, { record, secrets: secretsOf(record), revision });
     for (const follower of this.followers) follower.put(record, revision);
   }
 
   /** Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another key). */
   private indexDigests(): void {
     const byFallingId = [...this.byId.values()].sort((a, b) => b.record.id - a.record.id);
-    this.byDigest = new Map(byFallingId.map((known) => [known.record.digest, known]));
+    // Of equal ones the last counts: a present secret before an earlier one.
+    const earlier = byFallingId.flatMap(({ secrets }) => secrets.slice(1));
+    const present = byFallingId.map(({ secrets }) => secrets[0]);
+    this.byDigest = new Map([...earlier, ...present].map((secret) => [secret.digest.toString('hex'), secret]));
   }
+}
+
+function secretsOf(record: KeyRecord): Secret[] {
+  const endMs = record.expiresAt === null ? Infinity : Date.parse(record.expiresAt);
+  const secrets = [{ record, digest: Buffer.from(record.digest, 'hex'), expiresMs: endMs }];
+  const { previous } = record;
+  if (previous !== null) secrets.push({ record, digest: Buffer.from(previous.digest, 'hex'), expiresMs: Math.min(endMs, Date.parse(previous.expiresAt)) });
+  return secrets;
 }

@@ -1,6 +1,6 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { StoreEntry } from '../../shared/cluster-store/cluster-store';
-import type { ApiKeyView, Role } from './keys-service';
+import type { ApiKeyView, KeyBounds, Role } from './keys-service';
 
 /** Every key is one entry under this prefix. */
 export const KEYS_PREFIX = '/q/keys/';
@@ -10,7 +10,7 @@ export const KEY_COUNTER_PATH = '/q/key-counter';
 export const DEFAULT_KEY_ID = 1;
 
 /** A key as the cluster store holds it. */
-export interface KeyRecord {
+export interface KeyRecord extends KeyBounds {
   id: number;
   name: string;
   role: Role;
@@ -20,6 +20,8 @@ export interface KeyRecord {
   createdAt: string;
   isActive: boolean;
   expiresAt: string | null;
+  /** The secret before the last rotation, while it works. */
+  previous: { digest: string; expiresAt: string } | null;
   /** Key 1 only: digest of the last API_KEY that took effect, so that a restart does not undo a rotation. */
   environmentDigest?: string;
 }
@@ -28,14 +30,25 @@ export function keyPath(id: number): string {
   return `${KEYS_PREFIX}${id}`;
 }
 
+/** A key without any of the limits that it may have. */
+export const UNBOUNDED_KEY = { collections: null, allowedNetworks: null, rateLimitPerMinute: null, previous: null } as const satisfies Partial<KeyRecord>;
+
+/**
+ * The role that the entry of a key shows which is limited to collections or networks: none. An earlier version does not
+ * know such limits, and must not let the key do everything; a role that it does not know may do nothing there.
+ */
+const NO_ROLE = 'limited';
+
 export function keyToValue(record: KeyRecord): string {
-  return JSON.stringify(record);
+  const isLimited = record.collections !== null || record.allowedNetworks !== null;
+  return JSON.stringify(isLimited ? { ...record, role: NO_ROLE, limitedRole: record.role } : record);
 }
 
 /** Errors: storage_failed when the text is not a key. */
 export function keyFromEntry(entry: Pick<StoreEntry, 'key' | 'value'>): KeyRecord {
   try {
-    const record = JSON.parse(entry.value) as KeyRecord;
+    const { limitedRole, ...stored } = JSON.parse(entry.value) as KeyRecord & { limitedRole?: Role };
+    const record = { ...UNBOUNDED_KEY, ...stored, role: limitedRole ?? stored.role };
     if (Number.isSafeInteger(record.id) && typeof record.digest === 'string') return record;
   } catch (cause) {
     throw new QuiverError('storage_failed', `the stored API key at ${entry.key} is unreadable`, { cause });
@@ -53,5 +66,9 @@ export function keyToView(record: KeyRecord, lastUsedMs: number | null): ApiKeyV
     isActive: record.isActive,
     expiresAt: record.expiresAt,
     lastUsedAt: lastUsedMs === null ? null : new Date(lastUsedMs).toISOString(),
+    collections: record.collections,
+    allowedNetworks: record.allowedNetworks,
+    rateLimitPerMinute: record.rateLimitPerMinute,
+    previousExpiresAt: record.previous?.expiresAt ?? null,
   };
 }

@@ -1,5 +1,7 @@
-/** The roles of API keys. */
-export type Role = 'admin' | 'readwrite' | 'readonly';
+import type { CollectionScope } from './collection-scope';
+import type { Role } from './role';
+
+export type { Role } from './role';
 
 /** A key without its secret. Timestamps are ISO 8601, UTC, milliseconds. */
 export interface ApiKeyView {
@@ -10,6 +12,30 @@ export interface ApiKeyView {
   isActive: boolean;
   expiresAt: string | null;
   lastUsedAt: string | null;
+  /** The collections that it is limited to; null: all. */
+  collections: readonly CollectionScope[] | null;
+  /** The networks that it may be used from, as CIDR; null: all. */
+  allowedNetworks: readonly string[] | null;
+  /** Requests in any 60 seconds, 0 without a limit; null: RATE_LIMIT_PER_MINUTE. */
+  rateLimitPerMinute: number | null;
+  /** Until when the secret before the last rotation works; null: it does not. */
+  previousExpiresAt: string | null;
+}
+
+/** What a key may be limited to. */
+export type KeyBounds = Pick<ApiKeyView, 'collections' | 'allowedNetworks' | 'rateLimitPerMinute'>;
+
+export interface NewKey extends Partial<KeyBounds> {
+  name: string;
+  role: Role;
+  expiresInDays: number | null;
+}
+
+/** What is left out stays as it is. */
+export interface KeyChange extends Partial<KeyBounds> {
+  name?: string;
+  role?: Role;
+  isActive?: boolean;
 }
 
 export interface KeysService {
@@ -21,11 +47,12 @@ export interface KeysService {
   list(): Promise<ApiKeyView[]>;
   /** Errors: not_found. */
   get(id: number): Promise<ApiKeyView>;
-  /** The answer is the only place that ever shows the secret. */
-  create(input: { name: string; role: Role; expiresInDays: number | null }): Promise<ApiKeyView & { key: string }>;
-  /** Errors: not_found; invalid_parameter when key 1 would lose its role or be switched off. */
-  update(id: number, change: { name?: string; role?: Role; isActive?: boolean }): Promise<ApiKeyView>;
-  rotate(id: number): Promise<ApiKeyView & { key: string }>;
+  /** The answer is the only place that ever shows the secret. Errors: invalid_parameter. */
+  create(input: NewKey): Promise<ApiKeyView & { key: string }>;
+  /** Errors: not_found; invalid_parameter when key 1 would lose its role, be switched off or limited. */
+  update(id: number, change: KeyChange): Promise<ApiKeyView>;
+  /** Gives a new secret. The present one works for `graceSeconds` more; an earlier one ends now. Errors: not_found. */
+  rotate(id: number, graceSeconds?: number): Promise<ApiKeyView & { key: string }>;
   /** Answers the deleted key. Errors: not_found; invalid_parameter for key 1. */
   delete(id: number): Promise<ApiKeyView>;
 }

@@ -4,17 +4,14 @@ import type { Clock } from '../../shared/time/clock';
 import { ensureDefaultKey } from './default-key';
 import { KeyDirectory, type KeyFollower } from './key-directory';
 import { DEFAULT_KEY_ID, KEYS_PREFIX, KEY_COUNTER_PATH, keyFromEntry, keyPath, keyToValue, keyToView, type KeyRecord } from './key-record';
-import type { ApiKeyView, KeysService, Role } from './keys-service';
+import { checkBounds, checkDefaultKey, checkExpiry, checkGrace, checkName, checkRole } from './key-rules';
+import type { ApiKeyView, KeyChange, KeysService, NewKey } from './keys-service';
 import { secretDigest, newSecret } from './secret';
 import { readLastRequests, removeUsage } from './usage/usage-entries';
 
-const ROLES: readonly string[] = ['admin', 'readwrite', 'readonly'] satisfies Role[];
 /** Every failed attempt means that another change was made. So many in a row mean that the store is out of order. */
 const ATTEMPTS_MAX = 32;
-/** As long as a collection's name may be. */
-const NAME_LENGTH_MAX = 255;
-/** A century: a longer time has no practical meaning and could exceed the range of dates. */
-const EXPIRY_DAYS_MAX = 36_500;
+const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 
 /**
@@ -92,10 +89,12 @@ export class StoreKeysService implements KeysService {
     return this.view(keyFromEntry(await this.entry(id)));
   }
 
-  async create(input: { name: string; role: Role; expiresInDays: number | null }): Promise<ApiKeyView & { key: string }> {
+  async create(input: NewKey): Promise<ApiKeyView & { key: string }> {
     checkName(input.name);
     checkRole(input.role);
     if (input.expiresInDays !== null) checkExpiry(input.expiresInDays);
+    const { collections = null, allowedNetworks = null, rateLimitPerMinute = null } = input;
+    checkBounds({ role: input.role, collections, allowedNetworks, rateLimitPerMinute });
     const key = newSecret();
     const nowMs = this.clock.wallMs();
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -108,6 +107,10 @@ export class StoreKeysService implements KeysService {
         createdAt: new Date(nowMs).toISOString(),
         isActive: true,
         expiresAt: input.expiresInDays === null ? null : new Date(nowMs + input.expiresInDays * DAY_MS).toISOString(),
+        collections,
+        allowedNetworks,
+        rateLimitPerMinute,
+        previous: null,
       };
       const path = keyPath(record.id);
       const result = await this.store.transact(
@@ -128,7 +131,7 @@ export class StoreKeysService implements KeysService {
     throw tooBusy();
   }
 
-  async update(id: number, change: { name?: string; role?: Role; isActive?: boolean }): Promise<ApiKeyView> {
+  async update(id: number, change: KeyChange): Promise<ApiKeyView> {
     if (change.name !== undefined) checkName(change.name);
     if (change.role !== undefined) checkRole(change.role);
     const record = await this.change(id, (current) => {
@@ -137,16 +140,24 @@ export class StoreKeysService implements KeysService {
         name: change.name ?? current.name,
         role: change.role ?? current.role,
         isActive: change.isActive ?? current.isActive,
+        collections: change.collections === undefined ? current.collections : change.collections,
+        allowedNetworks: change.allowedNetworks === undefined ? current.allowedNetworks : change.allowedNetworks,
+        rateLimitPerMinute: change.rateLimitPerMinute === undefined ? current.rateLimitPerMinute : change.rateLimitPerMinute,
       };
+      checkBounds(next);
       if (id === DEFAULT_KEY_ID) checkDefaultKey(current, next);
       return next;
     });
     return this.view(record);
   }
 
-  async rotate(id: number): Promise<ApiKeyView & { key: string }> {
+  async rotate(id: number, graceSeconds = 0): Promise<ApiKeyView & { key: string }> {
+    checkGrace(graceSeconds);
     const key = newSecret();
-    const record = await this.change(id, (current) => ({ ...current, digest: secretDigest(key).toString('hex') }));
+    const record = await this.change(id, (current) => {
+      const previous = graceSeconds === 0 ? null : { digest: current.digest, expiresAt: new Date(this.clock.wallMs() + graceSeconds * SECOND_MS).toISOString() };
+      return { ...current, digest: secretDigest(key).toString('hex'), previous };
+    });
     return { ...(await this.view(record)), key };
   }
 
@@ -197,27 +208,6 @@ export class StoreKeysService implements KeysService {
     const latest = Math.max(this.lastUsedMs.get(id) ?? 0, lastRequests.get(id) ?? 0);
     return latest === 0 ? null : latest;
   }
-}
-
-function checkName(name: string): void {
-  if (name.trim() === '') throw new QuiverError('invalid_parameter', 'name must not be blank');
-  if (name.length > NAME_LENGTH_MAX) throw new QuiverError('invalid_parameter', `name is longer than ${NAME_LENGTH_MAX} characters`);
-}
-
-function checkRole(role: string): void {
-  if (!ROLES.includes(role)) throw new QuiverError('invalid_parameter', `role must be one of ${ROLES.join(', ')}`);
-}
-
-function checkExpiry(days: number): void {
-  if (!Number.isInteger(days) || days < 1 || days > EXPIRY_DAYS_MAX) {
-    throw new QuiverError('invalid_parameter', `expires_in_days must be an integer from 1 to ${EXPIRY_DAYS_MAX}`);
-  }
-}
-
-function checkDefaultKey(current: KeyRecord, next: KeyRecord): void {
-  if (next.role !== 'admin') throw new QuiverError('invalid_parameter', 'the default key (id 1) must keep the role admin');
-  if (!next.isActive) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be deactivated');
-  if (next.name !== current.name) throw new QuiverError('invalid_parameter', 'the default key (id 1) cannot be renamed');
 }
 
 function unknownKey(id: number): never {

@@ -1,7 +1,7 @@
-import assert from 'node:assert';
 import type { Clock } from '../../shared/time/clock';
-import type { RateDecision, RateLimiter } from './rate-limiter';
+import { type RateDecision, type RateLimiter, UNLIMITED } from './rate-limiter';
 import { SlidingWindowLimiter } from './sliding-window-limiter';
+import { limitOf } from './subject';
 import { WindowLimiter } from './window-limiter';
 import { WindowTable } from './window-table';
 
@@ -11,25 +11,20 @@ import { WindowTable } from './window-table';
  */
 const SHARED_LIMIT_MAX = 65_536;
 
-/** Whether the threads of a process count this limit in windows that they share. */
-export function isSharedLimit(limit: number): boolean {
-  return limit > 0 && limit <= SHARED_LIMIT_MAX;
-}
-
 /** A limit of this process on its main thread, which has the windows that other threads count in, too. */
 export class ProcessLimiter implements RateLimiter {
+  private readonly table: WindowTable;
   private readonly limiter: RateLimiter;
-  private readonly table: WindowTable | null = null;
 
   /** `limit`: admissions per subject in any 60 seconds; 0 admits everything. `clock`: one that all threads share. */
   constructor({ limit, clock }: { limit: number; clock: Clock }) {
-    if (isSharedLimit(limit)) {
-      const table = new WindowTable({ limit, clock });
-      this.table = table;
-      this.limiter = new WindowLimiter({ limit, clock, source: (subject, full) => table.of(subject, full) });
-    } else {
-      this.limiter = new SlidingWindowLimiter({ limit, clock });
-    }
+    const table = new WindowTable({ limit, clock });
+    this.table = table;
+    this.limiter = limiterByLimit({
+      limit,
+      shared: new WindowLimiter({ limit, clock, source: (subject, full) => table.of(subject, full) }),
+      high: new SlidingWindowLimiter({ limit, clock }),
+    });
   }
 
   admit(subject: string): RateDecision | Promise<RateDecision> {
@@ -38,7 +33,20 @@ export class ProcessLimiter implements RateLimiter {
 
   /** The memory of a subject's window, for another thread, see {@link WindowTable.of}; only for shared limits. */
   window(subject: string, full: number): SharedArrayBuffer {
-    assert(this.table !== null, 'the limit is not counted in windows');
     return this.table.of(subject, full).memory;
   }
+}
+
+/**
+ * Gives each subject to whoever counts limits like its own: `shared` in windows that the threads of a process share,
+ * `high` on its main thread. `limit`: of subjects that have none of their own.
+ */
+export function limiterByLimit(parts: { limit: number; shared: RateLimiter; high: RateLimiter }): RateLimiter {
+  return {
+    admit: (subject) => {
+      const limit = limitOf(subject, parts.limit);
+      if (limit === 0) return UNLIMITED;
+      return limit <= SHARED_LIMIT_MAX ? parts.shared.admit(subject) : parts.high.admit(subject);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * A sliding-window limit per subject (a key, or a client address for requests with a bad key): at most `limit` admitted
- * requests in any 60 seconds, exact. Implementations: local (in memory), and shared (in a cluster: asks the subject's
+ * requests in any 60 seconds, exact. A subject may have a limit of its own (limits/subject.ts). Implementations: local (in memory), and shared (in a cluster: asks the subject's
  * owner).
  */
 export interface RateLimiter {
@@ -15,3 +15,6 @@ export interface RateDecision {
   /** If refused: seconds until a place is free; otherwise seconds until the window is empty; rounded up. */
   resetSeconds: number;
 }
+
+/** What a subject without a limit is told. */
+export const UNLIMITED: RateDecision = { allowed: true, limit: 0, remaining: 0, resetSeconds: 0 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { RateDecision, RateLimiter } from './rate-limiter';
+import { type RateDecision, type RateLimiter, UNLIMITED } from './rate-limiter';
+import { limitOf } from './subject';
 
 /** Owners that are cached. Keys are few, and strangers' addresses are limited elsewhere. */
 const OWNERS_KEPT = 10_000;
@@ -15,14 +16,19 @@ export type AskOwner = (coordinatorId: string, subject: string) => Promise<RateD
  */
 export class SharedLimiter implements RateLimiter {
   private readonly ownId: string;
+  private readonly limit: number;
   private readonly local: RateLimiter;
   private readonly askOwner: AskOwner;
   private members: readonly string[];
   private readonly owners = new LRUCache<string, string>({ max: OWNERS_KEPT });
 
-  /** `local` counts the subjects that this coordinator owns, and those that it counts for others. */
-  constructor(options: { ownId: string; local: RateLimiter; askOwner: AskOwner }) {
+  /**
+   * `local` counts the subjects that this coordinator owns, and those that it counts for others. `limit`: of subjects that
+   * have none of their own.
+   */
+  constructor(options: { ownId: string; limit: number; local: RateLimiter; askOwner: AskOwner }) {
     this.ownId = options.ownId;
+    this.limit = options.limit;
     this.local = options.local;
     this.askOwner = options.askOwner;
     this.members = [options.ownId];
@@ -35,6 +41,8 @@ export class SharedLimiter implements RateLimiter {
   }
 
   admit(subject: string): RateDecision | Promise<RateDecision> {
+    // Nobody counts what has no limit.
+    if (limitOf(subject, this.limit) === 0) return UNLIMITED;
     let owner = this.owners.get(subject);
     if (owner === undefined) {
       owner = rendezvousOwner(subject, this.members) ?? this.ownId;

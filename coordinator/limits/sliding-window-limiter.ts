@@ -1,14 +1,14 @@
 import type { Clock } from '../../shared/time/clock';
 import { AdmissionWindow } from './admission-window';
-import type { RateDecision, RateLimiter } from './rate-limiter';
+import { type RateDecision, type RateLimiter, UNLIMITED } from './rate-limiter';
 import { WINDOW_MS } from './shared-window';
+import { limitOf } from './subject';
 
 /**
  * A hundred thousand quiet subjects take about 40 MB: room for every key, and a bound on what a flood of client
  * addresses can take.
  */
 const SUBJECTS_MAX = 100_000;
-const UNLIMITED: RateDecision = { allowed: true, limit: 0, remaining: 0, resetSeconds: 0 };
 
 /**
  * The sliding-window limit in the memory of this process. Exact to the millisecond (AdmissionWindow): no 60 seconds
@@ -32,11 +32,12 @@ export class SlidingWindowLimiter implements RateLimiter {
   }
 
   admit(subject: string): RateDecision {
-    if (this.limit === 0) return UNLIMITED;
+    const limit = limitOf(subject, this.limit);
+    if (limit === 0) return UNLIMITED;
     const nowMs = this.clock.monotonicMs();
     const window = this.windows.get(subject) ?? new AdmissionWindow(WINDOW_MS);
     window.expire(nowMs);
-    const allowed = window.size < this.limit;
+    const allowed = window.size < limit;
     if (allowed) {
       window.add(nowMs);
       this.windows.delete(subject);
@@ -45,7 +46,7 @@ export class SlidingWindowLimiter implements RateLimiter {
     }
     // The sum and difference of fractions may have been rounded up; the bound corrects that.
     const resetMs = Math.min((allowed ? window.emptyMs : window.firstFreeMs) - nowMs, WINDOW_MS);
-    return { allowed, limit: this.limit, remaining: this.limit - window.size, resetSeconds: Math.ceil(resetMs / 1000) };
+    return { allowed, limit, remaining: limit - window.size, resetSeconds: Math.ceil(resetMs / 1000) };
   }
 
   /** Subjects in memory now. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import type { RateDecision, RateLimiter } from './rate-limiter';
 import { SharedWindow, WINDOW_MS } from './shared-window';
+import { limitOf } from './subject';
 
 /** Windows that a thread remembers. It asks for the others again. */
 const KEPT_MAX = 10_000;
@@ -32,7 +33,7 @@ export class WindowLimiter implements RateLimiter {
   }
 
   private decide(subject: string, window: SharedWindow): RateDecision | Promise<RateDecision> {
-    const { limit } = this;
+    const limit = limitOf(subject, this.limit);
     const nowMs = this.clock.monotonicMs();
     const admission = window.admit(nowMs);
     switch (admission.type) {

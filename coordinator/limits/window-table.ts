@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/time/clock';
 import { SharedWindow, WINDOW_MS } from './shared-window';
+import { limitOf } from './subject';
 
 /** Places of a new window: most subjects are quiet, and a window that is full is replaced by a larger one. */
 const CAPACITY_MIN = 8;
@@ -26,7 +27,7 @@ export class WindowTable {
   /** In the order in which they were made or last looked at. */
   private readonly windows = new Map<string, Entry>();
 
-  /** `limit`: at least 1. `clock`: one that all threads share. */
+  /** `limit`: of subjects that have none of their own. `clock`: one that all threads share. */
   constructor(parts: { limit: number; clock: Pick<Clock, 'monotonicMs'>; subjectsMax?: number }) {
     this.limit = parts.limit;
     this.clock = parts.clock;
@@ -36,14 +37,15 @@ export class WindowTable {
   /** The window of a subject. `full`: the capacity of the one that the caller found full; 0 if none was. */
   of(subject: string, full: number): SharedWindow {
     const entry = this.windows.get(subject);
+    const limit = limitOf(subject, this.limit);
     if (entry === undefined) {
-      const made: Entry = { window: SharedWindow.create(Math.min(this.limit, CAPACITY_MIN)), madeMs: this.clock.monotonicMs() };
+      const made: Entry = { window: SharedWindow.create(Math.min(limit, CAPACITY_MIN)), madeMs: this.clock.monotonicMs() };
       this.windows.set(subject, made);
       this.dropQuiet();
       return made.window;
     }
     const { window } = entry;
-    if (window.capacity <= full && window.capacity < this.limit) entry.window = SharedWindow.create(Math.min(this.limit, window.capacity * GROWTH), window.retire(this.clock.monotonicMs()));
+    if (window.capacity <= full && window.capacity < limit) entry.window = SharedWindow.create(Math.min(limit, window.capacity * GROWTH), window.retire(this.clock.monotonicMs()));
     return entry.window;
   }
 

@@ -14,18 +14,21 @@ type Peer = Pick<CoordinatorMember, 'id' | 'peerAddress'>;
  */
 export class FrontCoordinators {
   private readonly ownId: string;
+  private readonly limit: number;
   private readonly addresses = new Map<string, string>();
   private readonly peers: PeerLimits;
   private limiter: SharedLimiter | null = null;
 
-  constructor(parts: { ownId: string; channels: RpcChannels }) {
+  /** `limit`: of keys that have none of their own. */
+  constructor(parts: { ownId: string; limit: number; channels: RpcChannels }) {
     this.ownId = parts.ownId;
+    this.limit = parts.limit;
     this.peers = new PeerLimits({ addressOf: (id) => this.addresses.get(id), channels: parts.channels });
   }
 
   /** The limiter of all coordinators together, from that which counts in this process. To be called once. */
   limiterAround(local: RateLimiter): RateLimiter {
-    this.limiter = new SharedLimiter({ ownId: this.ownId, local, askOwner: (id, subject) => this.peers.ask(id, subject) });
+    this.limiter = new SharedLimiter({ ownId: this.ownId, limit: this.limit, local, askOwner: (id, subject) => this.peers.ask(id, subject) });
     return this.limiter;
   }
 

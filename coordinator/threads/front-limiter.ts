@@ -1,7 +1,6 @@
-import { isSharedLimit } from '../limits/process-limiter';
+import { limiterByLimit } from '../limits/process-limiter';
 import type { RateLimiter } from '../limits/rate-limiter';
 import { SharedWindow } from '../limits/shared-window';
-import { SlidingWindowLimiter } from '../limits/sliding-window-limiter';
 import { WindowLimiter } from '../limits/window-limiter';
 import { sharedClock } from './front-state';
 import { remote, type ThreadPeer } from './thread-peer';
@@ -12,12 +11,10 @@ import { remote, type ThreadPeer } from './thread-peer';
  */
 export function frontLimiter(main: Pick<ThreadPeer, 'ask'>, limits: { whole: string; local: string; limit: number; around?: (local: RateLimiter) => RateLimiter }): RateLimiter {
   const { limit } = limits;
-  if (limit === 0) return new SlidingWindowLimiter({ limit, clock: sharedClock });
-  if (!isSharedLimit(limit)) return remote<RateLimiter>(main, limits.whole);
-  const local = new WindowLimiter({
+  const windows = new WindowLimiter({
     limit,
     clock: sharedClock,
     source: async (subject, full) => new SharedWindow(await main.ask<SharedArrayBuffer>(`${limits.local}.window`, subject, full)),
   });
-  return limits.around?.(local) ?? local;
+  return limiterByLimit({ limit, shared: limits.around?.(windows) ?? windows, high: remote<RateLimiter>(main, limits.whole) });
 }

@@ -117,6 +117,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     signIn: remote<SignIn>(main, 'signIn'),
     load,
     limits: config,
+    trustedProxies: config.trustedProxies,
     overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
     otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.

@@ -1,4 +1,5 @@
 import { QuiverError } from '../errors/quiver-error';
+import { isNetwork } from './network-list';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
 
 /**
@@ -7,7 +8,7 @@ import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './sett
  * and their types follow from that table: the type of a choice is the union of its choices, and a secret may be
  * undefined.
  */
-export type Config = ValuesOf<typeof SETTINGS>;
+export type Config = Omit<ValuesOf<typeof SETTINGS>, 'trustedProxies'> & { trustedProxies: string[] };
 
 /**
  * What a member of a cluster reads in addition: the endpoints as a list, the secret, which is required, and a name,
@@ -102,7 +103,17 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder, as file:/path/of/it');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
-  return config;
+  const trustedProxies = listOf(config.trustedProxies);
+  const bad = trustedProxies.find((text) => !isNetwork(text));
+  if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');
+  return { ...config, trustedProxies };
+}
+
+function listOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /**
@@ -127,10 +138,7 @@ export function readEtcdConfig(environment: Environment): EtcdConfig {
   const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
   const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
   const values = readTable(table, environment, 1);
-  const endpoints = values.etcdEndpoints
-    .split(',')
-    .map((endpoint) => endpoint.trim())
-    .filter((endpoint) => endpoint !== '');
+  const endpoints = listOf(values.etcdEndpoints);
   const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
   if (bad !== undefined || endpoints.length === 0) refuse(etcdEndpoints, bad ?? values.etcdEndpoints, 'URLs such as http://host:2379, separated by commas');
   checkTogether(etcdCertFile, [values.etcdCertFile, values.etcdKeyFile], 'ETCD_CERT_FILE and ETCD_KEY_FILE to be given together');

@@ -54,7 +54,7 @@ export function describeSettings(role: ProcessRole, { settings, unread }: Settin
   return `${lines.join('\n')}\n`;
 }
 
-function shown(setting: Setting, value: Config[keyof Config] | ClusterConfig[keyof ClusterConfig]): string {
+function shown(setting: Setting, value: string | number | string[] | undefined): string {
   if (setting.kind === 'secret') return value === undefined ? '(unset)' : '********';
   const text = Array.isArray(value) ? value.join(',') : String(value);
   return text === '' ? '(empty)' : text;

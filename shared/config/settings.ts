@@ -80,6 +80,10 @@ export const SETTINGS = {
     name: 'BAD_KEY_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
     meaning: 'Requests without a valid key per client address in any 60 seconds; 0 turns the limit off',
   },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES', kind: 'text', fallback: '',
+    meaning: 'Networks of the proxies in front of the API, separated by commas, as `10.0.0.0/8,fd00::/8`: from these, `x-forwarded-for` says who the client is, for the networks of keys and the limit of bad ones; empty: none',
+  },
   batchItemsMax: {
     name: 'MAX_BATCH_SIZE', kind: 'integer', fallback: 1000, minimum: 1, maximum: 1_000_000,
     meaning: 'Items in one bulk_upsert and ids in one delete_batch',

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ApiKeyView, KeysService, Role } from '../../coordinator/keys/keys-service';
+import type { ApiKeyView, KeyChange, KeysService, NewKey, Role } from '../../coordinator/keys/keys-service';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';
 import { KeyValueClusterStore } from '../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../node/kv/memory-key-value-store';
@@ -49,6 +49,10 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
       isActive: true,
       expiresAt: null,
       lastUsedAt: null,
+      collections: null,
+      allowedNetworks: null,
+      rateLimitPerMinute: null,
+      previousExpiresAt: null,
     };
     expect(await keys.list()).toEqual([expected]);
     expect(await keys.get(1)).toEqual(expected);
@@ -58,7 +62,7 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
   test('a created key is in force at once and shown with its secret only once', async () => {
     const created = await keys.create({ name: 'reader', role: 'readonly', expiresInDays: null });
     expect(created).toMatchObject({ id: 2, name: 'reader', role: 'readonly', isActive: true, expiresAt: null, lastUsedAt: null });
-    expect(created.key).toMatch(/^qv_[A-Za-z0-9_-]{43}$/);
+    expect(created.key).toMatch(/^qv_[A-Za-z0-9_-]{49}$/);
     expect(keys.authenticate(created.key)).toMatchObject({ id: 2, role: 'readonly' });
     const shown = JSON.stringify([await keys.list(), await keys.get(2), keys.authenticate(created.key)]);
     expect(shown).not.toContain(created.key);
@@ -119,6 +123,65 @@ describe.each(STORES)('KeysService over a %s store', (_name, openStore) => {
     expect(rotated.key).not.toBe(created.key);
     expect(keys.authenticate(created.key)).toBeNull();
     expect(keys.authenticate(rotated.key)?.id).toBe(created.id);
+  });
+
+  test('with an overlap both secrets work until it is over, and a third ends the first', async () => {
+    const { id, key: first } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    const { key: second, previousExpiresAt } = await keys.rotate(id, 60);
+    expect(previousExpiresAt).toBe('2024-05-06T07:09:09.010Z');
+    expect([keys.authenticate(first)?.id, keys.authenticate(second)?.id]).toEqual([id, id]);
+    const { key: third } = await keys.rotate(id, 60);
+    expect([keys.authenticate(first), keys.authenticate(second)?.id, keys.authenticate(third)?.id]).toEqual([null, id, id]);
+    clock.advance(59_999);
+    expect(keys.authenticate(second)?.id).toBe(id);
+    clock.advance(1);
+    expect([keys.authenticate(second), keys.authenticate(third)?.id]).toEqual([null, id]);
+    await keys.update(id, { isActive: false });
+    expect(keys.authenticate(third)).toBeNull();
+    for (const seconds of [-1, 0.5, 2_592_001]) await expect(keys.rotate(id, seconds)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+  });
+
+  test('an overlap does not outlive the key', async () => {
+    const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: 1 });
+    clock.advance(DAY_MS - 1);
+    await keys.rotate(id, 60);
+    expect(keys.authenticate(key)?.id).toBe(id);
+    clock.advance(1);
+    expect(keys.authenticate(key)).toBeNull();
+  });
+
+  test('limits are kept, changed one by one and taken away', async () => {
+    const limits = { collections: [{ name: 'articles' }, { prefix: 'a-', role: 'readwrite' as const }], allowedNetworks: ['10.0.0.0/8', '::1'], rateLimitPerMinute: 7 };
+    const { id, key } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null, ...limits });
+    expect(await keys.get(id)).toMatchObject({ role: 'readonly', ...limits });
+    expect(keys.authenticate(key)).toMatchObject({ role: 'readonly', ...limits });
+    expect(await keys.update(id, { name: 'b', collections: null })).toMatchObject({ ...limits, collections: null });
+    expect(await keys.update(id, { allowedNetworks: null, rateLimitPerMinute: null })).toMatchObject({ collections: null, allowedNetworks: null, rateLimitPerMinute: null });
+  });
+
+  test.each([
+    ['an admin of some collections', { role: 'admin', collections: [{ name: 'a' }] }, /admin/],
+    ['no collection at all', { collections: [] }, /collections must not be empty/],
+    ['a collection twice', { collections: [{ name: 'a' }, { name: 'a', role: 'readwrite' }] }, /twice/],
+    ['no network at all', { allowedNetworks: [] }, /allowed_networks must not be empty/],
+    ['a network that is none', { allowedNetworks: ['10.0.0.0/33'] }, /10.0.0.0\/33/],
+    ['half a request', { rateLimitPerMinute: 0.5 }, /rate_limit_per_minute/],
+  ])('%s is refused', async (_title, fields, message) => {
+    const { id } = await keys.create({ name: 'a', role: 'readonly', expiresInDays: null });
+    await expect(keys.create({ name: 'b', role: 'readonly', expiresInDays: null, ...fields } as NewKey)).rejects.toMatchObject({ kind: 'invalid_parameter', message: expect.stringMatching(message) });
+    await expect(keys.update(id, fields as KeyChange)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+    for (const limit of [{ collections: [{ name: 'a' }] }, { allowedNetworks: ['::1'] }]) await expect(keys.update(1, limit)).rejects.toMatchObject({ kind: 'invalid_parameter' });
+  });
+
+  test('the entry of a limited key gives an earlier version, which knows no limits, no role', async () => {
+    const { id } = await keys.create({ name: 'a', role: 'readwrite', expiresInDays: null, collections: [{ name: 'a' }] });
+    const roleStored = async (): Promise<string> => JSON.parse((await store.get(`/q/keys/${id}`))?.value ?? '').role;
+    expect(await roleStored()).toBe('limited');
+    await keys.update(id, { collections: null });
+    expect(await roleStored()).toBe('readwrite');
+    await keys.update(id, { allowedNetworks: ['10.0.0.0/8'] });
+    expect(await roleStored()).toBe('limited');
+    expect(await keys.get(id)).toMatchObject({ role: 'readwrite' });
   });
 
   test('a deleted key is gone', async () => {

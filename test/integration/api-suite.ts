@@ -10,6 +10,7 @@ import { operationsSuite } from './api-suite/operations';
 import { protocolSuite } from './api-suite/protocol';
 import { recallSuite } from './api-suite/recall';
 import { samplesSuite } from './api-suite/samples';
+import { scopesSuite } from './api-suite/scopes';
 import { searchSuite } from './api-suite/search';
 import { vectorsSuite } from './api-suite/vectors';
 
@@ -85,6 +86,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     documentsSuite(context);
     keysSuite(context);
     hintsSuite(context);
+    scopesSuite(context);
     operationsSuite(context);
   });
 }

@@ -291,11 +291,13 @@ describe('keys', () => {
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Name').fill(HOSTILE);
       await dialog.getByLabel('Expires after days').fill('7');
+      await dialog.getByRole('textbox', { name: 'Collections' }).fill('films, team-*: readwrite');
       await dialog.getByRole('button', { name: 'Create key' }).click();
       const secret = page.locator('[data-secret]');
       const first = (await secret.innerText()).trim();
       const asks = async (key: string) => (await server.call('GET', '/v1/collections', undefined, { 'x-api-key': key })).status;
       expect(await asks(first)).toBe('success');
+      await page.getByRole('cell', { name: 'films, team-*: readwrite' }).waitFor({ state: 'attached' });
       await page.getByRole('button', { name: 'Done' }).click();
       await page.getByRole('button', { name: `Rotate ${HOSTILE}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();

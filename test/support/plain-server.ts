@@ -28,6 +28,7 @@ export async function startPlainServer(environment: Record<string, string> = {},
     hasMcp: config.mcp === 'true',
     dashboardFolder: dashboardFolderOf(config),
     limits: config,
+    trustedProxies: config.trustedProxies,
     ...replace,
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

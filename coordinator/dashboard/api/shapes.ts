@@ -88,7 +88,13 @@ export interface ApiKey {
   is_active: boolean;
   expires_at: string | null;
   last_used_at: string | null;
+  /** What it is limited to; null: nothing. */
+  collections: KeyScope[] | null;
+  allowed_networks: string[] | null;
+  rate_limit_per_minute: number | null;
 }
+
+export type KeyScope = { name?: string; prefix?: string; role: Role };
 
 export interface Usage {
   total_requests: number;

@@ -10,6 +10,7 @@ import { session, signIn } from '../state/session';
 import { tell } from '../state/toasts';
 import { CreateKey } from './create-key';
 import { OperationsPanel } from './operations-panel';
+import { scopesToText } from './scope-text';
 import { type Secret, SecretDialog } from './secret-dialog';
 import { SlowRequests } from './slow-requests';
 import { UsagePanel } from './usage-panel';
@@ -57,6 +58,7 @@ export function KeysPage() {
                 <tr>
                   <th scope="col">Name</th>
                   <th scope="col">Role</th>
+                  <th scope="col">Collections</th>
                   <th scope="col">State</th>
                   <th scope="col">Last used</th>
                   <th scope="col">Made</th>
@@ -154,6 +156,7 @@ function KeyRow({ row, onChange, onAsk, onUsage }: KeyRowProps) {
           ))}
         </select>
       </td>
+      <td class="break">{row.collections === null ? 'all' : scopesToText(row.collections, row.role)}</td>
       <td>{isExpired ? <span class="tag bad">expired</span> : row.is_active ? <span class="tag good">active</span> : <span class="tag warn">off</span>}</td>
       <td class="number-left">{dateTime(row.last_used_at)}</td>
       <td class="number-left">{dateTime(row.created_at)}</td>

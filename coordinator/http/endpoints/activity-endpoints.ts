@@ -17,6 +17,7 @@ export function activityEndpoints({ activity }: { activity: ActivityService }): 
       method: 'GET',
       template: '/v1/metrics/summary',
       access: 'readonly',
+      collections: { type: 'own' },
       sheds: false,
       tag: 'Operations',
       summary: 'What this process does at present: rates, times, and slow requests',

@@ -1,5 +1,6 @@
 import type { CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
+import { seenBy } from '../authorisation';
 import type { VectorFormat, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
@@ -64,6 +65,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       method: 'POST',
       template: '/v1/collections',
       access: 'readwrite',
+      collections: { type: 'body', field: 'name' },
       isAdministrative: true,
       tag,
       summary: 'Create a collection',
@@ -79,10 +81,11 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       method: 'GET',
       template: '/v1/collections',
       access: 'readonly',
+      collections: { type: 'own' },
       tag,
-      summary: 'List all collections',
+      summary: 'List all collections that the key may use',
       answer: { type: 'data', schema: schemas.collectionsAnswer },
-      handle: async () => dataAnswer({ collections: (await collections.list()).map(collectionData) }),
+      handle: async ({ key }) => dataAnswer({ collections: seenBy(key, await collections.list()).map(collectionData) }),
     }),
     defineEndpoint({
       method: 'GET',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { DemoService } from '../../service';
+import { DEMO_COLLECTION } from '../../demo/collection-demo-service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 
@@ -19,6 +20,7 @@ export function demoEndpoints({ demo }: { demo: DemoService }): Endpoint[] {
       method: 'POST',
       template: '/v1/demo',
       access: 'readwrite',
+      collections: { type: 'fixed', name: DEMO_COLLECTION },
       isAdministrative: true,
       tag: 'Service',
       summary: 'Load a small sample of texts into the collection demo, to try search, hybrid search and filters with',

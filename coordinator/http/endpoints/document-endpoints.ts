@@ -13,6 +13,7 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       method: 'POST',
       template: '/v1/documents/upload',
       access: 'readwrite',
+      collections: { type: 'form' },
       tag: 'Documents',
       summary: 'Upload a .txt file: it is split, embedded and stored',
       description:
@@ -21,9 +22,10 @@ export function documentEndpoints(parts: { documents: DocumentsService; limits: 
       body: { type: 'form', schema: schemas.uploadForm },
       answer: { type: 'data', schema: schemas.uploadAnswer },
       errors: [404],
-      handle: async ({ request }) => {
+      handle: async ({ request, use }) => {
         const form = await openUploadForm(request, limits);
         try {
+          use(form.fields().collection_name);
           const { documentId, chunksCreated, timing } = await documents.upload(form.fields().collection_name, form.file);
           const head = `"document_id":${JSON.stringify(documentId)},"chunks_created":${chunksCreated}`;
           return { type: 'data', json: `{${head}${timingMember(timing, form.fields().include_timing)}}` };

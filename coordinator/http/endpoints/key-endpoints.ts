@@ -1,21 +1,11 @@
-import type { ApiKeyView, KeysService, KeyUsage, UsageView } from '../../keys/keys-service';
+import type { CollectionScope } from '../../keys/collection-scope';
+import type { KeyBounds, KeysService, KeyUsage, UsageView } from '../../keys/keys-service';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
+import { keyData } from '../key-data';
 import * as schemas from '../schema/key-schemas';
 
 const tag = 'Administration';
-
-function keyData(view: ApiKeyView) {
-  return {
-    id: view.id,
-    name: view.name,
-    role: view.role,
-    created_at: view.createdAt,
-    is_active: view.isActive,
-    expires_at: view.expiresAt,
-    last_used_at: view.lastUsedAt,
-  };
-}
 
 function usageData(view: UsageView) {
   return {
@@ -28,6 +18,16 @@ function usageData(view: UsageView) {
   };
 }
 
+/** The limits that a body names; null takes one away. */
+function boundsOf(body: { collections?: CollectionScope[] | null; allowed_networks?: string[] | null; rate_limit_per_minute?: number | null }): Partial<KeyBounds> {
+  const { collections, allowed_networks: allowedNetworks, rate_limit_per_minute: rateLimitPerMinute } = body;
+  return {
+    ...(collections === undefined ? {} : { collections }),
+    ...(allowedNetworks === undefined ? {} : { allowedNetworks }),
+    ...(rateLimitPerMinute === undefined ? {} : { rateLimitPerMinute }),
+  };
+}
+
 export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): Endpoint[] {
   const { keys, usage } = parts;
   return [
@@ -37,11 +37,18 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       access: 'admin',
       tag,
       summary: 'Create an API key',
-      description: 'The secret is in this answer and never again.',
-      body: { type: 'json', required: true, schema: schemas.newKeyBody, example: { name: 'reader', role: 'readonly', expires_in_days: 90 } },
+      description:
+        'The secret is in this answer and never again. A key may be limited to `collections`, by name or prefix: it sees no others, and may call nothing that is about the service as a whole. ' +
+        'A name counts before a prefix, a longer prefix before a shorter one.',
+      body: {
+        type: 'json',
+        required: true,
+        schema: schemas.newKeyBody,
+        example: { name: 'reader', role: 'readonly', expires_in_days: 90, collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }] },
+      },
       answer: { type: 'data', schema: schemas.newKeyAnswer },
       handle: async ({ body }) => {
-        const created = await keys.create({ name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null });
+        const created = await keys.create({ name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) });
         return dataAnswer({ ...keyData(created), key: created.key });
       },
     }),
@@ -70,14 +77,15 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       template: '/v1/admin/keys/{id}',
       access: 'admin',
       tag,
-      summary: 'Rename an API key, change its role, switch it off or on',
+      summary: 'Rename an API key, change its role or limits, switch it off or on',
+      description: 'What is left out stays as it is; null takes a limit away.',
       path: schemas.keyParameters,
       body: { type: 'json', required: true, schema: schemas.keyChangeBody, example: { is_active: false } },
       answer: { type: 'data', schema: schemas.keyAnswer },
       errors: [404],
       handle: async ({ path, body }) => {
         const { name, role, is_active: isActive } = body;
-        const change = { ...(name === undefined ? {} : { name }), ...(role === undefined ? {} : { role }), ...(isActive === undefined ? {} : { isActive }) };
+        const change = { ...(name === undefined ? {} : { name }), ...(role === undefined ? {} : { role }), ...(isActive === undefined ? {} : { isActive }), ...boundsOf(body) };
         return dataAnswer(keyData(await keys.update(path.id, change)));
       },
     }),
@@ -101,12 +109,13 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       access: 'admin',
       tag,
       summary: 'Give an API key a new secret',
-      description: 'The old secret stops working; the new one is in this answer and never again.',
+      description: 'The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by default; one from before it stops working now.',
       path: schemas.keyParameters,
+      body: { type: 'json', required: false, schema: schemas.rotationBody, example: { grace_seconds: 3600 } },
       answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
       errors: [404],
-      handle: async ({ path }) => {
-        const rotated = await keys.rotate(path.id);
+      handle: async ({ path, body }) => {
+        const rotated = await keys.rotate(path.id, body.grace_seconds);
         return dataAnswer({ ...keyData(rotated), key: rotated.key, rotated: true });
       },
     }),

@@ -1,4 +1,5 @@
 import type { NodeView, OperationsService, ShardView } from '../../operations/operations-service';
+import { seenBy } from '../authorisation';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import { reshardData } from '../reshard-data';
@@ -43,18 +44,20 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
       method: 'GET',
       template: '/v1/health',
       access: 'readonly',
+      collections: { type: 'own' },
       sheds: false,
       tag,
       summary: 'Whether the service is well, and what it holds',
       answer: { type: 'data', schema: schemas.healthAnswer },
-      handle: async () => {
+      handle: async ({ key }) => {
         const health = await operations.health();
+        const collections = seenBy(key, health.collections);
         return dataAnswer({
           status: 'ok',
-          total_vectors: health.totalVectors,
-          total_collections: health.totalCollections,
+          total_vectors: collections.reduce((total, { vectorCount }) => total + vectorCount, 0),
+          total_collections: collections.length,
           uptime_seconds: health.uptimeSeconds,
-          collections: health.collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
+          collections: collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
           embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason, dim: health.embedding.dim },
         });
       },

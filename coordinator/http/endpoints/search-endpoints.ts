@@ -130,6 +130,7 @@ export function searchEndpoints(parts: { search: SearchService; limits: HttpLimi
       method: 'POST',
       template: '/v1/query',
       access: 'readonly',
+      collections: { type: 'body', field: 'collection_name' },
       tag: 'Documents',
       summary: 'Ask in natural language; answers with texts',
       body: { type: 'json', required: true, schema: schemas.queryBody(limits), example: { query: 'Which rivers flood in spring?', collection_name: 'articles', top_k: 3 } },

@@ -1,5 +1,6 @@
 import type { ApiKeyView } from '../../keys/keys-service';
 import type { SignIn } from '../../keys/sign-in';
+import { scopesData } from '../key-data';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import * as schemas from '../schema/sign-in-schemas';
@@ -32,13 +33,14 @@ export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
       method: 'GET',
       template: '/v1/me',
       access: 'readonly',
+      collections: { type: 'own' },
       sheds: false,
       tag,
       summary: 'Show which key this is, and what it may do',
       answer: { type: 'data', schema: schemas.meAnswer },
       handle: async ({ key }) => {
-        const { id, name, role, expiresAt } = key as ApiKeyView;
-        return dataAnswer({ key_id: id, name, role, expires_at: expiresAt });
+        const { id, name, role, expiresAt, collections } = key as ApiKeyView;
+        return dataAnswer({ key_id: id, name, role, expires_at: expiresAt, collections: scopesData({ role, collections }) });
       },
     }),
   ];

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { McpHttpHandler, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { ApiKeyView } from '../../keys/keys-service';
+import { namesSeenBy } from '../authorisation';
 import type { Endpoint } from '../endpoint';
 import { publicError } from '../envelope';
 import { explainedError } from '../explained-error';
@@ -64,7 +65,7 @@ export class McpHandler {
       const { json, warnings } = await runner.run(given, caller);
       return { content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })) };
     } catch (error) {
-      const { code, message } = publicError(await explainedError(error, this.parts.collectionNames));
+      const { code, message } = publicError(await explainedError(error, async () => namesSeenBy(caller.key, await this.parts.collectionNames())));
       if (code === 500) caller.failure = error;
       return { content: [{ type: 'text', text: `Error ${code}: ${message}` }], isError: true };
     }

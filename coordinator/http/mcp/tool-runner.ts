@@ -2,9 +2,9 @@ import assert from 'node:assert';
 import type { IncomingMessage } from 'node:http';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ApiKeyView } from '../../keys/keys-service';
+import { mayReach, mustReach, mustUse } from '../authorisation';
 import type { Answer, Endpoint } from '../endpoint';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
-import { authorise, mayCall } from '../role-check';
 import { warnOfIgnoredFields } from '../schema/field-hints';
 import { validate } from '../schema/issue';
 import type { McpTool } from './mcp-tools';
@@ -34,13 +34,13 @@ export class ToolRunner {
   }
 
   isFor(key: ApiKeyView): boolean {
-    return mayCall(key, this.endpoint);
+    return mayReach(key, this.endpoint);
   }
 
   /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
   async run(given: unknown, { key, request }: { key: ApiKeyView; request: IncomingMessage }): Promise<{ json: string; warnings: string[] }> {
-    authorise(key, this.endpoint);
     const { tool, endpoint } = this;
+    mustReach(key, endpoint);
     const owner = (given ?? {}) as Arguments;
     const warnings: string[] = [];
     warnOfIgnoredFields(owner, this.known, (warning) => warnings.push(warning));
@@ -52,13 +52,13 @@ export class ToolRunner {
     }
     const chosen = Object.fromEntries(tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]));
     const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
-    const answer = await endpoint.handle({
-      path: endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path'),
-      query: {},
-      body: endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined,
-      request,
-      key,
-    });
+    const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
+    const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
+    const use = (collection: string): void => {
+      if (endpoint.access !== 'public') mustUse(key, endpoint.access, collection);
+    };
+    if (tool.hasCollection) use(owner.collection as string);
+    const answer = await endpoint.handle({ path, query: {}, body: checked, request, key, use });
     return { json: await textOf(answer), warnings };
   }
 

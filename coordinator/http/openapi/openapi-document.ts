@@ -6,7 +6,7 @@ import { type JsonSchema, SchemaCollector } from './json-schema';
 const ERROR_MEANINGS: Readonly<Record<number, string>> = {
   400: 'invalid parameter, dimension mismatch or exceeded limit',
   401: 'missing or invalid API key',
-  403: 'the key lacks the required role',
+  403: 'the key lacks the required role, or may not use this collection or come from this address',
   404: 'it does not exist',
   409: 'it exists already',
   422: 'the body does not fit the schema',
@@ -51,8 +51,8 @@ function description(limits: HttpLimits): string {
     'Collections of vectors with metadata: search, filters, hybrid search, documents.',
     '',
     'Every answer under /v1 has the HTTP status 200 and an envelope: `status` is `success` or `error`, and `error.code` says what went wrong.',
-    'Checks are made in this order: key (401), rate limit (429), path and method (404), role (403), path and query parameters (400), load (429), ' +
-      'size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
+    'Checks are made in this order: key (401), its networks (403), rate limit (429), path and method (404), role (403), path and query parameters (400), the collection for a key that is limited to some (403), ' +
+      'load (429), size of the body (400), JSON and schema (422; 400 for limits), then the operation itself.',
     '',
     '| code | meaning |',
     '|---|---|',
@@ -167,7 +167,8 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
 function errorCodesOf(endpoint: Endpoint): number[] {
   const codes = new Set<number>(endpoint.errors);
   if (endpoint.access !== 'public') [401, 429, 500].forEach((code) => codes.add(code));
-  if (endpoint.access === 'readwrite' || endpoint.access === 'admin') codes.add(403);
+  // Any key may be limited to collections or networks.
+  if (endpoint.access !== 'public') codes.add(403);
   if (endpoint.body.type !== 'none') [400, 422].forEach((code) => codes.add(code));
   if (endpoint.path !== null || endpoint.query !== null) codes.add(400);
   return [...codes].sort((a, b) => a - b);

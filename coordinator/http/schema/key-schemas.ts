@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { isNetwork } from '../../../shared/config/network-list';
+import { GRACE_SECONDS_MAX, KEY_RATE_MAX, NETWORKS_MAX, SCOPES_MAX } from '../../keys/key-rules';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { valueHint } from './field-hints';
-import { integerText, optional } from './fields';
+import { boundedArray, collectionName, integer, integerText, optional, withDefault } from './fields';
+import type { CollectionScope } from '../../keys/collection-scope';
 import { report } from './issue';
 
 export const KEY_ROLES = ['admin', 'readwrite', 'readonly'] as const;
@@ -36,9 +39,39 @@ const expiresInDays = z
 
 export const keyParameters = z.object({ id: integerText(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER) });
 
-export const newKeyBody = z.object({ name: keyName, role, expires_in_days: optional(expiresInDays) });
+/** A collection by its name, or all whose names begin so. */
+const scope = z
+  .object({ name: optional(collectionName), prefix: optional(collectionName), role: optional(role) })
+  .meta({ description: 'Give `name` or `prefix`. Without a role, it is that of the key.' })
+  .transform(({ name, prefix, role: own }, context): CollectionScope => {
+    if (name !== undefined && prefix === undefined) return { name, role: own };
+    if (prefix !== undefined && name === undefined) return { prefix, role: own };
+    report(context, name, 'must have either name or prefix');
+    return z.NEVER;
+  });
 
-export const keyChangeBody = z.object({ name: optional(keyName), role: optional(role), is_active: optional(z.boolean()) });
+const network = z
+  .string()
+  .meta({ examples: ['10.0.0.0/8', '2001:db8::/32'] })
+  .refine(isNetwork, { error: 'must be an address or a network, as 10.0.0.0/8 or 2001:db8::/32' });
+
+const LIMITS = {
+  collections: boundedArray(scope, SCOPES_MAX).nullable().optional().meta({ description: 'Collections that the key is limited to; null: all. Its role is then not admin.' }),
+  allowed_networks: boundedArray(network, NETWORKS_MAX).nullable().optional().meta({ description: 'Networks that it may be used from; null: all.' }),
+  rate_limit_per_minute: integer(0, KEY_RATE_MAX).nullable().optional().meta({ description: 'Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE.' }),
+};
+
+export const newKeyBody = z.object({ name: keyName, role, expires_in_days: optional(expiresInDays), ...LIMITS });
+
+export const keyChangeBody = z.object({ name: optional(keyName), role: optional(role), is_active: optional(z.boolean()), ...LIMITS });
+
+export const rotationBody = z.object({ grace_seconds: withDefault(integer(0, GRACE_SECONDS_MAX), 0).meta({ description: 'Seconds for which the old secret works, too.' }) });
+
+/** What a key is limited to, in answers. */
+export const scopesField = z
+  .array(z.object({ name: z.string().optional(), prefix: z.string().optional(), role: z.enum(KEY_ROLES) }))
+  .nullable()
+  .meta({ description: 'Collections that the key is limited to; null: all.' });
 
 const keyFields = {
   id: z.int(),
@@ -48,6 +81,10 @@ const keyFields = {
   is_active: z.boolean(),
   expires_at: z.iso.datetime().nullable(),
   last_used_at: z.iso.datetime().nullable(),
+  collections: scopesField,
+  allowed_networks: z.array(z.string()).nullable(),
+  rate_limit_per_minute: z.int().nullable(),
+  previous_expires_at: z.iso.datetime().nullable().meta({ description: 'Until when the secret before the last rotation works; null: it does not.' }),
 };
 
 export const keyAnswer = z.object(keyFields).meta({ id: 'ApiKey' });

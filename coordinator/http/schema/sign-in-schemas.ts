@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KEY_ROLES } from './key-schemas';
+import { KEY_ROLES, scopesField } from './key-schemas';
 
 /** Far longer than a token. */
 const TOKEN_CHARACTERS_MAX = 256;
@@ -14,5 +14,6 @@ export const meAnswer = z
     name: z.string(),
     role: z.enum(KEY_ROLES),
     expires_at: z.iso.datetime().nullable(),
+    collections: scopesField,
   })
   .meta({ id: 'Caller' });

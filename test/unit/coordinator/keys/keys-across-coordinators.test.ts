@@ -20,7 +20,7 @@ describe('API_KEY', () => {
   test('unset: a random secret is made at the first start and handed out once', async () => {
     const store = await storeOver();
     const first = await StoreKeysService.open({ store, clock, apiKey: undefined });
-    expect(first.firstSecret).toMatch(/^qv_[A-Za-z0-9_-]{43}$/);
+    expect(first.firstSecret).toMatch(/^qv_[A-Za-z0-9_-]{49}$/);
     expect(first.keys.authenticate(first.firstSecret as string)?.id).toBe(1);
     const second = await StoreKeysService.open({ store, clock, apiKey: undefined });
     expect(second.firstSecret).toBeNull();

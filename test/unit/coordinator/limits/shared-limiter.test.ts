@@ -1,5 +1,6 @@
 import { rendezvousOwner, SharedLimiter } from '../../../../coordinator/limits/shared-limiter';
 import { SlidingWindowLimiter } from '../../../../coordinator/limits/sliding-window-limiter';
+import { subjectWithLimit } from '../../../../coordinator/limits/subject';
 import { ManualClock } from '../../../../shared/time/clock';
 
 /** Coordinators of one cluster, each with a limiter of its own; `unreachable` answers nobody. */
@@ -10,6 +11,7 @@ function cluster(ids: string[], limit: number) {
   const asked: string[] = [];
   for (const ownId of ids) {
     const limiter = new SharedLimiter({
+      limit,
       ownId,
       local: new SlidingWindowLimiter({ limit, clock }),
       askOwner: async (id, subject) => {
@@ -65,4 +67,19 @@ test('members that come and go change the owner', async () => {
   limiter(other).setMembers([]);
   await limiter(other).admit('key-1');
   expect(asked).toEqual([owner]);
+});
+
+test('a subject has the limit that its name says, whoever counts it', async () => {
+  const { limiter } = cluster(IDS, 0);
+  const own = subjectWithLimit('key:7', 5);
+  const decisions = await Promise.all(Array.from({ length: 12 }, async (_, i) => limiter(IDS[i % 3]).admit(own)));
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5);
+  expect(decisions[0]).toMatchObject({ limit: 5, remaining: 4 });
+  expect(await limiter('one').admit('key:8')).toEqual({ allowed: true, limit: 0, remaining: 0, resetSeconds: 0 });
+});
+
+test('a subject without a limit is counted by nobody, where others have one', async () => {
+  const { limiter, asked } = cluster(IDS, 1);
+  for (let i = 0; i < 5; i += 1) for (const id of IDS) expect(await limiter(id).admit(subjectWithLimit('key:7', 0))).toMatchObject({ allowed: true, limit: 0 });
+  expect(asked).toEqual([]);
 });

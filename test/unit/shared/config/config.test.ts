@@ -24,6 +24,7 @@ describe('configuration', () => {
       apiKey: undefined,
       rateLimitPerMinute: 100,
       badKeyLimitPerMinute: 100,
+      trustedProxies: [],
       batchItemsMax: 1000,
       bodyBytesMax: 67_108_864,
       requestBytesMax: 2_097_152,
@@ -89,6 +90,7 @@ describe('configuration', () => {
       apiKey: 'secret of mine',
       rateLimitPerMinute: 0,
       badKeyLimitPerMinute: 3,
+      trustedProxies: '10.0.0.0/8',
       batchItemsMax: 4,
       bodyBytesMax: 2048,
       requestBytesMax: 1025,
@@ -139,7 +141,7 @@ describe('configuration', () => {
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));
-    expect(readConfig(environment, 2)).toEqual(given);
+    expect(readConfig(environment, 2)).toEqual({ ...given, trustedProxies: ['10.0.0.0/8'] });
   });
 
   test.each(Object.values<Setting>(SETTINGS).filter((setting) => setting.kind === 'integer' || setting.kind === 'fraction'))(
@@ -155,6 +157,11 @@ describe('configuration', () => {
       }
     },
   );
+
+  test('proxies are networks', () => {
+    expect(readConfig({ TRUSTED_PROXIES: ' 10.0.0.0/8 , ::1,' }, 1).trustedProxies).toEqual(['10.0.0.0/8', '::1']);
+    expect(refusalOf({ TRUSTED_PROXIES: '10.0.0.0/8,proxy' })).toBe('TRUSTED_PROXIES="proxy" is not valid: expected networks such as 10.0.0.0/8, separated by commas');
+  });
 
   test('an overlap that is not below the chunk size is refused', () => {
     expect(refusalOf({ CHUNK_SIZE: '50' })).toBe('CHUNK_OVERLAP="50" is not valid: expected an integer below CHUNK_SIZE (50)');

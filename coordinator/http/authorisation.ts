@@ -1,0 +1,63 @@
+import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { reachesSomewhere, roleFor } from '../keys/collection-scope';
+import type { ApiKeyView } from '../keys/keys-service';
+import { reaches, type Role } from '../keys/role';
+import type { Endpoint } from './endpoint';
+
+type Caller = Pick<ApiKeyView, 'role' | 'collections'>;
+
+/**
+ * Whether a key may call an endpoint at all, whatever the request says. Of a key that is limited to collections: whether
+ * there may be one for which it has the role. Errors: forbidden.
+ */
+export function mustReach(key: Caller, { access, collections }: Pick<Endpoint, 'access' | 'collections'>): void {
+  if (access === 'public') return;
+  if (key.collections === null || collections.type === 'own') {
+    if (!reaches(key.role, access)) throw lacksRole(access, key.role);
+    return;
+  }
+  if (collections.type === 'service') throw new QuiverError('forbidden', 'this is about the service as a whole; this key is limited to collections');
+  if (!reachesSomewhere(key, access)) throw lacksRole(access, key.role);
+}
+
+/** The same as an answer. */
+export function mayReach(key: Caller, endpoint: Pick<Endpoint, 'access' | 'collections'>): boolean {
+  try {
+    mustReach(key, endpoint);
+    return true;
+  } catch (error) {
+    if (isQuiverError(error) && error.kind === 'forbidden') return false;
+    throw error;
+  }
+}
+
+/**
+ * Whether a key has a role for a collection. What is said of one that it may not use does not depend on whether there is
+ * one of this name. Errors: forbidden.
+ */
+export function mustUse(key: Caller, access: Role, collection: string): void {
+  if (key.collections === null) return;
+  const role = roleFor(key, collection);
+  if (role === null) throw new QuiverError('forbidden', `this key may not use the collection ${JSON.stringify(collection.slice(0, SHOWN_NAME_MAX))}`);
+  if (!reaches(role, access)) throw lacksRole(access, role, collection);
+}
+
+/** Of what names collections, what a key may know of. */
+export function seenBy<Named extends { name: string }>(key: Caller | null, named: Named[]): Named[] {
+  return key === null || key.collections === null ? named : named.filter(({ name }) => roleFor(key, name) !== null);
+}
+
+/** The names among these that a key may know of. */
+export function namesSeenBy(key: Caller | null, names: string[]): string[] {
+  return seenBy(
+    key,
+    names.map((name) => ({ name })),
+  ).map(({ name }) => name);
+}
+
+const SHOWN_NAME_MAX = 255;
+
+function lacksRole(needed: Role, role: Role, collection?: string): QuiverError {
+  const where = collection === undefined ? '' : ` for the collection ${JSON.stringify(collection)}`;
+  return new QuiverError('forbidden', `this needs a key with the role ${needed}${needed === 'readwrite' ? ' or admin' : ''}${where}; this key's role is ${role}`);
+}
