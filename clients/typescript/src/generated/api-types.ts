@@ -74,6 +74,8 @@ export interface StoredVector {
   vector?: Float32Array;
   metadata: Metadata;
   text: string | null;
+  /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+  version?: number;
 }
 
 /** Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance). */
@@ -159,6 +161,61 @@ export interface Sample {
   };
 }
 
+export interface Backup {
+  id: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'done' | 'failed' | 'deleting' | 'unreadable';
+  started_at: string | null;
+  ended_at: string | null;
+  error: string | null;
+  /** Share of the shards that are done. */
+  progress: number;
+  /** What this backup wrote itself. */
+  copied_bytes: number;
+  /** All that it consists of, with what earlier backups wrote. */
+  total_bytes: number;
+  items: number;
+  collections: Array<{
+    name: string;
+    shards: Array<{
+      shard: number;
+      state: 'waiting' | 'running' | 'done';
+      items: number;
+      copied_bytes: number | null;
+      total_bytes: number;
+    }>;
+  }>;
+  /** The last one, or the one under way. */
+  verification: {
+    state: 'running' | 'done';
+    objects: number;
+    of: number;
+    bytes: number;
+    /** Objects that are missing or differ from what was written; at most 100. */
+    damaged: string[];
+    checked_at: string | null;
+  } | null;
+}
+
+export interface Restore {
+  id: string;
+  backup: string;
+  target: string;
+  state: 'running' | 'cancelling' | 'failed' | 'done';
+  keys: boolean;
+  started_at: string;
+  ended_at: string | null;
+  error: string | null;
+  /** Share of the shards that serve. */
+  progress: number;
+  collections: Array<{
+    from: string;
+    name: string;
+    shards: number;
+    shards_ready: number;
+  }>;
+}
+
 export interface Demo {
   collection: string;
   /** Texts of the demo. */
@@ -177,6 +234,16 @@ export interface ApiKeyWithSecret {
   is_active: boolean;
   expires_at: string | null;
   last_used_at: string | null;
+  /** Collections that the key is limited to; null: all. */
+  collections: Array<{
+    name?: string;
+    prefix?: string;
+    role: 'admin' | 'readwrite' | 'readonly';
+  }> | null;
+  allowed_networks: string[] | null;
+  rate_limit_per_minute: number | null;
+  /** Until when the secret before the last rotation works; null: it does not. */
+  previous_expires_at: string | null;
   /** The secret; shown this once. */
   key: string;
 }
@@ -189,6 +256,16 @@ export interface ApiKey {
   is_active: boolean;
   expires_at: string | null;
   last_used_at: string | null;
+  /** Collections that the key is limited to; null: all. */
+  collections: Array<{
+    name?: string;
+    prefix?: string;
+    role: 'admin' | 'readwrite' | 'readonly';
+  }> | null;
+  allowed_networks: string[] | null;
+  rate_limit_per_minute: number | null;
+  /** Until when the secret before the last rotation works; null: it does not. */
+  previous_expires_at: string | null;
 }
 
 export interface RotatedApiKey {
@@ -199,6 +276,16 @@ export interface RotatedApiKey {
   is_active: boolean;
   expires_at: string | null;
   last_used_at: string | null;
+  /** Collections that the key is limited to; null: all. */
+  collections: Array<{
+    name?: string;
+    prefix?: string;
+    role: 'admin' | 'readwrite' | 'readonly';
+  }> | null;
+  allowed_networks: string[] | null;
+  rate_limit_per_minute: number | null;
+  /** Until when the secret before the last rotation works; null: it does not. */
+  previous_expires_at: string | null;
   /** The secret; shown this once. */
   key: string;
   rotated: true;
@@ -238,6 +325,12 @@ export interface Caller {
   name: string;
   role: 'admin' | 'readwrite' | 'readonly';
   expires_at: string | null;
+  /** Collections that the key is limited to; null: all. */
+  collections: Array<{
+    name?: string;
+    prefix?: string;
+    role: 'admin' | 'readwrite' | 'readonly';
+  }> | null;
 }
 
 export interface Node {
@@ -403,11 +496,11 @@ export interface Operations {
     answer: Collection;
   };
   /**
-   * List all collections: GET /v1/collections
+   * List all collections that the key may use: GET /v1/collections
    *
    * Role: any.
    *
-   * Error codes: 401, 429, 500.
+   * Error codes: 401, 403, 429, 500.
    */
   get_collections: {
     answer: {
@@ -419,7 +512,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_collections_name: {
     answer: Collection;
@@ -456,7 +549,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_collections_name_stats: {
     answer: CollectionStats;
@@ -507,7 +600,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_collections_collection_name_export: {
     query: {
@@ -525,6 +618,8 @@ export interface Operations {
         /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
         vector: Float32Array;
         metadata: Metadata;
+        /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+        version?: number;
       }>;
       count: number;
     };
@@ -532,11 +627,11 @@ export interface Operations {
   /**
    * Insert or update one vector: POST /v1/collections/{name}/upsert
    *
-   * Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored.
+   * Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored. With if_version or only_if, it is done only if the stored vector is as they say; the error 409 has its present version in conflicts.
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   post_collections_name_upsert: {
     body: {
@@ -550,23 +645,29 @@ export interface Operations {
       content?: string;
       /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
       metadata?: Metadata;
+      /** The item must have this version, or the error is 409. */
+      if_version?: number;
+      /** The item must not exist, or must exist, or the error is 409. */
+      only_if?: 'absent' | 'present';
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
       external_id: string;
       status: 'inserted' | 'updated';
+      /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+      version?: number;
       timing_ms?: WriteTiming;
     };
   };
   /**
    * Insert or update many vectors: POST /v1/collections/{name}/bulk_upsert
    *
-   * The whole batch is checked before anything is written; one bad item refuses it all.
+   * The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip. Should another change come in between, the error tells which vectors of other shards were written.
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   post_collections_name_bulk_upsert: {
     body: {
@@ -581,14 +682,29 @@ export interface Operations {
         content?: string;
         /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
         metadata?: Metadata;
+        /** The item must have this version, or the error is 409. */
+        if_version?: number;
+        /** The item must not exist, or must exist, or the error is 409. */
+        only_if?: 'absent' | 'present';
       }>;
+      /** fail: an item that is not as its if_version or only_if says keeps all from being written. skip: only itself; its result says so. Default: "fail". */
+      on_error?: 'fail' | 'skip';
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
       results: Array<{
         external_id: string;
-        status: 'inserted' | 'updated';
+        status: 'inserted' | 'updated' | 'conflict';
+        /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+        version?: number;
+        /** The place in items; present for an item that was skipped. */
+        index?: number;
+        /** Why the item was skipped. version is then that of the vector that is there. */
+        error?: {
+          code: number;
+          message: string;
+        };
       }>;
       timing_ms?: WriteTiming;
     };
@@ -596,11 +712,17 @@ export interface Operations {
   /**
    * Delete one vector: DELETE /v1/collections/{name}/delete/{id}
    *
+   * With if_version, only if the vector has this version; the error 409 has the present one in conflicts.
+   *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 429, 500.
    */
   delete_collections_name_delete_id: {
+    query: {
+      /** The item must have this version, or the error is 409. */
+      if_version?: number;
+    };
     answer: {
       deleted: string;
       external_id: string;
@@ -614,11 +736,13 @@ export interface Operations {
    *
    * Role: readwrite or admin.
    *
-   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
    */
   post_collections_name_delete_batch: {
     body: {
       external_ids: string[];
+      /** The versions that the vectors must have, in the order of external_ids; null: any. One that has another keeps all from being deleted (409). */
+      if_versions?: Array<number | null>;
     };
     answer: {
       deleted_count: number;
@@ -650,7 +774,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   get_collections_name_vectors_id: {
     query: {
@@ -663,6 +787,8 @@ export interface Operations {
       vector: Float32Array;
       metadata: Metadata;
       text: string | null;
+      /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+      version?: number;
     };
   };
   /**
@@ -672,7 +798,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_vectors_fetch: {
     body: {
@@ -693,7 +819,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_scroll: {
     body: {
@@ -720,7 +846,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_search: {
     body: {
@@ -756,7 +882,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_bulk_search: {
     body: {
@@ -792,7 +918,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_hybrid_search: {
     body: {
@@ -826,7 +952,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_rerank: {
     body: {
@@ -849,7 +975,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_recommend_id: {
     query: {
@@ -877,7 +1003,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 429, 500.
    */
   post_collections_name_similarity: {
     query: {
@@ -898,7 +1024,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_query: {
     body: {
@@ -951,7 +1077,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 400, 401, 404, 422, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_collections_name_sample: {
     body: {
@@ -999,6 +1125,135 @@ export interface Operations {
     };
   };
   /**
+   * Begin a backup: POST /v1/admin/backups
+   *
+   * Every write that was acknowledged before the call is in it. Storage nodes write to the target themselves, while reads and writes go on; `GET /v1/admin/backups/{id}` tells how far it is.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_admin_backups: {
+    body: {
+      collections?: string[];
+      target?: string;
+    };
+    answer: Backup;
+  };
+  /**
+   * List backups, the newest first: GET /v1/admin/backups
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 429, 500.
+   */
+  get_admin_backups: {
+    query: {
+      target?: string;
+    };
+    answer: {
+      backups: Backup[];
+    };
+  };
+  /**
+   * A backup: how far it is, and what is in it: GET /v1/admin/backups/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_admin_backups_id: {
+    query: {
+      target?: string;
+    };
+    answer: Backup;
+  };
+  /**
+   * Delete a backup, or give one up that is under way: DELETE /v1/admin/backups/{id}
+   *
+   * What other backups need of it stays.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_admin_backups_id: {
+    query: {
+      target?: string;
+    };
+    answer: Backup;
+  };
+  /**
+   * Read every object of a backup and compare it with its checksum: POST /v1/admin/backups/{id}/verify
+   *
+   * Begins it; `GET /v1/admin/backups/{id}` says what was found.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_admin_backups_id_verify: {
+    query: {
+      target?: string;
+    };
+    answer: Backup;
+  };
+  /**
+   * Restore collections from a backup: POST /v1/admin/restore
+   *
+   * Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_admin_restore: {
+    body: {
+      backup: string;
+      target?: string;
+      collections?: string[];
+      /** Default: {}. */
+      rename?: Record<string, string>;
+      shards?: number;
+      replicas?: number;
+      /** Default: false. */
+      keys?: boolean;
+    };
+    answer: Restore;
+  };
+  /**
+   * List restores, the newest first: GET /v1/admin/restores
+   *
+   * Role: admin.
+   *
+   * Error codes: 401, 403, 429, 500.
+   */
+  get_admin_restores: {
+    answer: {
+      restores: Restore[];
+    };
+  };
+  /**
+   * A restore: how far it is: GET /v1/admin/restores/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_admin_restores_id: {
+    answer: Restore;
+  };
+  /**
+   * Give a restore up, or forget one that is over: DELETE /v1/admin/restores/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_admin_restores_id: {
+    answer: Restore;
+  };
+  /**
    * Load a small sample of texts into the collection demo, to try search, hybrid search and filters with: POST /v1/demo
    *
    * Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).
@@ -1013,7 +1268,7 @@ export interface Operations {
   /**
    * Create an API key: POST /v1/admin/keys
    *
-   * The secret is in this answer and never again.
+   * The secret is in this answer and never again. A key may be limited to `collections`, by name or prefix: it sees no others, and may call nothing that is about the service as a whole. A name counts before a prefix, a longer prefix before a shorter one.
    *
    * Role: admin.
    *
@@ -1024,6 +1279,16 @@ export interface Operations {
       name: string;
       role: 'admin' | 'readwrite' | 'readonly';
       expires_in_days?: number;
+      /** Collections that the key is limited to; null: all. Its role is then not admin. */
+      collections?: Array<{
+        name?: string;
+        prefix?: string;
+        role?: 'admin' | 'readwrite' | 'readonly';
+      }> | null;
+      /** Networks that it may be used from; null: all. */
+      allowed_networks?: string[] | null;
+      /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
+      rate_limit_per_minute?: number | null;
     };
     answer: ApiKeyWithSecret;
   };
@@ -1050,7 +1315,9 @@ export interface Operations {
     answer: ApiKey;
   };
   /**
-   * Rename an API key, change its role, switch it off or on: PATCH /v1/admin/keys/{id}
+   * Rename an API key, change its role or limits, switch it off or on: PATCH /v1/admin/keys/{id}
+   *
+   * What is left out stays as it is; null takes a limit away.
    *
    * Role: admin.
    *
@@ -1061,6 +1328,16 @@ export interface Operations {
       name?: string;
       role?: 'admin' | 'readwrite' | 'readonly';
       is_active?: boolean;
+      /** Collections that the key is limited to; null: all. Its role is then not admin. */
+      collections?: Array<{
+        name?: string;
+        prefix?: string;
+        role?: 'admin' | 'readwrite' | 'readonly';
+      }> | null;
+      /** Networks that it may be used from; null: all. */
+      allowed_networks?: string[] | null;
+      /** Requests in any 60 seconds; 0: no limit; null: RATE_LIMIT_PER_MINUTE. */
+      rate_limit_per_minute?: number | null;
     };
     answer: ApiKey;
   };
@@ -1081,13 +1358,17 @@ export interface Operations {
   /**
    * Give an API key a new secret: POST /v1/admin/keys/{id}/rotate
    *
-   * The old secret stops working; the new one is in this answer and never again.
+   * The new secret is in this answer and never again. The old one works for `grace_seconds` more, 0 by default; one from before it stops working now.
    *
    * Role: admin.
    *
-   * Error codes: 400, 401, 403, 404, 429, 500.
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
    */
   post_admin_keys_id_rotate: {
+    body: {
+      /** Seconds for which the old secret works, too. Default: 0. */
+      grace_seconds?: number;
+    };
     answer: RotatedApiKey;
   };
   /**
@@ -1137,7 +1418,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401, 429, 500.
+   * Error codes: 401, 403, 429, 500.
    */
   get_me: {
     answer: Caller;
@@ -1147,7 +1428,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401, 429, 500.
+   * Error codes: 401, 403, 429, 500.
    */
   get_health: {
     answer: {
@@ -1248,7 +1529,7 @@ export interface Operations {
    *
    * Role: any.
    *
-   * Error codes: 401, 429, 500.
+   * Error codes: 401, 403, 429, 500.
    */
   get_metrics_summary: {
     answer: Activity;
