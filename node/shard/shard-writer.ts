@@ -162,9 +162,9 @@ export class ShardWriter {
   /** What is stored of the gate and of the count of versions, where a plan changes them. */
   private factsOf(plan: WritePlan): KeyValueChange[] {
     const { gate, counters, specWith } = this.parts;
-    const changes: KeyValueChange[] = [];
     const has = { gate: plan.gate !== OPEN_GATE, versions: plan.versions.isCounting };
-    if (plan.gate !== gate.now) changes.push(...gateChanges(plan, gate.now, specWith(has)));
+    // Not spread: a batch may note more changes than a call has arguments.
+    const changes = plan.gate === gate.now ? [] : gateChanges(plan, gate.now, specWith(has));
     if (plan.versions === counters.versions && plan.deletes.length === 0) return changes;
     const highestPut = plan.puts.reduce((highest, { item }) => Math.max(highest, item.version), 0);
     const hasLoss = plan.deletes.length > 0 || plan.puts.some(({ item, prior }) => prior !== null && prior.version > item.version);

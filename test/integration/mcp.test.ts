@@ -83,7 +83,7 @@ describe('the Model Context Protocol', () => {
     expect(results).toEqual([expect.objectContaining({ external_id: 'alps', text: ITEMS[2].text, metadata: { kind: 'mountains' } })]);
 
     const { vectors } = await dataFrom(client, 'fetch', { collection: 'facts', ids: ['alps', 'none'] });
-    expect(vectors).toEqual([{ external_id: 'alps', metadata: { kind: 'mountains' }, text: ITEMS[2].text }]);
+    expect(vectors).toEqual([{ external_id: 'alps', metadata: { kind: 'mountains' }, text: ITEMS[2].text, version: expect.any(Number) }]);
     const [{ vector }] = (await dataFrom(client, 'fetch', { collection: 'facts', ids: ['alps'], include_vectors: true })).vectors;
     expect((await dataFrom(client, 'search', { collection: 'facts', vector, k: 1 })).results[0].external_id).toBe('alps');
 

@@ -140,8 +140,8 @@ class Schedule {
   }
 
   private say(level: string, fields: object, message: string): void {
-    const { error, ...facts } = fields as { error?: Error };
-    this.said.push(`${level} ${message} ${JSON.stringify(facts)} ${error === undefined ? '' : error.message}`);
+    const { error, ...facts } = fields as { error?: Error | null };
+    this.said.push(`${level} ${message} ${JSON.stringify(facts)} ${error?.message ?? ''}`);
   }
 
   /** What clients see at the end, through each coordinator. */

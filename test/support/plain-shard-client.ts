@@ -194,6 +194,7 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     shard.items.delete(externalId);
     if (item !== null) shard.items.set(externalId, { ...item, version: item.version ?? 0, externalId, vector: Float32Array.from(item.vector) });
     shard.lastVersion = Math.max(shard.lastVersion, item?.version ?? 0);
+    shard.lastStamp = Math.max(shard.lastStamp, item?.stamp ?? 0);
     return item === null ? 'deleted' : 'updated';
   }
   if (refusesWrites(shard.gate)) return 'refused';

@@ -16,8 +16,10 @@ const CALL_MS = 15_000;
 const SEALED_CALL_MS = 2_000;
 /** The old shards are opened again when sealing and what follows has not come to its end by then. */
 const SEALED_MS = 4_000;
-/** Sealing in vain costs clients seconds: the pause before the next attempt doubles. */
-const SEAL_AGAIN_MS = { first: 5_000, longest: 300_000 };
+/** After sealing in vain, clients are left alone for so many times as long as they waited. */
+const UNSEALED_TIMES = 10;
+/** Longer than that can take: the wall clock was set. */
+const UNSEALED_MAX_MS = 120_000;
 /** Progress is stored so often. */
 const STORE_EVERY_MS = 2_000;
 /** Between two looks at new shards that are not indexed yet. */
@@ -56,6 +58,8 @@ export class ReshardPass {
   private readonly waiting: number[];
   private readonly pace = new CatchUpPace();
   private storedMs: number;
+  /** When this pass began to seal; null: it has not. */
+  private sealingMs: number | null = null;
 
   constructor(
     private readonly owned: OwnedReshard,
@@ -175,8 +179,9 @@ export class ReshardPass {
   private async catchUp(): Promise<void> {
     const { clock } = this.parts;
     const { to } = this.owned.record;
-    const { failedSeals = 0 } = this.owned.record;
-    const sealMs = failedSeals === 0 ? 0 : clock.monotonicMs() + Math.min(SEAL_AGAIN_MS.first * 2 ** (failedSeals - 1), SEAL_AGAIN_MS.longest);
+    const { sealsAfter = 0 } = this.owned.record;
+    const pauseMs = sealsAfter - clock.wallMs();
+    const sealMs = clock.monotonicMs() + (pauseMs <= UNSEALED_MAX_MS ? pauseMs : 0);
     let rowsLeft = Infinity;
     let movedMs = clock.monotonicMs();
     for (let lookMs = 0; ;) {
@@ -201,6 +206,7 @@ export class ReshardPass {
     const { from, to } = this.owned.record;
     const transfers = this.sealedTransfers;
     const startMs = clock.monotonicMs();
+    this.sealingMs = startMs;
     const mustBeInTime = (): void => {
       if (clock.monotonicMs() - startMs > SEALED_MS) throw new QuiverError('unavailable', `the old shards of collection "${collection.name}" were sealed for too long`);
     };
@@ -223,7 +229,8 @@ export class ReshardPass {
     await this.owned.change({ unseals: true, term: term + 1 });
     const transfers = new ShardTransfers({ ...this.parts, reshard, term: term + 1, timeoutMs: SEALED_CALL_MS });
     await transfers.stageEach(from, 'tracking');
-    await this.owned.change({ state: 'filling', unseals: undefined, failedSeals: (this.owned.record.failedSeals ?? 0) + 1 });
+    const waitedMs = this.sealingMs === null ? 0 : this.parts.clock.monotonicMs() - this.sealingMs;
+    await this.owned.change({ state: 'filling', unseals: undefined, sealsAfter: this.parts.clock.wallMs() + Math.ceil(waitedMs * UNSEALED_TIMES) });
   }
 
   /** The new shards have everything, and nobody reads or writes the old ones any more. */

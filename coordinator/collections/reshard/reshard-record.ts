@@ -58,8 +58,8 @@ export interface ReshardRecord {
   term: number;
   /** Of `sealing`: it was in vain, and the old shards are to serve again before anything else is done. */
   unseals?: boolean | undefined;
-  /** How often that happened. */
-  failedSeals?: number | undefined;
+  /** The old shards are not sealed again before, in milliseconds of wall time. */
+  sealsAfter?: number | undefined;
   /** ISO 8601, UTC. */
   startedAt: string;
   /** Why it is given up; null: somebody wanted that, or it is not. */

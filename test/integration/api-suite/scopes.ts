@@ -141,7 +141,7 @@ export function scopesSuite(context: SuiteContext): void {
       for (const secret of [key, rotated.key]) expect(dataOf(await context.api.get('/v1/me', { key: secret })).key_id).toBe(id);
       const mistyped = rotated.key.slice(0, 10) + (rotated.key[10] === 'x' ? 'y' : 'x') + rotated.key.slice(11);
       expect(errorOf(await context.api.get('/v1/me', { key: mistyped }), 401)).toContain('checksum');
-      expect(errorOf(await context.api.get('/v1/me', { key: 'another' }), 401)).toBe('invalid API key');
+      expect(errorOf(await context.api.get('/v1/me', { key: 'another' }), 401)).toContain('invalid API key');
       const last = dataOf(await context.api.post(`/v1/admin/keys/${id}/rotate`));
       expect(last.previous_expires_at).toBeNull();
       for (const secret of [key, rotated.key]) errorOf(await context.api.get('/v1/me', { key: secret }), 401);
