@@ -66,8 +66,9 @@ test('publint finds nothing to say', () => {
   expect(said).toContain('All good!');
 });
 
-test('the first example of the README runs word for word', () => {
-  const [example] = /(?<=^```js\n)[\s\S]*?(?=^```$)/m.exec(readFileSync(join(CLIENT, 'README.md'), 'utf8')) ?? [''];
+test('the first example of the README runs word for word, and stands in the service’s README, too', () => {
+  const [example] = /(?<=^```ts\n)[\s\S]*?(?=^```$)/m.exec(readFileSync(join(CLIENT, 'README.md'), 'utf8')) ?? [''];
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(example);
   write('planets.mjs', example);
   expect(
     node(['planets.mjs'])

@@ -6,9 +6,12 @@ import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
 
 /** How to reach a service. */
 export interface QuiverOptions {
-  /** Where the service is, with the path before `/v1` if a proxy puts one there: `http://localhost:8000`. */
-  url: string;
-  /** Sent as `x-api-key`; left out, only public endpoints answer. */
+  /**
+   * Where the service is, with the path before `/v1` if a proxy puts one there. Default: the environment's `QUIVER_URL`,
+   * else `http://localhost:8000`.
+   */
+  url?: string;
+  /** Sent as `x-api-key`; without one, only public endpoints answer. Default: the environment's `QUIVER_API_KEY`. */
   apiKey?: string;
   /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 90,000. */
   timeoutMs?: number;
@@ -22,6 +25,7 @@ export interface QuiverOptions {
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
+const DEFAULT_URL = 'http://localhost:8000';
 /** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
 const TIMEOUT_MS = 90_000;
 /** How the service begins the envelope of a success. */
@@ -45,8 +49,9 @@ export class Transport {
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
-    this.base = baseOf(options.url);
-    this.headers = { ...options.headers, ...(options.apiKey === undefined ? {} : { 'x-api-key': options.apiKey }) };
+    this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
+    const apiKey = options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
+    this.headers = { ...options.headers, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
     // Browsers want it called on the window.
@@ -174,6 +179,16 @@ export class Transport {
     const code = cause?.code ?? (error as { code?: string }).code;
     const reason = [error instanceof Error ? error.message : String(error), cause?.message].filter((text) => text !== undefined && text !== '').join(': ');
     throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, { cause: error, mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code) });
+  }
+}
+
+/** Browsers have no environment, and Deno may keep it to itself. */
+function fromEnvironment(name: string): string | undefined {
+  try {
+    const value = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+    return value === '' ? undefined : value;
+  } catch {
+    return undefined;
   }
 }
 

@@ -51,6 +51,28 @@ test('an address that is none is refused at once', () => {
   expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow('the url must begin with http:// or https://, not "localhost:8000"');
 });
 
+test('the environment says where the service is and which key to use, unless the caller does', async () => {
+  const { fetch, calls } = recordingFetch(success({}));
+  const { QUIVER_URL, QUIVER_API_KEY } = process.env;
+  try {
+    delete process.env.QUIVER_URL;
+    delete process.env.QUIVER_API_KEY;
+    await new QuiverClient({ fetch }).me();
+    Object.assign(process.env, { QUIVER_URL: 'https://quiver.example', QUIVER_API_KEY: 'of the environment' });
+    await new QuiverClient({ fetch }).me();
+    await new QuiverClient({ fetch, url: 'http://service', apiKey: 'mine' }).me();
+  } finally {
+    Object.assign(process.env, { QUIVER_URL, QUIVER_API_KEY });
+    if (QUIVER_URL === undefined) delete process.env.QUIVER_URL;
+    if (QUIVER_API_KEY === undefined) delete process.env.QUIVER_API_KEY;
+  }
+  expect(calls.map(({ url, headers }) => [url.origin, headers['x-api-key']])).toEqual([
+    ['http://localhost:8000', undefined],
+    ['https://quiver.example', 'of the environment'],
+    ['http://service', 'mine'],
+  ]);
+});
+
 test.each([
   [400, BadRequestError],
   [401, UnauthorizedError],
