@@ -1,5 +1,5 @@
 import { Deadline, pause } from './deadline';
-import { dataOf } from './envelope';
+import { successOf } from './envelope';
 import { ConnectionError, QuiverError, TimeoutError } from './errors';
 import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
@@ -19,6 +19,8 @@ export interface QuiverOptions {
   retry?: Partial<RetryPolicy>;
   /** Sent with every request. */
   headers?: Record<string, string>;
+  /** Takes what the service says about a request that it carried out: a field that it does not know, but that looks like one. */
+  onWarning?: (warning: string) => void;
   /** In the place of the runtime's own `fetch`. */
   fetch?: typeof fetch;
 }
@@ -37,7 +39,7 @@ interface PiecesInProgress {
   first: string;
   /** null at the end. */
   next: () => Promise<string | null>;
-  cancel: () => Promise<void>;
+  end: () => Promise<void>;
 }
 
 /** Sends requests with deadlines and repetitions, and takes envelopes apart. */
@@ -46,6 +48,7 @@ export class Transport {
   private readonly headers: Record<string, string>;
   private readonly timeoutMs: number;
   private readonly policy: RetryPolicy;
+  private readonly onWarning: ((warning: string) => void) | undefined;
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
@@ -54,6 +57,7 @@ export class Transport {
     this.headers = { ...options.headers, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
+    this.onWarning = options.onWarning;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   }
@@ -65,7 +69,11 @@ export class Transport {
    * {@link BadAnswerError}, after the repetitions that it is worth; and the reason of a signal that fired.
    */
   async data<Data>(request: ApiRequest, options: CallOptions = {}): Promise<Data> {
-    return this.repeated(request, options, async (attempt) => this.attempt(request, options, async (response) => dataOf<Data>(await response.text(), response, request, attempt)));
+    const { data, warnings = [] } = await this.repeated(request, options, async (attempt) =>
+      this.attempt(request, options, async (response) => successOf<Data>(await response.text(), response, request, attempt)),
+    );
+    for (const warning of warnings) this.onWarning?.(`${request.method} ${request.path}: ${warning}`);
+    return data;
   }
 
   /** The text of an answer that has no envelope. */
@@ -74,31 +82,26 @@ export class Transport {
       this.attempt(request, options, async (response) => {
         const text = await response.text();
         if (response.ok && !text.startsWith('{"status":"error"')) return text;
-        return dataOf<never>(text, response, request, attempt);
+        return successOf<never>(text, response, request, attempt).data;
       }),
     );
   }
 
   /** The text of an answer in pieces as they come, each within the timeout. Only the beginning is repeated. */
   async *pieces(request: ApiRequest, options: CallOptions = {}): AsyncGenerator<string> {
-    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    const { next, end, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, attempt));
     try {
-      const { next, cancel, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, watch, attempt));
-      try {
-        for (let text: string | null = first; text !== null; text = await next()) yield text;
-      } finally {
-        // A consumer that had enough leaves no connection behind.
-        await cancel();
-      }
+      for (let text: string | null = first; text !== null; text = await next()) yield text;
     } finally {
-      watch.end();
+      // A consumer that had enough leaves no connection behind.
+      await end();
     }
   }
 
   /** The first piece of a success, and what gives the others. */
-  private async begin(request: ApiRequest, options: CallOptions, watch: Deadline, attempt: number): Promise<PiecesInProgress> {
-    const response = await this.send(request, options, watch);
-    const reader = response.body?.getReader();
+  private async begin(request: ApiRequest, options: CallOptions, attempt: number): Promise<PiecesInProgress> {
+    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     const decoder = new TextDecoder();
     const next = async (): Promise<string | null> => {
       if (reader === undefined) return null;
@@ -107,16 +110,25 @@ export class Transport {
       watch.pause();
       return done ? null : decoder.decode(value, { stream: true });
     };
-    const cancel = async (): Promise<void> => reader?.cancel().catch(() => undefined);
-    let first = '';
-    for (let text = await next(); text !== null; text = await next()) {
-      first += text;
-      if (first.startsWith(SUCCESS_HEAD)) return { first, next, cancel };
-      if (first.length > FOREIGN_MAX) break;
+    const end = async (): Promise<void> => {
+      watch.end();
+      await reader?.cancel().catch(() => undefined);
+    };
+    try {
+      const response = await this.send(request, options, watch);
+      reader = response.body?.getReader();
+      let first = '';
+      for (let text = await next(); text !== null; text = await next()) {
+        first += text;
+        if (first.startsWith(SUCCESS_HEAD)) return { first, next, end };
+        if (first.length > FOREIGN_MAX) break;
+      }
+      successOf(first, response, request, attempt);
+      return { first, next: async () => null, end };
+    } catch (error) {
+      await end();
+      throw error;
     }
-    await cancel();
-    dataOf(first, response, request, attempt);
-    return { first, next: async () => null, cancel };
   }
 
   /** Calls `send` until it succeeds or is not worth repeating. */

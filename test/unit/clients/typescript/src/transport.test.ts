@@ -151,6 +151,23 @@ describe('repetitions', () => {
   });
 });
 
+test('a stream that does not begin is asked for again', async () => {
+  const never = () => new Promise<Response>(() => undefined);
+  const whole = new Response('{"status":"success","data":{"collection":"a","vectors":[],"count":0},"error":null}');
+  const { client, calls } = clientOver([never, failure(500, 'shard 0 is not available'), whole]);
+  expect(await client.collection('a').export({}, { timeoutMs: 20 }).next()).toMatchObject({ done: true });
+  expect(calls).toHaveLength(3);
+});
+
+test('what the service says of a request that it carried out is handed over', async () => {
+  const warnings: string[] = [];
+  const { client } = clientOver([new Response('{"status":"success","data":{"results":[]},"error":null,"warnings":["filter is not known: filters?"]}')], {
+    onWarning: (warning) => warnings.push(warning),
+  });
+  expect(await client.collection('a').search({ vector: VECTOR })).toEqual({ results: [] });
+  expect(warnings).toEqual(['POST /v1/collections/a/search: filter is not known: filters?']);
+});
+
 describe('the end of patience', () => {
   const never = () => new Promise<Response>(() => undefined);
 
