@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EmbeddedProcess } from '../support/embedded-process';
@@ -66,8 +66,9 @@ test('publint finds nothing to say', () => {
   expect(said).toContain('All good!');
 });
 
-test('the first example of the README runs word for word', () => {
-  const [example] = /(?<=^```js\n)[\s\S]*?(?=^```$)/m.exec(readFileSync(join(CLIENT, 'README.md'), 'utf8')) ?? [''];
+test('the first example of the README runs word for word, and stands in the service’s README, too', () => {
+  const [example] = /(?<=^```ts\n)[\s\S]*?(?=^```$)/m.exec(readFileSync(join(CLIENT, 'README.md'), 'utf8')) ?? [''];
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toContain(example);
   write('planets.mjs', example);
   expect(
     node(['planets.mjs'])
@@ -109,6 +110,23 @@ test('its types hold in strict programs of both kinds', () => {
     write(`tsconfig.${name}.json`, JSON.stringify({ compilerOptions: { ...options, ...kind }, files }));
     expect(node([join(root, 'node_modules/typescript/bin/tsc'), '-p', `tsconfig.${name}.json`])).toBe('');
   }
+});
+
+test('the part for LangChain is there for who has LangChain, as a module of both kinds and with types', () => {
+  const imported = "import { QuiverVectorStore } from 'quiver-client/langchain'; import { VectorStore } from '@langchain/core/vectorstores';";
+  const required = "const { QuiverVectorStore } = require('quiver-client/langchain'); const { VectorStore } = require('@langchain/core/vectorstores');";
+  const isStore = 'console.log(QuiverVectorStore.prototype instanceof VectorStore)';
+  expect(() => node(['-e', required])).toThrow("Cannot find module '@langchain/core");
+  mkdirSync(join(project, 'node_modules/@langchain'));
+  symlinkSync(join(root, 'node_modules/@langchain/core'), join(project, 'node_modules/@langchain/core'));
+  expect(node(['--input-type=module', '-e', imported + isStore])).toBe('true\n');
+  expect(node(['-e', required + isStore])).toBe('true\n');
+  write(
+    'store.mts',
+    `${imported}\nexport const find = async (store: QuiverVectorStore): Promise<string[]> => (await store.similaritySearch('x', 2, { year: { $gt: 1 } })).map(({ pageContent }) => pageContent);\nexport const isKind = (store: QuiverVectorStore): VectorStore => store;\n`,
+  );
+  write('tsconfig.store.json', JSON.stringify({ compilerOptions: { strict: true, noEmit: true, skipLibCheck: true, target: 'es2022', module: 'node16', types: [] }, files: ['store.mts'] }));
+  expect(node([join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.store.json'])).toBe('');
 });
 
 const chromium = findChromium();
