@@ -1,5 +1,5 @@
 import { QuiverClient } from '../../clients/typescript/src/client';
-import type { CallOptions } from '../../clients/typescript/src/transport';
+import type { CallOptions } from '../../clients/typescript/src/request';
 import { Transport } from '../../clients/typescript/src/transport';
 import { commandErrorFrom } from './service-error';
 import type { Target } from './target';
