@@ -23,10 +23,14 @@ export async function main(words: string[]): Promise<void> {
     output: process.stdout,
     messages: process.stderr,
     signal: stop.signal,
-    exitWith: (code) => (process.exitCode = code),
+    exitWith: () => {},
   };
+  // Until it is done: a command that waits for what never comes ends without a word, and is no success.
+  process.exitCode = EXIT_CODES.failed;
+  let code: number = EXIT_CODES.done;
   try {
-    await run(words, context);
+    await run(words, { ...context, exitWith: (wanted) => (code = wanted) });
+    process.exitCode = code;
   } catch (error) {
     process.exitCode = report(commandErrorFrom(error as Error), context);
   } finally {

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
+import { addBenchCommand } from './commands/bench-command';
 import { addClusterCommands } from './commands/cluster-commands';
 import { addCollectionCommands } from './commands/collection-commands';
 import { addCompletionCommand } from './commands/completion-command';
 import type { AddCommand } from './commands/connected-command';
+import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
 import { addKeyCommands } from './commands/key-commands';
 import { addProfileCommands } from './commands/profile-commands';
@@ -11,7 +13,17 @@ import { addSearchCommand } from './commands/search-command';
 import type { CommandContext } from './command-context';
 
 /** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
-const COMMANDS: AddCommand[] = [addCollectionCommands, addSearchCommand, addImportCommand, addKeyCommands, addClusterCommands, addProfileCommands, addCompletionCommand];
+const COMMANDS: AddCommand[] = [
+  addCollectionCommands,
+  addSearchCommand,
+  addImportCommand,
+  addExportCommand,
+  addBenchCommand,
+  addKeyCommands,
+  addClusterCommands,
+  addProfileCommands,
+  addCompletionCommand,
+];
 
 /** The whole command line, for running, help, completion and its page in docs/. */
 export function buildProgram(context: CommandContext): Command {

@@ -18,6 +18,7 @@ const BENCHES = {
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
+  import: ['../test/bench/import-bench.mjs', 'importBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],

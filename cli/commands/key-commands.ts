@@ -1,17 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { Usage } from '../../clients/typescript/src/generated/api-types';
 import type { CommandContext } from '../command-context';
 import { count, printJson } from '../terminal/print';
 import { table } from '../terminal/table';
 import { type ConnectionOptions, connect, connected, wholeNumber } from './connected-command';
 
 type KeyOptions = ConnectionOptions & { json?: true };
-
-/** As the service answers it. */
-interface UsageSummary {
-  overall: Usage;
-  by_key: (Usage & { key_name: string })[];
-}
 
 const id = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
@@ -77,7 +70,7 @@ export function addKeyCommands(program: Command, context: CommandContext): void 
     .action(async (key: number | undefined, options: KeyOptions) => {
       const { client } = connect(context, options);
       if (key === undefined) {
-        const summary = (await client.keys.usageSummary()) as UsageSummary;
+        const summary = await client.keys.usageSummary();
         if (options.json) return printJson(context, summary);
         const rows = [...summary.by_key.map((one) => ({ ...one, name: one.key_name })), { ...summary.overall, name: 'all' }];
         context.output.write(

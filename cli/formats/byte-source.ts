@@ -50,13 +50,13 @@ export class ByteSource {
       raw = this.origin.stream;
     }
     const bytes = this.compression === null ? raw : raw.pipe(decompressor(this.compression));
-    raw.on('data', (piece: Buffer) => (this.bytesRead += piece.length));
     if (bytes !== raw) {
-      raw.pause();
+      raw.on('data', (piece: Buffer) => (this.bytesRead += piece.length));
       raw.on('error', (error) => bytes.destroy(error));
     }
     try {
       for await (const piece of bytes as AsyncIterable<Buffer>) {
+        if (bytes === raw) this.bytesRead += piece.length;
         if (skip >= piece.length) {
           skip -= piece.length;
           continue;
@@ -147,6 +147,15 @@ export class PieceReader {
     this.held = this.held.subarray(piece.length);
     this.offset += piece.length;
     return piece;
+  }
+
+  /** Passes over so many bytes. */
+  async skip(length: number): Promise<void> {
+    for (let left = length; left > 0;) {
+      const piece = await this.read(Math.min(left, READ_BYTES));
+      if (piece.length === 0) return;
+      left -= piece.length;
+    }
   }
 
   async close(): Promise<void> {

@@ -11,8 +11,6 @@ export interface NpyHead {
   width: number;
   /** Turns the bytes of some numbers, which may be changed, into floats. */
   decode: (bytes: Buffer) => Float32Array;
-  /** Bytes before the numbers. */
-  headBytes: number;
 }
 
 const MAGIC = Buffer.from('\u0093NUMPY', 'latin1');
@@ -61,7 +59,6 @@ export async function readNpyHead(reader: PieceReader, name: string): Promise<Np
   const already = isLong ? 0 : 2;
   const rest = await reader.read(Math.max(0, textBytes - already));
   const text = Buffer.concat([start.subarray(12 - already), rest]).toString('latin1');
-  const headBytes = (isLong ? 12 : 10) + textBytes;
   const type = /'descr'\s*:\s*'([<>|=])([a-zA-Z]\d+)'/.exec(text);
   const order = /'fortran_order'\s*:\s*(True|False)/.exec(text);
   const shape = /'shape'\s*:\s*\(([\d\s,L]*)\)/.exec(text);
@@ -82,7 +79,6 @@ export async function readNpyHead(reader: PieceReader, name: string): Promise<Np
     rows: sizes[0],
     dim: sizes[1],
     width,
-    headBytes,
     decode: swap === undefined ? decode : (bytes) => decode(Buffer.from(bytes)[swap as 'swap16']()),
   };
 }
@@ -97,15 +93,12 @@ export class NpySource implements RecordSource {
   constructor(private readonly bytes: ByteSource) {}
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const headReader = new PieceReader(this.bytes.open());
-    // Standard input can't be opened again.
-    const isAtStart = mark === null;
-    const head = await readNpyHead(headReader, this.bytes.name);
-    const { dim, width, headBytes, decode } = head;
+    const reader = new PieceReader(this.bytes.open());
+    const head = await readNpyHead(reader, this.bytes.name);
+    const { dim, width, decode } = head;
     const rowBytes = dim * width;
     let row = (mark as { row: number } | null)?.row ?? 0;
-    const reader = isAtStart ? headReader : new PieceReader(this.bytes.open(headBytes + row * rowBytes));
-    if (!isAtStart) await headReader.close();
+    await reader.skip(row * rowBytes);
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / Math.max(1, rowBytes))));
     try {
       while (row < head.rows) {

@@ -7,6 +7,7 @@ import { ByteSource, type Compression, compressionOf, headOf } from './byte-sour
 import { CsvSource } from './csv';
 import { JsonLinesSource } from './json-lines';
 import { NpySource } from './npy';
+import { itemsPathOf, PairedSource } from './paired-items';
 import { ParquetSource } from './parquet';
 import type { RecordSource } from './record-source';
 import { type TextSplit, TextSource } from './texts';
@@ -67,8 +68,10 @@ export function findFiles(paths: string[], format: Format | null): SourceFile[] 
         const known = format ?? formatOf(file);
         return known === null ? [] : [{ path: file, format: known, name: relative(path, file) }];
       });
-    if (found.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
-    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+    const pairs = new Set(found.map(({ path: file }) => itemsPathOf(file)));
+    const alone = found.filter(({ path: file }) => !pairs.has(file) || file.endsWith('.npy'));
+    if (alone.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
+    return alone.sort((a, b) => (a.name < b.name ? -1 : 1));
   });
 }
 
@@ -79,7 +82,9 @@ export async function openFile(file: SourceFile, options: SourceOptions): Promis
     if (compression !== null) throw new CommandError(`${file.path}: a Parquet file is compressed inside; unpack it first`, EXIT_CODES.usage);
     return ParquetSource.open(file.path);
   }
-  return sourceOf(new ByteSource(file.path, { path: file.path }, compression), file.format, options, file.name);
+  const bytes = new ByteSource(file.path, { path: file.path }, compression);
+  if (file.format === 'npy' && existsSync(itemsPathOf(file.path))) return new PairedSource(new NpySource(bytes), itemsPathOf(file.path));
+  return sourceOf(bytes, file.format, options, file.name);
 }
 
 /** Standard input, which is told by its first bytes unless the format is given. */

@@ -28,16 +28,24 @@ export class VecsSource implements RecordSource {
   ) {}
 
   async *read(mark: unknown): AsyncGenerator<RecordChunk> {
-    const first = await this.head();
-    if (first === null) return;
+    const reader = new PieceReader(this.bytes.open());
+    const head = await reader.read(4);
+    if (head.length === 0) return;
+    const first = this.dimOf(head);
     const width = this.kind === 'bvecs' ? 1 : 4;
     const rowBytes = 4 + first * width;
     const rowsAtOnce = Math.max(1, Math.min(CHUNK_ROWS, Math.floor(CHUNK_BYTES / rowBytes)));
     let row = (mark as RowMark | null)?.row ?? 0;
-    const reader = new PieceReader(this.bytes.open(row * rowBytes));
+    // Of the first row, its length is read already.
+    let ahead = head;
+    if (row > 0) {
+      await reader.skip(row * rowBytes - head.length);
+      ahead = Buffer.alloc(0);
+    }
     try {
       for (;;) {
-        const piece = await reader.read(rowsAtOnce * rowBytes);
+        const piece = Buffer.concat([ahead, await reader.read(rowsAtOnce * rowBytes - ahead.length)]);
+        ahead = Buffer.alloc(0);
         if (piece.length === 0) return;
         if (piece.length % rowBytes !== 0) throw this.damaged(row + Math.floor(piece.length / rowBytes), 'it is cut off');
         const records = [];
@@ -54,12 +62,8 @@ export class VecsSource implements RecordSource {
     }
   }
 
-  /** Components of the first vector, null of an empty file. */
-  private async head(): Promise<number | null> {
-    const reader = new PieceReader(this.bytes.open());
-    const head = await reader.read(4);
-    await reader.close();
-    if (head.length === 0) return null;
+  /** Components of the first vector. */
+  private dimOf(head: Buffer): number {
     const dim = head.length < 4 ? 0 : head.readInt32LE(0);
     if (dim < 1 || dim > DIM_MAX) throw new CommandError(`${this.bytes.name} is no .${this.kind} file: its first vector would have ${dim} components`);
     return dim;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openFile, openStream, type SourceFile, type SourceOptions } from '../formats/open-source';
+import { itemsPathOf } from '../formats/paired-items';
 import type { RecordChunk, RecordSource } from '../formats/record-source';
 import type { CommandContext } from '../command-context';
 
@@ -44,6 +45,8 @@ export class SourceList {
       const { size, mtimeMs } = statSync(path);
       hash.update(JSON.stringify([resolve(path), name, format, size, mtimeMs]));
       if (i < PEEKED_FILES_MAX) hash.update(endsOf(path, size));
+      const items = itemsPathOf(path);
+      if (format === 'npy' && existsSync(items)) hash.update(JSON.stringify([items, statSync(items).size, statSync(items).mtimeMs]));
     }
     return this.files === null ? 'standard input' : hash.digest('hex');
   }
