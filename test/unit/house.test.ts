@@ -196,6 +196,7 @@ describe('the house', () => {
   test.each([
     ['express', (path: string) => path.startsWith('coordinator/http/')],
     ['swagger-ui-express', (path: string) => path.startsWith('coordinator/http/')],
+    ['@modelcontextprotocol/server', (path: string) => path.startsWith('coordinator/http/mcp/')],
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
