@@ -38,7 +38,7 @@ from haystack.testing.document_store_async import (
 from haystack.utils import Secret
 from haystack_integrations.document_stores.quiver import QuiverDocumentStore
 
-from quiver_client import NotFoundError, Quiver
+from quiver_client import NotFoundError, QuiverClient
 
 
 class QuiverStores:
@@ -46,8 +46,8 @@ class QuiverStores:
     def document_store(self, server) -> Iterator[QuiverDocumentStore]:
         name = f"haystack-{uuid.uuid4().hex[:12]}"
         yield QuiverDocumentStore(url=server.url, api_key=Secret.from_token(server.api_key), collection_name=name)
-        with Quiver(server.url, server.api_key) as client, suppress(NotFoundError):
-            client.delete_collection(name)
+        with QuiverClient(server.url, server.api_key) as client, suppress(NotFoundError):
+            client.collection(name).drop()
 
     @staticmethod
     def assert_documents_are_equal(received: list[Document], expected: list[Document]) -> None:

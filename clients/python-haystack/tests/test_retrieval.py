@@ -15,7 +15,7 @@ from haystack.utils import Secret
 from haystack_integrations.components.retrievers.quiver import QuiverEmbeddingRetriever, QuiverHybridRetriever, QuiverKeywordRetriever
 from haystack_integrations.document_stores.quiver import QuiverDocumentStore, filters_from_haystack
 
-from quiver_client import Quiver
+from quiver_client import QuiverClient
 
 DOCUMENTS = [
     Document(id="whale", content="a whale swims", embedding=[1, 0], meta={"year": 1851}),
@@ -34,8 +34,8 @@ def store(server, monkeypatch: pytest.MonkeyPatch) -> Iterator[QuiverDocumentSto
     )
     store.write_documents(DOCUMENTS)
     yield store
-    with Quiver(server.url, server.api_key) as client:
-        client.delete_collection(name)
+    with QuiverClient(server.url, server.api_key) as client:
+        client.collection(name).drop()
 
 
 def ids(found: dict[str, list[Document]]) -> list[str]:

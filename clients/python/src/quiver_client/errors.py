@@ -27,6 +27,8 @@ class QuiverError(Exception):
 
     attempts: int = 1
     """How often the call was sent, repetitions included."""
+    after_lost_answer: bool = False
+    """Whether an earlier attempt may have been carried out, although its answer was lost."""
 
 
 class ApiError(QuiverError):

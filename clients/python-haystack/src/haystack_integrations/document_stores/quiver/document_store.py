@@ -13,7 +13,7 @@ from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.utils import Secret
 
-from quiver_client import AsyncCollection, AsyncQuiver, Collection, ConflictError, Item, NotFoundError, Quiver, StoredVector
+from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, Item, NotFoundError, QuiverClient, StoredVector
 from quiver_client.models import Hit, HybridHit
 
 from .documents import WITHOUT_EMBEDDING, document_from_stored, item_from_document
@@ -53,10 +53,10 @@ class QuiverDocumentStore:
         self.embedding_dim = embedding_dim
         self.distance_metric = distance_metric
         self.collection_options = collection_options
-        self._client: Quiver | None = None
+        self._client: QuiverClient | None = None
         self._is_there = False
         # A client's connections belong to the event loop that opened them.
-        self._clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiver] = weakref.WeakKeyDictionary()
+        self._clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiverClient] = weakref.WeakKeyDictionary()
 
     def to_dict(self) -> dict[str, Any]:
         """For pipelines that are stored; the key is not in it, but where it is taken from."""
@@ -81,16 +81,16 @@ class QuiverDocumentStore:
 
     # Clients, and the collection
 
-    def _quiver(self) -> Quiver:
+    def _quiver(self) -> QuiverClient:
         if self._client is None:
-            self._client = Quiver(self.url, self._secret())
+            self._client = QuiverClient(self.url, self._secret())
         return self._client
 
-    def _async_quiver(self) -> AsyncQuiver:
+    def _async_quiver(self) -> AsyncQuiverClient:
         loop = asyncio.get_running_loop()
         client = self._clients_of_loops.get(loop)
         if client is None:
-            client = self._clients_of_loops[loop] = AsyncQuiver(self.url, self._secret())
+            client = self._clients_of_loops[loop] = AsyncQuiverClient(self.url, self._secret())
         return client
 
     def _secret(self) -> str | None:
@@ -131,7 +131,7 @@ class QuiverDocumentStore:
         """Stores documents; answers how many. ``NONE`` is ``FAIL``: ``DuplicateDocumentError`` where an id exists."""
         batch = _Batch(documents, policy)
         if batch.looks_first:
-            batch.drop_existing(self.collection.fetch_many(batch.ids, include_vectors=False))
+            batch.drop_existing(self.collection.fetch(batch.ids, include_vectors=False))
         return self.collection.upsert_many(batch.items(self.embedding_dim)).written
 
     async def write_documents_async(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
@@ -139,7 +139,7 @@ class QuiverDocumentStore:
         batch = _Batch(documents, policy)
         collection = await self.async_collection()
         if batch.looks_first:
-            batch.drop_existing(await collection.fetch_many(batch.ids, include_vectors=False))
+            batch.drop_existing(await collection.fetch(batch.ids, include_vectors=False))
         return (await collection.upsert_many(batch.items(self.embedding_dim))).written
 
     def delete_documents(self, document_ids: list[str]) -> None:
@@ -164,7 +164,7 @@ class QuiverDocumentStore:
             self.collection.delete_by_filter(_EVERYTHING)
             return
         with suppress(NotFoundError):
-            self._quiver().delete_collection(self.collection_name)
+            self._quiver().collection(self.collection_name).drop()
         self._is_there = False
 
     async def delete_all_documents_async(self, recreate_collection: bool = False) -> None:
@@ -173,7 +173,7 @@ class QuiverDocumentStore:
             await (await self.async_collection()).delete_by_filter(_EVERYTHING)
             return
         with suppress(NotFoundError):
-            await self._async_quiver().delete_collection(self.collection_name)
+            await self._async_quiver().collection(self.collection_name).drop()
         self._is_there = False
 
     def update_by_filter(self, filters: Filters, meta: dict[str, Any]) -> int:
@@ -208,11 +208,11 @@ class QuiverDocumentStore:
         return [document_from_stored(item) async for item in self._items_async(filters, include_vectors=True)]
 
     def _items(self, filters: Filters | None, *, include_vectors: bool) -> Iterator[StoredVector]:
-        return self.collection.iterate(filters=filters_from_haystack(filters), include_vectors=include_vectors)
+        return self.collection.scroll(filters=filters_from_haystack(filters), include_vectors=include_vectors)
 
     async def _items_async(self, filters: Filters | None, *, include_vectors: bool) -> AsyncIterator[StoredVector]:
         translated = filters_from_haystack(filters)
-        async for item in (await self.async_collection()).iterate(filters=translated, include_vectors=include_vectors):
+        async for item in (await self.async_collection()).scroll(filters=translated, include_vectors=include_vectors):
             yield item
 
     # What there is in the metadata. The service has no such sums, so all that matches is gone through, without vectors.
@@ -306,7 +306,7 @@ class QuiverDocumentStore:
         hits = self.collection.search(query_embedding, k=top_k, filters=chosen).results
         if _has_one_without_embedding(hits):
             hits = self.collection.search(query_embedding, k=top_k, filters=_and(chosen, _WITH_EMBEDDING)).results
-        stored = self.collection.fetch_many([hit.external_id for hit in hits], include_vectors=return_embedding)
+        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
         return _found(hits, stored)
 
     async def embedding_retrieval_async(
@@ -319,7 +319,7 @@ class QuiverDocumentStore:
         hits = (await collection.search(query_embedding, k=top_k, filters=chosen)).results
         if _has_one_without_embedding(hits):
             hits = (await collection.search(query_embedding, k=top_k, filters=_and(chosen, _WITH_EMBEDDING))).results
-        stored = await collection.fetch_many([hit.external_id for hit in hits], include_vectors=return_embedding)
+        stored = await collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
         return _found(hits, stored)
 
     def hybrid_retrieval(
@@ -335,7 +335,7 @@ class QuiverDocumentStore:
         """By meaning (``alpha`` 1) and words (``alpha`` 0), fused by rank; words alone where there is no vector."""
         vector, weight = self._hybrid(query_embedding, alpha)
         hits = self.collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=filters_from_haystack(filters)).results
-        stored = self.collection.fetch_many([hit.external_id for hit in hits], include_vectors=return_embedding)
+        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
         return _found(hits, stored)
 
     async def hybrid_retrieval_async(
@@ -352,7 +352,7 @@ class QuiverDocumentStore:
         vector, weight = self._hybrid(query_embedding, alpha)
         collection = await self.async_collection()
         hits = (await collection.hybrid_search(query, vector, k=top_k, alpha=weight, filters=filters_from_haystack(filters))).results
-        stored = await collection.fetch_many([hit.external_id for hit in hits], include_vectors=return_embedding)
+        stored = await collection.fetch([hit.external_id for hit in hits], include_vectors=return_embedding)
         return _found(hits, stored)
 
     def _hybrid(self, query_embedding: list[float] | None, alpha: float) -> tuple[list[float], float]:
@@ -383,11 +383,11 @@ class _Batch:
     def ids(self) -> list[str]:
         return list(self._documents)
 
-    def drop_existing(self, existing: Mapping[str, StoredVector]) -> None:
+    def drop_existing(self, existing: Sequence[StoredVector]) -> None:
         if existing and self._policy == DuplicatePolicy.FAIL:
-            raise DuplicateDocumentError(f"documents with these ids exist: {', '.join(list(existing)[:10])}")
+            raise DuplicateDocumentError(f"documents with these ids exist: {', '.join(one.external_id for one in existing[:10])}")
         for one in existing:
-            del self._documents[one]
+            del self._documents[one.external_id]
 
     def items(self, dim: int) -> list[Item]:
         return [item_from_document(document, dim) for document in self._documents.values()]
@@ -407,6 +407,7 @@ def _and(first: Filters | None, second: Filters) -> Filters:
     return second if first is None else {"$and": [first, second]}
 
 
-def _found(hits: Sequence[Hit | HybridHit], stored: Mapping[str, StoredVector]) -> list[Document]:
+def _found(hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> list[Document]:
+    by_id = {item.external_id: item for item in stored}
     # What was deleted in between is left out.
-    return [document_from_stored(stored[hit.external_id], score=hit.score) for hit in hits if hit.external_id in stored]
+    return [document_from_stored(by_id[hit.external_id], score=hit.score) for hit in hits if hit.external_id in by_id]
