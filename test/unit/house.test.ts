@@ -131,6 +131,17 @@ describe('the house', () => {
     expect(crossing).toEqual([]);
   });
 
+  test('the client for programs imports nothing but itself, and what its part for LangChain is for', () => {
+    const client = sourcesUnder('clients/typescript/src');
+    const modules = new Set(client.map(({ path }) => path.replace(/\.ts$/, '')));
+    expect(client.length).toBeGreaterThan(10);
+    expect(
+      client.flatMap(({ path, imports }) =>
+        imports.filter((imported) => !modules.has(imported) && !(path.includes('/langchain/') && imported.startsWith('@langchain/core/'))).map((imported) => `${path} → ${imported}`),
+      ),
+    ).toEqual([]);
+  });
+
   test('imports point down, from floor to floor', () => {
     expect(sources.map(({ path }) => path).filter((path) => roomOf(path) === undefined)).toEqual([]);
     const climbing = sources.flatMap((source) => {
