@@ -48,6 +48,13 @@ def test_the_first_example_finds_the_red_storm(server: Server) -> None:
     assert all(re.fullmatch(r"\w+ 0\.\d{4}", line) for line in lines)
 
 
+def test_the_main_page_has_the_same_program() -> None:
+    main = PACKAGES.parent / "README.md"
+    if not main.exists():
+        pytest.skip("no checkout around the tests")
+    assert re.findall(r"^```python\n(.*?)^```$", main.read_text(), re.MULTILINE | re.DOTALL) == examples("python")[:1]
+
+
 def test_all_examples_run_one_after_another(server: Server) -> None:
     first, asynchronous, bulk, options = examples("python")
     printed = run("\n".join([first, asynchronous, "import asyncio\nasyncio.run(main())", bulk, options]), server, "planets")

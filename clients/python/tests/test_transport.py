@@ -20,6 +20,7 @@ from quiver_client import (
     QuiverClient,
     QuiverConnectionError,
     QuiverTimeoutError,
+    QuiverWarning,
     RateLimitError,
     RetryPolicy,
     ServerError,
@@ -98,6 +99,12 @@ async def test_a_read_is_repeated_until_it_succeeds(played: Played) -> None:
     assert (await got(quiver.me())).key_id == 1
     assert len(played.requests) == 4
     assert 0.1 <= played.waits[0] <= 0.2 < played.waits[1] * 2 <= 0.8
+
+
+async def test_what_the_service_doubts_is_a_warning(played: Played) -> None:
+    answer = httpx.Response(200, json={"status": "success", "data": ME, "error": None, "warnings": ["unknown field vecotr"]})
+    with pytest.warns(QuiverWarning, match="vecotr"):
+        await got(played.script(answer).me())
 
 
 async def test_a_retry_after_is_honoured(played: Played) -> None:

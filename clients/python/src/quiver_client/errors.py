@@ -15,11 +15,16 @@ __all__ = [
     "QuiverConnectionError",
     "QuiverError",
     "QuiverTimeoutError",
+    "QuiverWarning",
     "RateLimitError",
     "ServerError",
     "UnauthorizedError",
     "ValidationError",
 ]
+
+
+class QuiverWarning(UserWarning):
+    """The service did what it was asked and doubts that it was meant so, such as a field that it does not know."""
 
 
 class QuiverError(Exception):
