@@ -19,6 +19,7 @@ const BENCHES = {
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
+  sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
   formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };

@@ -23,7 +23,7 @@ this client, for bulk_upsert, search, fetch, scroll and export, the two formats 
 const FORMATS = ['array', 'base64'];
 const FETCH_IDS = 100;
 const SCROLL_LIMIT = 1000;
-const SEARCHES = 1000;
+const SEARCHES_MAX = 1000;
 
 export async function formatsBench(words) {
   const { values } = parseArgs({
@@ -44,7 +44,7 @@ export async function formatsBench(words) {
   const [rows, dim, rounds, repeat] = [values.rows, values.dim, values.rounds, values.repeat].map(Number);
   const report = await measureFormats({ rows, dim, rounds, repeat });
   process.stdout.write(`\n${formatReport({ rows, dim, report })}`);
-  if (values.json !== undefined) writeFigures(values.json, report);
+  if (values.json !== undefined) writeFigures(values.json, { steps: report });
 }
 
 async function measureFormats({ rows, dim, rounds, repeat }) {
@@ -112,8 +112,8 @@ function stepsOver({ target, vectors, rows, dim, call }) {
     search: (format) =>
       all(
         (async function* searches() {
-          for (let query = 0; query < SEARCHES; query++) {
-            const body = `{"vector":${written[format](query % rows)},"k":10}`;
+          for (let query = 0; query < Math.min(SEARCHES_MAX, rows); query++) {
+            const body = `{"vector":${written[format](query)},"k":10}`;
             if (JSON.parse(await call(target.searchPath, body)).status !== 'success') throw new Error('a search failed');
             yield { vectors: 1, bytes: body.length };
           }
