@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 const root = resolve(__dirname, '../..');
 const LOOK_MS = 30_000;
 /** Where the sources of all of them are, so that none need be installed. */
-const SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src'].map((folder) => join(root, 'clients', folder));
+export const PYTHON_SOURCES = ['python/src', 'python-langchain', 'python-llama-index', 'python-haystack/src'].map((folder) => join(root, 'clients', folder)).join(':');
 
 export interface PythonPackage {
   folder: string;
@@ -56,7 +56,7 @@ export function runPython({ folder }: Pick<PythonPackage, 'folder'>, words: stri
     cwd: join(root, folder),
     encoding: 'utf8',
     timeout: options.timeoutMs,
-    env: { ...process.env, PYTHONPATH: SOURCES.join(':'), PYTHONDONTWRITEBYTECODE: '1', ...options.environment },
+    env: { ...process.env, PYTHONPATH: PYTHON_SOURCES, PYTHONDONTWRITEBYTECODE: '1', ...options.environment },
   });
   return { status, output: `${stdout}${stderr}` };
 }
