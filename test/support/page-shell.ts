@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Envelope } from './embedded-process';
 import { eventually } from './eventually';
+import { PYTHON_SOURCES, pythonProgram } from './python-packages';
 
 /** A block of a page: what is in a fence, with the word after it. */
 export interface PageBlock {
@@ -34,11 +35,15 @@ export class PageShell {
     this.shell.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
 
-  /** What a block printed: one of `sh`, or a program in `js`, which sees what the shell has exported. */
+  /** What a block printed: one of `sh`, or a program in `js` or `python`, which sees what the shell has exported. */
   async run({ language, text }: PageBlock): Promise<string> {
     const end = `\n--- block ${++this.count} ---\n`;
     this.output = '';
     let command = text;
+    if (language === 'python') {
+      writeFileSync(join(this.folder, 'program.py'), text);
+      command = `PYTHONPATH=${PYTHON_SOURCES} ${JSON.stringify(pythonProgram())} -B program.py`;
+    }
     if (language === 'js') {
       writeFileSync(join(this.folder, 'program.mjs'), text);
       command = `${JSON.stringify(process.execPath)} program.mjs`;

@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from quiver_client import AsyncCollection, AsyncQuiver, Collection, ConflictError, Item, NotFoundError, Quiver, StoredVector
+from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, Item, NotFoundError, QuiverClient, StoredVector
 from quiver_client.models import DistanceMetric, Hit, HybridHit
 
 Filter = Mapping[str, Any]
@@ -44,8 +44,8 @@ class QuiverVectorStore(VectorStore):
         collection_name: str = "langchain",
         url: str | None = None,
         api_key: str | None = None,
-        client: Quiver | None = None,
-        async_client: AsyncQuiver | None = None,
+        client: QuiverClient | None = None,
+        async_client: AsyncQuiverClient | None = None,
         create_collection: bool = True,
         distance_metric: DistanceMetric = "cosine",
         collection_options: Mapping[str, Any] | None = None,
@@ -56,7 +56,7 @@ class QuiverVectorStore(VectorStore):
         self._client = client
         self._async_client = async_client
         # A client's connections belong to the event loop that opened them.
-        self._clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiver] = weakref.WeakKeyDictionary()
+        self._clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiverClient] = weakref.WeakKeyDictionary()
         self._creates = create_collection
         self._distance_metric = distance_metric
         self._options = dict(collection_options or {})
@@ -76,20 +76,20 @@ class QuiverVectorStore(VectorStore):
         """The same for the running event loop."""
         return self._async_quiver().collection(self.collection_name)
 
-    def _quiver(self) -> Quiver:
+    def _quiver(self) -> QuiverClient:
         if self._client is None:
             url, api_key = self._given
-            self._client = Quiver(url, api_key)
+            self._client = QuiverClient(url, api_key)
         return self._client
 
-    def _async_quiver(self) -> AsyncQuiver:
+    def _async_quiver(self) -> AsyncQuiverClient:
         if self._async_client is not None:
             return self._async_client
         loop = asyncio.get_running_loop()
         client = self._clients_of_loops.get(loop)
         if client is None:
             url, api_key = self._given
-            client = self._clients_of_loops[loop] = AsyncQuiver(url, api_key)
+            client = self._clients_of_loops[loop] = AsyncQuiverClient(url, api_key)
         return client
 
     # Creating
@@ -208,20 +208,20 @@ class QuiverVectorStore(VectorStore):
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The documents of these ids, in their order; those that do not exist are left out."""
-        return [_document(item) for item in self.collection.fetch_many(ids, include_vectors=False).values()]
+        return [_document(item) for item in self.collection.fetch(ids, include_vectors=False)]
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """The same, async."""
-        return [_document(item) for item in (await self.async_collection.fetch_many(ids, include_vectors=False)).values()]
+        return [_document(item) for item in await self.async_collection.fetch(ids, include_vectors=False)]
 
     # Searching. A hit has no text, so the texts are fetched by id.
 
     def _found(self, hits: Sequence[Hit | HybridHit]) -> list[tuple[Document, float]]:
-        stored = self.collection.fetch_many([hit.external_id for hit in hits], include_vectors=False)
+        stored = self.collection.fetch([hit.external_id for hit in hits], include_vectors=False)
         return _scored(hits, stored)
 
     async def _afound(self, hits: Sequence[Hit | HybridHit]) -> list[tuple[Document, float]]:
-        stored = await self.async_collection.fetch_many([hit.external_id for hit in hits], include_vectors=False)
+        stored = await self.async_collection.fetch([hit.external_id for hit in hits], include_vectors=False)
         return _scored(hits, stored)
 
     def similarity_search(self, query: str, k: int = 4, filter: Filter | None = None, **kwargs: Any) -> list[Document]:
@@ -307,8 +307,8 @@ class QuiverVectorStore(VectorStore):
     ) -> list[Document]:
         """The same for a vector."""
         hits = self.collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs).results
-        stored = self.collection.fetch_many([hit.external_id for hit in hits])
-        return _diverse(embedding, list(stored.values()), k, lambda_mult)
+        stored = self.collection.fetch([hit.external_id for hit in hits])
+        return _diverse(embedding, stored, k, lambda_mult)
 
     async def amax_marginal_relevance_search_by_vector(
         self,
@@ -321,8 +321,8 @@ class QuiverVectorStore(VectorStore):
     ) -> list[Document]:
         """The same, async."""
         hits = (await self.async_collection.search(embedding, k=fetch_k, filters=_checked(filter), **kwargs)).results
-        stored = await self.async_collection.fetch_many([hit.external_id for hit in hits])
-        return _diverse(embedding, list(stored.values()), k, lambda_mult)
+        stored = await self.async_collection.fetch([hit.external_id for hit in hits])
+        return _diverse(embedding, stored, k, lambda_mult)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         # Scores of l2 are from 0 to 1 already; cosines, and inner products of unit vectors, from -1 to 1.
@@ -355,9 +355,10 @@ def _document(item: StoredVector) -> Document:
     return Document(id=item.external_id, page_content=item.text or "", metadata=item.metadata)
 
 
-def _scored(hits: Sequence[Hit | HybridHit], stored: Mapping[str, StoredVector]) -> list[tuple[Document, float]]:
+def _scored(hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> list[tuple[Document, float]]:
+    by_id = {item.external_id: item for item in stored}
     # What was deleted in between is left out.
-    return [(_document(stored[hit.external_id]), hit.score) for hit in hits if hit.external_id in stored]
+    return [(_document(by_id[hit.external_id]), hit.score) for hit in hits if hit.external_id in by_id]
 
 
 def _bare(scored: Sequence[tuple[Document, float]]) -> list[Document]:

@@ -10,15 +10,15 @@ from langchain_core.vectorstores import VectorStore
 from langchain_quiver import QuiverVectorStore
 from langchain_tests.integration_tests import VectorStoreIntegrationTests
 
-from quiver_client import Quiver
+from quiver_client import QuiverClient
 
 
 class TestQuiverVectorStore(VectorStoreIntegrationTests):
     @pytest.fixture
     def vectorstore(self, server) -> Iterator[VectorStore]:
         name = f"langchain-{uuid.uuid4().hex[:12]}"
-        with Quiver(server.url, server.api_key) as client:
+        with QuiverClient(server.url, server.api_key) as client:
             store = QuiverVectorStore(self.get_embeddings(), collection_name=name, url=server.url, api_key=server.api_key, client=client)
             store.ensure_collection()
             yield store
-            client.delete_collection(name)
+            client.collection(name).drop()

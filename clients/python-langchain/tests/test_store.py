@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.structured_query import Comparator, Comparison, Operation, Operator, StructuredQuery
 from langchain_quiver import QuiverTranslator, QuiverVectorStore
 
-from quiver_client import BulkWriteError, Quiver
+from quiver_client import BulkWriteError, QuiverClient
 
 
 class ByLength(Embeddings):
@@ -35,11 +35,11 @@ DOCUMENTS = [
 @pytest.fixture
 def store(server) -> Iterator[QuiverVectorStore]:
     name = f"store-{uuid.uuid4().hex[:12]}"
-    with Quiver(server.url, server.api_key) as client:
+    with QuiverClient(server.url, server.api_key) as client:
         store = QuiverVectorStore(ByLength(), collection_name=name, client=client, url=server.url, api_key=server.api_key)
         store.add_documents(DOCUMENTS)
         yield store
-        client.delete_collection(name)
+        client.collection(name).drop()
 
 
 def ids(documents: list[Document]) -> list[str | None]:
@@ -110,12 +110,12 @@ def test_deleting_without_ids_takes_what_matches_or_all(store: QuiverVectorStore
 
 def test_the_collection_is_made_with_the_first_documents(server) -> None:
     name = f"made-{uuid.uuid4().hex[:12]}"
-    with Quiver(server.url, server.api_key) as client:
+    with QuiverClient(server.url, server.api_key) as client:
         options = {"language": "en"}
         store = QuiverVectorStore.from_texts(["one"], ByLength(), collection_name=name, client=client, collection_options=options)
-        assert (client.get_collection(name).dim, client.get_collection(name).language) == (2, "en")
+        assert (client.collection(name).info().dim, client.collection(name).info().language) == (2, "en")
         assert ids(store.similarity_search("one")) != []
-        client.delete_collection(name)
+        client.collection(name).drop()
         bare = QuiverVectorStore(ByLength(), collection_name=name, client=client, create_collection=False)
         with pytest.raises(BulkWriteError, match="404: collection"):
             bare.add_texts(["one"])

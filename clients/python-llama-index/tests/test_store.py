@@ -23,7 +23,7 @@ from llama_index.core.vector_stores.types import (
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 from llama_index.vector_stores.quiver import QuiverVectorStore, filters_from_llama_index
 
-from quiver_client import Quiver
+from quiver_client import QuiverClient
 
 
 def node(node_id: str, text: str, vector: list[float], document: str = "doc-0", **metadata: Any) -> TextNode:
@@ -50,11 +50,11 @@ def nodes() -> list[BaseNode]:
 @pytest.fixture
 def store(server) -> Iterator[QuiverVectorStore]:
     name = f"llama-{uuid.uuid4().hex[:12]}"
-    with Quiver(server.url, server.api_key) as client:
+    with QuiverClient(server.url, server.api_key) as client:
         store = QuiverVectorStore(name, url=server.url, api_key=server.api_key, client=client)
         assert store.add(nodes()) == ["whale", "dream", "castle"]
         yield store
-        client.delete_collection(name)
+        client.collection(name).drop()
 
 
 def query(vector: list[float] | None, k: int = 3, **more: Any) -> VectorStoreQuery:
@@ -227,15 +227,15 @@ def test_filters_mean_what_they_mean_to_llama_indexs_own_store(store: QuiverVect
 
 def test_an_index_is_built_and_asked(server) -> None:
     name = f"index-{uuid.uuid4().hex[:12]}"
-    with Quiver(server.url, server.api_key) as client:
+    with QuiverClient(server.url, server.api_key) as client:
         store = QuiverVectorStore(name, client=client, collection_options={"language": "en"})
         context = StorageContext.from_defaults(vector_store=store)
         documents = [Document(text="Whales swim.", metadata={"n": 1}), Document(text="Castles stand.", metadata={"n": 2})]
         index = VectorStoreIndex.from_documents(documents, storage_context=context, embed_model=MockEmbedding(embed_dim=4))
-        assert client.get_collection(name).language == "en"
+        assert client.collection(name).info().language == "en"
         wanted = MetadataFilters(filters=[MetadataFilter(key="n", value=2)])
         found = index.as_retriever(similarity_top_k=2, filters=wanted).retrieve("anything")
         assert [one.get_content() for one in found] == ["Castles stand."]
         index.delete_ref_doc(documents[1].doc_id)
         assert [one.get_content() for one in index.as_retriever(similarity_top_k=2).retrieve("anything")] == ["Whales swim."]
-        client.delete_collection(name)
+        client.collection(name).drop()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quiver_client import AsyncQuiver, Quiver
+from quiver_client import AsyncQuiverClient, QuiverClient
 
 from .quiver_service import Server, server
 
@@ -25,10 +25,10 @@ def anyio_backend() -> str:
 async def quiver(request: pytest.FixtureRequest, server: Server) -> AsyncIterator[Any]:
     """Each form of the client in turn; tests say ``await got(...)`` for both."""
     if request.param == "sync":
-        with Quiver(server.url, server.api_key) as client:
+        with QuiverClient(server.url, server.api_key) as client:
             yield client
     else:
-        async with AsyncQuiver(server.url, server.api_key) as other:
+        async with AsyncQuiverClient(server.url, server.api_key) as other:
             yield other
 
 
@@ -38,7 +38,7 @@ async def items(quiver: Any) -> AsyncIterator[Any]:
     name = f"items-{uuid.uuid4().hex[:12]}"
     await got(quiver.create_collection(name, 2, distance_metric="l2"))
     yield quiver.collection(name)
-    await got(quiver.delete_collection(name))
+    await got(quiver.collection(name).drop())
 
 
 async def got(result: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from quiver_client import (
-    AsyncQuiver,
+    AsyncQuiverClient,
     BadRequestError,
     BulkProgress,
     BulkSearchQuery,
@@ -19,7 +19,7 @@ from quiver_client import (
     ForbiddenError,
     Item,
     NotFoundError,
-    Quiver,
+    QuiverClient,
     UnauthorizedError,
     UploadProgress,
     ValidationError,
@@ -39,12 +39,12 @@ async def test_a_collection_lives_and_ends(quiver: Any) -> None:
     with pytest.raises(ConflictError):
         await got(quiver.create_collection(name, 3))
     assert name in [one.name for one in await got(quiver.list_collections())]
-    assert (await got(quiver.update_collection(name, description=None))).description is None
     collection = quiver.collection(name)
-    assert await got(collection.info()) == await got(quiver.get_collection(name))
+    assert (await got(collection.update(description=None))).description is None
+    assert (await got(collection.info())).dim == 3
     assert (await got(collection.stats())).index.state == "ready"
     assert (await got(collection.optimize())).name == name
-    await got(quiver.delete_collection(name))
+    await got(collection.drop())
     with pytest.raises(NotFoundError, match=name):
         await got(collection.info())
 
@@ -89,7 +89,7 @@ async def test_searches_of_every_kind(items: Any) -> None:
     assert found.timing_ms.total_ms >= found.timing_ms.search_ms
     assert [hit.external_id for hit in (await got(items.search([0, 0], k=1, offset=1, exact=True))).results] == ["i1"]
     several = await got(items.bulk_search([BulkSearchQuery(vector=[3, 0], k=1), {"vector": np.zeros(2), "k": 2}]))
-    assert [[hit.external_id for hit in hits] for hits in several.results] == [["i3"], ["i0", "i1"]]
+    assert [[hit.external_id for hit in hits] for hits in several] == [["i3"], ["i0", "i1"]]
     hybrid = await got(items.hybrid_search("apple", [0, 0], k=2, alpha=0.5, explain=True))
     assert [(hit.external_id, hit.vector_rank) for hit in hybrid.results] == [("i0", 1), ("i1", 2)]
     assert hybrid.results[0].keyword_rank in (1, 2)
@@ -120,19 +120,36 @@ async def test_many_items_go_in_batches_and_come_back_whole(items: Any) -> None:
     assert (result.inserted, result.updated, result.requests) == (2500, 0, 7)
     assert (seen[-1].items, seen[-1].bytes) == (2500, result.bytes)
     assert sorted(one.items for one in seen) == [one.items for one in seen]
-    scrolled = await listed(items.iterate())
-    exported = await listed(items.iterate_export())
+    scrolled = await listed(items.scroll())
+    exported = await listed(items.export())
     for back in (scrolled, exported):
         assert {one.external_id for one in back} == {f"i{i}" for i in range(2500)}
         assert all(np.array_equal(one.array, vectors[int(one.external_id[1:])]) for one in back)
-    even = await listed(items.iterate(filters={"even": True}, include_vectors=False, limit=300))
+    even = await listed(items.scroll(filters={"even": True}, include_vectors=False, limit=300))
     assert len(even) == 1250
     assert {one.vector for one in even} == {None}
-    some = await got(items.fetch_many(["none", *(f"i{i}" for i in range(150, 0, -1))]))
-    assert list(some) == [f"i{i}" for i in range(150, 0, -1)]
+    some = await got(items.fetch(["none", *(f"i{i}" for i in range(150, 0, -1))]))
+    assert [one.external_id for one in some] == [f"i{i}" for i in range(150, 0, -1)]
+    assert len(await got(items.bulk_search([{"vector": vector, "k": 1} for vector in vectors[:45]]))) == 45
     assert await got(items.delete_many(["none", *(f"i{i}" for i in range(2000, 2500))], batch_items=300)) == 500
-    export = await got(items.export(limit=3))
-    assert (export.count, export.dim, [one.external_id for one in export.vectors]) == (3, 2, [one.external_id for one in exported[:3]])
+    first = await listed(items.export(limit=3, vector_format="array"))
+    assert [one.external_id for one in first] == [one.external_id for one in exported[:3]]
+    page = await got(items.scroll_page(limit=2))
+    assert (len(page.vectors), (await got(items.scroll_page(cursor=page.next_cursor, limit=1))).vectors[0].external_id) == (
+        2,
+        exported[2].external_id,
+    )
+
+
+async def test_items_that_are_refused_are_handed_over_and_the_others_written(items: Any) -> None:
+    refused: list[tuple[str, int]] = []
+    given = [Item(f"i{i}", [1] * (3 if i in (7, 30) else 2)) for i in range(40)]
+    result = await got(
+        items.upsert_many(given, batch_items=16, on_rejected=lambda item, error: refused.append((item["external_id"], error.code)))
+    )
+    assert (result.written, result.rejected) == (38, 2)
+    assert sorted(refused) == [("i30", 400), ("i7", 400)]
+    assert (await got(items.info())).vector_count == 38
 
 
 async def test_an_id_that_comes_again_ends_as_it_came_last(items: Any) -> None:
@@ -140,7 +157,7 @@ async def test_an_id_that_comes_again_ends_as_it_came_last(items: Any) -> None:
     drawn = random.Random(3)
     given = [(f"i{drawn.randrange(20)}", n) for n in range(600)]
     await got(items.upsert_many([Item(i, [n, 0]) for i, n in given], batch_items=5, in_flight=8))
-    assert {one.external_id: one.vector[0] for one in await listed(items.iterate())} == dict(given)
+    assert {one.external_id: one.vector[0] for one in await listed(items.scroll())} == dict(given)
 
 
 async def test_a_document_is_uploaded_piece_by_piece(items: Any, tmp_path: Path) -> None:
@@ -148,19 +165,19 @@ async def test_a_document_is_uploaded_piece_by_piece(items: Any, tmp_path: Path)
     path = tmp_path / 'a "quoted" name.txt'
     path.write_bytes(text)
     steps: list[UploadProgress] = []
-    done = await got(items.upload(path, on_progress=steps.append, include_timing=True))
+    done = await got(items.upload_document(path, on_progress=steps.append, include_timing=True))
     assert done.chunks_created > 100
     assert done.timing_ms.total_ms > 0
     assert len(steps) > 3
     assert steps[-1] == UploadProgress(len(text), len(text))
     chunk = await got(items.get(f"{done.document_id}-chunk-0"))
     assert chunk.metadata["source"].endswith(".txt")
-    assert (await got(items.upload(io.BytesIO(b"Small."), filename="small.txt"))).chunks_created == 1
-    assert (await got(items.upload(b"Small.", filename="small.txt"))).chunks_created == 1
+    assert (await got(items.upload_document(io.BytesIO(b"Small."), filename="small.txt"))).chunks_created == 1
+    assert (await got(items.upload_document(b"Small.", filename="small.txt"))).chunks_created == 1
     with pytest.raises(BadRequestError, match=r"Only \.txt"):
-        await got(items.upload(b"%PDF", filename="paper.pdf"))
+        await got(items.upload_document(b"%PDF", filename="paper.pdf"))
     with pytest.raises(ValueError, match="filename="):
-        await got(items.upload(b"nameless"))
+        await got(items.upload_document(b"nameless"))
 
 
 async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None:
@@ -168,7 +185,7 @@ async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None
     try:
         assert made.expires_at > made.created_at
         assert made.key not in repr(made)
-        kind = Quiver if isinstance(quiver, Quiver) else AsyncQuiver
+        kind = QuiverClient if isinstance(quiver, QuiverClient) else AsyncQuiverClient
         reader: Any = kind(server.url, made.key)
         assert (await got(reader.me())).role == "readonly"
         with pytest.raises(ForbiddenError):
@@ -188,11 +205,11 @@ async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None
 
 async def test_the_service_tells_of_itself(quiver: Any) -> None:
     assert (await got(quiver.health())).status == "ok"
-    assert any(endpoint.path == "/v1/query" for endpoint in (await got(quiver.info())).endpoints)
+    assert any(endpoint.path == "/v1/query" for endpoint in (await got(quiver.service_info())).endpoints)
     assert "vectordb_requests_total" in await got(quiver.metrics())
     assert (await got(quiver.openapi()))["info"]["title"] == "Quiver"
-    assert (await got(quiver.metrics_summary())).requests.total > 0
-    cluster = await got(quiver.cluster.get())
+    assert (await got(quiver.activity())).requests.total > 0
+    cluster = await got(quiver.cluster.state())
     assert (cluster.mode, len(cluster.nodes)) == ("embedded", 1)
     assert (await got(quiver.request("GET", "/v1/health")))["status"] == "ok"
     with pytest.raises(UnauthorizedError):
@@ -219,11 +236,11 @@ async def test_trio_carries_the_async_form(server: Server) -> None:
     trio = pytest.importorskip("trio")
 
     async def story() -> int:
-        async with AsyncQuiver(server.url, server.api_key) as quiver:
+        async with AsyncQuiverClient(server.url, server.api_key) as quiver:
             name = f"trio-{uuid.uuid4().hex[:12]}"
             await quiver.create_collection(name, 2)
             result = await quiver.collection(name).upsert_many([Item(str(i), [1, i]) for i in range(10)], batch_items=3)
-            await quiver.delete_collection(name)
+            await quiver.collection(name).drop()
             return result.written
 
     import anyio.to_thread

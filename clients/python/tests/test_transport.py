@@ -12,13 +12,15 @@ import pytest
 import quiver_client._async.transport as async_transport
 import quiver_client._sync.transport as sync_transport
 from quiver_client import (
-    AsyncQuiver,
+    AsyncQuiverClient,
     BadAnswerError,
     BulkWriteError,
     ConflictError,
-    Quiver,
+    NotFoundError,
+    QuiverClient,
     QuiverConnectionError,
     QuiverTimeoutError,
+    QuiverWarning,
     RateLimitError,
     RetryPolicy,
     ServerError,
@@ -59,7 +61,7 @@ class Played:
 
         transport = httpx.MockTransport(handle)
         http: Any = httpx.Client(transport=transport) if self.form == "sync" else httpx.AsyncClient(transport=transport)
-        kind: Any = Quiver if self.form == "sync" else AsyncQuiver
+        kind: Any = QuiverClient if self.form == "sync" else AsyncQuiverClient
         return kind("http://quiver.test/prefix/", "secret-key", http_client=http, **options)
 
     def script(self, *answers: httpx.Response | Exception, **options: Any) -> Any:
@@ -99,6 +101,12 @@ async def test_a_read_is_repeated_until_it_succeeds(played: Played) -> None:
     assert 0.1 <= played.waits[0] <= 0.2 < played.waits[1] * 2 <= 0.8
 
 
+async def test_what_the_service_doubts_is_a_warning(played: Played) -> None:
+    answer = httpx.Response(200, json={"status": "success", "data": ME, "error": None, "warnings": ["unknown field vecotr"]})
+    with pytest.warns(QuiverWarning, match="vecotr"):
+        await got(played.script(answer).me())
+
+
 async def test_a_retry_after_is_honoured(played: Played) -> None:
     quiver = played.script(failure(429, headers={"retry-after": "7"}), success(ME))
     await got(quiver.me())
@@ -122,6 +130,13 @@ async def test_a_creation_is_sent_again_only_if_it_was_not_carried_out(played: P
         with pytest.raises((ServerError, QuiverTimeoutError)):
             await got(played.script(lost).create_collection("c", 2))
         assert len(played.requests) == 1
+
+
+async def test_a_deletion_whose_answer_was_lost_may_find_nothing_the_next_time(played: Played) -> None:
+    await got(played.script(httpx.ReadError("reset"), failure(404)).collection("c").delete("a"))
+    for before in ([], [failure(429)]):
+        with pytest.raises(NotFoundError):
+            await got(played.script(*before, failure(404)).collection("c").delete("a"))
 
 
 async def test_errors_name_the_request_and_what_the_service_asks_for(played: Played) -> None:
@@ -189,17 +204,17 @@ async def test_a_bulk_write_whose_source_fails_ends_with_that_error(played: Play
 
 async def test_an_error_in_the_place_of_an_export_is_raised(played: Played) -> None:
     with pytest.raises(ServerError, match="busy disk"):
-        await listed(played.script(failure(500, "busy disk"), retries=RetryPolicy(attempts_max=1)).collection("c").iterate_export())
+        await listed(played.script(failure(500, "busy disk"), retries=RetryPolicy(attempts_max=1)).collection("c").export())
 
 
 def test_an_address_that_is_none_is_refused_at_once() -> None:
     with pytest.raises(ValueError, match="http://"):
-        Quiver("localhost:8000")
+        QuiverClient("localhost:8000")
 
 
 def test_address_and_key_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUIVER_URL", "https://quiver.test")
     monkeypatch.setenv("QUIVER_API_KEY", "from-environment")
-    with Quiver() as quiver:
+    with QuiverClient() as quiver:
         assert quiver._transport.settings.url == "https://quiver.test"
         assert quiver._transport.settings.headers["x-api-key"] == "from-environment"

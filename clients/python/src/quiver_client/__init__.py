@@ -1,17 +1,17 @@
-"""Client of Quiver, a vector collection service: ``Quiver``, and ``AsyncQuiver`` for asyncio and trio.
+"""Client of Quiver, a vector collection service: ``QuiverClient``, and ``AsyncQuiverClient`` for asyncio and trio.
 
->>> with Quiver("http://localhost:8000", api_key="...") as quiver:
+>>> with QuiverClient("http://localhost:8000", api_key="...") as quiver:
 ...     quiver.create_collection("books", dim=384)
 ...     books = quiver.collection("books")
 ...     books.upsert("moby-dick", text="A captain hunts a white whale.", metadata={"year": 1851})
 ...     answer = books.search(text="revenge at sea", k=3)
 """
 
-from ._async.client import AsyncQuiver
+from ._async.client import AsyncQuiverClient
 from ._async.cluster import AsyncCluster
 from ._async.collection import AsyncCollection
 from ._async.keys import AsyncKeys
-from ._sync.client import Quiver
+from ._sync.client import QuiverClient
 from ._sync.cluster import Cluster
 from ._sync.collection import Collection
 from ._sync.keys import Keys
@@ -28,6 +28,7 @@ from .errors import (
     QuiverConnectionError,
     QuiverError,
     QuiverTimeoutError,
+    QuiverWarning,
     RateLimitError,
     ServerError,
     UnauthorizedError,
@@ -44,7 +45,7 @@ __all__ = [
     "AsyncCluster",
     "AsyncCollection",
     "AsyncKeys",
-    "AsyncQuiver",
+    "AsyncQuiverClient",
     "BadAnswerError",
     "BadRequestError",
     "BulkProgress",
@@ -64,10 +65,11 @@ __all__ = [
     "Keys",
     "Metadata",
     "NotFoundError",
-    "Quiver",
+    "QuiverClient",
     "QuiverConnectionError",
     "QuiverError",
     "QuiverTimeoutError",
+    "QuiverWarning",
     "RateLimitError",
     "RetryPolicy",
     "ServerError",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from .errors import BadAnswerError, QuiverConnectionError, QuiverError, QuiverTimeoutError, api_error
+from .errors import BadAnswerError, QuiverConnectionError, QuiverError, QuiverTimeoutError, QuiverWarning, api_error
 
 SHOWN_CHARACTERS = 200
 """Of a foreign answer, in its error."""
@@ -27,6 +30,8 @@ def envelope_data(content: bytes | str, *, status: int, headers: Mapping[str, st
         envelope = None
     retry_after = _retry_after(headers)
     if isinstance(envelope, dict) and envelope.get("status") == "success" and "data" in envelope:
+        for warning in envelope.get("warnings") or []:
+            _warn(str(warning))
         return envelope["data"]
     error = envelope.get("error") if isinstance(envelope, dict) and envelope.get("status") == "error" else None
     if not isinstance(error, dict):
@@ -64,3 +69,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < float("inf") else None
+
+
+def _warn(text: str) -> None:
+    # At the line that called the client, where Python can tell.
+    if sys.version_info >= (3, 12):
+        warnings.warn(text, QuiverWarning, skip_file_prefixes=(os.path.dirname(__file__),))
+    else:
+        warnings.warn(text, QuiverWarning, stacklevel=2)

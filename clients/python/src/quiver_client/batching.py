@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .bodies import item_body, json_bytes
+from .errors import BulkWriteError, QuiverError
 from .models import BulkUpsertAnswer, ItemLike
 
 __all__ = ["BATCH_BYTES", "BATCH_ITEMS", "BulkProgress", "BulkWriteResult"]
 
 BATCH_ITEMS = 1000
 """Items of one request at most, as the service has it by default (MAX_BATCH_SIZE)."""
-BATCH_BYTES = 8 * 1024 * 1024
+BATCH_BYTES = 4 * 1024 * 1024
 """Bytes of one request, of the 64 MiB that the service takes by default: larger ones are not faster."""
 
 _HEAD, _TAIL = b'{"items":[', b"]}"
@@ -26,6 +27,7 @@ class BulkProgress:
 
     items: int
     bytes: int
+    rejected: int
     elapsed_s: float
 
 
@@ -35,6 +37,7 @@ class BulkWriteResult:
 
     inserted: int
     updated: int
+    rejected: int
     requests: int
     bytes: int
     elapsed_s: float
@@ -56,6 +59,20 @@ class Batch:
     def body(self) -> bytes:
         """The body of the request."""
         return _HEAD + b",".join(self.pieces) + _TAIL
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """The same items in two batches."""
+        middle = len(self.ids) // 2
+        return _batch(self.ids[:middle], self.pieces[:middle]), _batch(self.ids[middle:], self.pieces[middle:])
+
+    def error(self, cause: QuiverError, written: int) -> BulkWriteError:
+        """That the batch was not stored."""
+        message = f"a batch of {len(self.ids)} items, {self.ids[0]!r} the first of them, was not stored: {cause}"
+        return BulkWriteError(message, written=written, failed_ids=self.ids)
+
+
+def _batch(ids: list[str], pieces: list[bytes]) -> Batch:
+    return Batch(ids, pieces, len(_HEAD) + len(_TAIL) + sum(len(piece) + 1 for piece in pieces))
 
 
 class Batcher:
@@ -99,6 +116,7 @@ class Tally:
         self._ids_in_flight: set[str] = set()
         self.inserted = 0
         self.updated = 0
+        self.rejected = 0
         self.requests = 0
         self.bytes = 0
 
@@ -122,7 +140,13 @@ class Tally:
             self.bytes += batch.size
             self._ids_in_flight.difference_update(batch.ids)
             if self._on_progress is not None:
-                self._on_progress(BulkProgress(items=self.written, bytes=self.bytes, elapsed_s=self._elapsed()))
+                self._on_progress(BulkProgress(items=self.written, bytes=self.bytes, rejected=self.rejected, elapsed_s=self._elapsed()))
+
+    def rejected_one(self, batch: Batch) -> None:
+        """The one item of the batch was refused."""
+        with self._lock:
+            self.rejected += 1
+            self._ids_in_flight.difference_update(batch.ids)
 
     @property
     def written(self) -> int:
@@ -131,7 +155,7 @@ class Tally:
 
     def result(self) -> BulkWriteResult:
         """The sums at the end."""
-        return BulkWriteResult(self.inserted, self.updated, self.requests, self.bytes, self._elapsed())
+        return BulkWriteResult(self.inserted, self.updated, self.rejected, self.requests, self.bytes, self._elapsed())
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started

@@ -15,6 +15,7 @@ __all__ = [
     "QuiverConnectionError",
     "QuiverError",
     "QuiverTimeoutError",
+    "QuiverWarning",
     "RateLimitError",
     "ServerError",
     "UnauthorizedError",
@@ -22,11 +23,17 @@ __all__ = [
 ]
 
 
+class QuiverWarning(UserWarning):
+    """The service did what it was asked and doubts that it was meant so, such as a field that it does not know."""
+
+
 class QuiverError(Exception):
     """Base of everything that this package raises for a call that failed."""
 
     attempts: int = 1
     """How often the call was sent, repetitions included."""
+    after_lost_answer: bool = False
+    """Whether an earlier attempt may have been carried out, although its answer was lost."""
 
 
 class ApiError(QuiverError):

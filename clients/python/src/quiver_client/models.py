@@ -21,7 +21,6 @@ __all__ = [
     "ApiKey",
     "ApiKeyWithSecret",
     "BatchDeleted",
-    "BulkSearchAnswer",
     "BulkSearchQuery",
     "BulkUpsertAnswer",
     "BulkUpsertResult",
@@ -38,7 +37,6 @@ __all__ = [
     "DocumentUploaded",
     "EmbeddingState",
     "Endpoint",
-    "Export",
     "Filters",
     "Health",
     "HealthCollection",
@@ -49,6 +47,7 @@ __all__ = [
     "Item",
     "ItemLike",
     "KeyDeleted",
+    "KeyUsage",
     "Metadata",
     "Move",
     "Projection",
@@ -72,6 +71,7 @@ __all__ = [
     "StoredVector",
     "Upserted",
     "Usage",
+    "UsageSummary",
     "WriteTiming",
 ]
 
@@ -258,17 +258,6 @@ class ScrollPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True)
-class Export:
-    """The first vectors of a collection, in insertion order."""
-
-    collection: str
-    dim: int
-    distance_metric: DistanceMetric
-    count: int
-    vectors: list[StoredVector]
-
-
 # Search
 
 
@@ -304,14 +293,6 @@ class BulkSearchQuery:
     ef: int | None = None
     exact: bool | None = None
     min_score: float | None = None
-
-
-@dataclass(frozen=True)
-class BulkSearchAnswer:
-    """A list of hits for each query."""
-
-    results: list[list[Hit]]
-    timing_ms: SearchTiming | None = None
 
 
 @dataclass(frozen=True)
@@ -521,6 +502,22 @@ class Usage:
     last_30d: int
     by_endpoint: dict[str, int]
     last_request_at: datetime | None
+
+
+@dataclass(frozen=True)
+class KeyUsage(Usage):
+    """Requests of one key among all."""
+
+    key_id: int | None = None
+    key_name: str | None = None
+
+
+@dataclass(frozen=True)
+class UsageSummary(Usage):
+    """Requests of all keys together, and of each."""
+
+    overall: Usage | None = None
+    by_key: list[KeyUsage] | None = None
 
 
 @dataclass(frozen=True)

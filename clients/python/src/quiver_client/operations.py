@@ -63,8 +63,7 @@ SAMPLE = _post("/v1/collections/{name}/sample")
 
 UPSERT = _post("/v1/collections/{name}/upsert")
 BULK_UPSERT = _post("/v1/collections/{name}/bulk_upsert")
-# The repetition would answer 404 for what the first call deleted.
-DELETE = Operation("DELETE", "/v1/collections/{name}/delete/{id}", is_safe=False)
+DELETE = Operation("DELETE", "/v1/collections/{name}/delete/{id}")
 DELETE_BATCH = _post("/v1/collections/{name}/delete_batch")
 DELETE_BY_FILTER = _post("/v1/collections/{name}/delete_by_filter")
 GET = _get("/v1/collections/{name}/vectors/{id}")

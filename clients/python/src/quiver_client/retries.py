@@ -49,8 +49,16 @@ NO_RETRIES = RetryPolicy(attempts_max=1)
 """Every failure is final."""
 
 
+def may_have_been_carried_out(error: QuiverError) -> bool:
+    """Whether the call that failed so may have had its effect all the same."""
+    return error.may_have_arrived if isinstance(error, QuiverConnectionError) else _code(error) in _UNKNOWN
+
+
 def _may_repeat(error: QuiverError, *, is_safe: bool) -> bool:
     if isinstance(error, QuiverConnectionError):
         return is_safe or not error.may_have_arrived
-    code = error.code if isinstance(error, ApiError) else getattr(error, "http_status", None)
-    return code in _NOT_CARRIED_OUT or (is_safe and code in _UNKNOWN)
+    return _code(error) in _NOT_CARRIED_OUT or (is_safe and _code(error) in _UNKNOWN)
+
+
+def _code(error: QuiverError) -> int | None:
+    return error.code if isinstance(error, ApiError) else getattr(error, "http_status", None)

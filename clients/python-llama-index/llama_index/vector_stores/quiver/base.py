@@ -17,7 +17,7 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from quiver_client import AsyncCollection, AsyncQuiver, Collection, ConflictError, NotFoundError, Quiver
+from quiver_client import AsyncCollection, AsyncQuiverClient, Collection, ConflictError, NotFoundError, QuiverClient
 from quiver_client.models import Hit, HybridHit
 
 from .filters import combined, filters_from_llama_index
@@ -46,9 +46,9 @@ class QuiverVectorStore(BasePydanticVectorStore):
     collection_options: dict[str, Any]
 
     _given: tuple[str | None, str | None] = PrivateAttr()
-    _client: Quiver | None = PrivateAttr()
-    _async_client: AsyncQuiver | None = PrivateAttr()
-    _clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiver] = PrivateAttr()
+    _client: QuiverClient | None = PrivateAttr()
+    _async_client: AsyncQuiverClient | None = PrivateAttr()
+    _clients_of_loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncQuiverClient] = PrivateAttr()
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class QuiverVectorStore(BasePydanticVectorStore):
         *,
         url: str | None = None,
         api_key: str | None = None,
-        client: Quiver | None = None,
-        async_client: AsyncQuiver | None = None,
+        client: QuiverClient | None = None,
+        async_client: AsyncQuiverClient | None = None,
         create_collection: bool = True,
         distance_metric: str = "cosine",
         collection_options: Mapping[str, Any] | None = None,
@@ -80,15 +80,15 @@ class QuiverVectorStore(BasePydanticVectorStore):
         return "QuiverVectorStore"
 
     @property
-    def client(self) -> Quiver:
+    def client(self) -> QuiverClient:
         """The client of ``quiver_client``."""
         if self._client is None:
             url, api_key = self._given
-            self._client = Quiver(url, api_key)
+            self._client = QuiverClient(url, api_key)
         return self._client
 
     @property
-    def aclient(self) -> AsyncQuiver:
+    def aclient(self) -> AsyncQuiverClient:
         """The same for the running event loop."""
         if self._async_client is not None:
             return self._async_client
@@ -96,7 +96,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
         client = self._clients_of_loops.get(loop)
         if client is None:
             url, api_key = self._given
-            client = self._clients_of_loops[loop] = AsyncQuiver(url, api_key)
+            client = self._clients_of_loops[loop] = AsyncQuiverClient(url, api_key)
         return client
 
     @property
@@ -180,16 +180,16 @@ class QuiverVectorStore(BasePydanticVectorStore):
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Nodes by their ids, all that match a filter, or those of the ids that match; with their embeddings."""
         if node_ids is not None and filters is None:
-            return [node_from_stored(item) for item in self._collection.fetch_many(node_ids).values()]
+            return [node_from_stored(item) for item in self._collection.fetch(node_ids)]
         chosen = _all_of(filters, node_ids) or _EVERYTHING
-        return [node_from_stored(item) for item in self._collection.iterate(filters=chosen)]
+        return [node_from_stored(item) for item in self._collection.scroll(filters=chosen)]
 
     async def aget_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """The same, async."""
         if node_ids is not None and filters is None:
-            return [node_from_stored(item) for item in (await self._async_collection.fetch_many(node_ids)).values()]
+            return [node_from_stored(item) for item in await self._async_collection.fetch(node_ids)]
         chosen = _all_of(filters, node_ids) or _EVERYTHING
-        return [node_from_stored(item) async for item in self._async_collection.iterate(filters=chosen)]
+        return [node_from_stored(item) async for item in self._async_collection.scroll(filters=chosen)]
 
     # Searching. A hit has no text, so the nodes are fetched by id.
 
@@ -205,7 +205,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
         else:
             hits = self._collection.hybrid_search(plan.words, plan.vector, **plan.arguments).results
         ids = [hit.external_id for hit in hits]
-        return plan.result(hits, self._collection.fetch_many(ids, include_vectors=plan.is_diverse))
+        return plan.result(hits, self._collection.fetch(ids, include_vectors=plan.is_diverse))
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """The same, async."""
@@ -216,7 +216,7 @@ class QuiverVectorStore(BasePydanticVectorStore):
         else:
             hits = (await self._async_collection.hybrid_search(plan.words, plan.vector, **plan.arguments)).results
         ids = [hit.external_id for hit in hits]
-        return plan.result(hits, await self._async_collection.fetch_many(ids, include_vectors=plan.is_diverse))
+        return plan.result(hits, await self._async_collection.fetch(ids, include_vectors=plan.is_diverse))
 
 
 def _all_of(filters: MetadataFilters | None, node_ids: Sequence[str] | None) -> dict[str, Any] | None:

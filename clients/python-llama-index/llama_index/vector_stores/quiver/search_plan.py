@@ -55,9 +55,10 @@ class SearchPlan:
             alpha = query.alpha if query.alpha is not None else 0.5
             self.arguments["alpha"] = 0.0 if mode in _WORDS_ALONE else alpha
 
-    def result(self, hits: Sequence[Hit | HybridHit], stored: Mapping[str, StoredVector]) -> VectorStoreQueryResult:
+    def result(self, hits: Sequence[Hit | HybridHit], stored: Sequence[StoredVector]) -> VectorStoreQueryResult:
         """The nodes that were found; those that were deleted in between are left out."""
-        scored = [(stored[hit.external_id], hit.score) for hit in hits if hit.external_id in stored]
+        by_id = {item.external_id: item for item in stored}
+        scored = [(by_id[hit.external_id], hit.score) for hit in hits if hit.external_id in by_id]
         if self.is_diverse and scored:
             scored = self._diverse([item for item, _ in scored])
         return VectorStoreQueryResult(

@@ -27,7 +27,7 @@ DEFAULT_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 
 
-class AsyncQuiver:
+class AsyncQuiverClient:
     """A client of one service. Any number of tasks or threads may use it at once; ``close`` it, or use it in a ``with`` block.
 
     ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out. ``timeout`` is for
@@ -76,7 +76,7 @@ class AsyncQuiver:
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
         vector_format: VectorFormat | None = None,
-    ) -> AsyncQuiver:
+    ) -> AsyncQuiverClient:
         """The same client with other options, over the same connections; for one call, say. Close the first one only."""
         old = self._transport.settings
         other = object.__new__(type(self))
@@ -98,7 +98,7 @@ class AsyncQuiver:
         if self._owns_http:
             await self._transport.http.aclose()
 
-    async def __aenter__(self) -> AsyncQuiver:
+    async def __aenter__(self) -> AsyncQuiverClient:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -159,20 +159,6 @@ class AsyncQuiver:
         data = await self._transport.call(operations.LIST_COLLECTIONS, dict[str, list[CollectionInfo]])
         return data["collections"]
 
-    async def get_collection(self, name: str) -> CollectionInfo:
-        """One collection as it was made; ``NotFoundError`` where there is none."""
-        return await self._transport.call(operations.GET_COLLECTION, CollectionInfo, path={"name": name})
-
-    async def update_collection(self, name: str, *, description: str | None) -> CollectionInfo:
-        """Sets the description, or clears it with None."""
-        return await self._transport.call(
-            operations.UPDATE_COLLECTION, CollectionInfo, path={"name": name}, body={"description": description}
-        )
-
-    async def delete_collection(self, name: str) -> None:
-        """Deletes a collection with everything in it, for good."""
-        await self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path={"name": name})
-
     # The service
 
     async def health(self) -> Health:
@@ -183,7 +169,7 @@ class AsyncQuiver:
         """Which key this client sends, and what it may do."""
         return await self._transport.call(operations.ME, Caller)
 
-    async def info(self) -> ServiceInfo:
+    async def service_info(self) -> ServiceInfo:
         """What this service is, and its endpoints; needs no key."""
         return await self._transport.call(operations.SERVICE_INFO, ServiceInfo)
 
@@ -191,7 +177,7 @@ class AsyncQuiver:
         """Metrics in Prometheus' text format; needs no key."""
         return await self._transport.text(operations.METRICS)
 
-    async def metrics_summary(self) -> Activity:
+    async def activity(self) -> Activity:
         """What the process that answers does at present: rates, times, and slow requests."""
         return await self._transport.call(operations.METRICS_SUMMARY, Activity)
 

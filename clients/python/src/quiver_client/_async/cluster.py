@@ -15,7 +15,7 @@ class AsyncCluster:
 
     _transport: AsyncTransport
 
-    async def get(self) -> ClusterState:
+    async def state(self) -> ClusterState:
         """Members, shards, and what moves. The embedded form answers with its one node."""
         return await self._transport.call(operations.CLUSTER, ClusterState)
 

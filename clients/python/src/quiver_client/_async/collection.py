@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -10,18 +11,17 @@ from .. import operations
 from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
 from ..bodies import encoded, given, item_body, query_body, vectors_body
-from ..errors import BulkWriteError, QuiverError
+from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
 from ..models import (
     BatchDeleted,
-    BulkSearchAnswer,
     BulkSearchQuery,
     BulkUpsertAnswer,
     CollectionInfo,
     CollectionStats,
     DocumentUploaded,
-    Export,
     Filters,
+    Hit,
     HybridAnswer,
     ItemLike,
     Metadata,
@@ -44,6 +44,8 @@ from .transport import AsyncTransport
 
 FETCH_LIMIT = 100
 """Ids of one fetch; the service's maximum."""
+BULK_SEARCH_LIMIT = 20
+"""Queries of one bulk search; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
@@ -67,8 +69,16 @@ class AsyncCollection:
         return {"name": self.name}
 
     async def info(self) -> CollectionInfo:
-        """The collection as it was made, and how many vectors it has."""
+        """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
         return await self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
+
+    async def update(self, *, description: str | None) -> CollectionInfo:
+        """Sets the description, or clears it with None."""
+        return await self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body={"description": description})
+
+    async def drop(self) -> None:
+        """Deletes the collection with everything in it, for good."""
+        await self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)
 
     # Writing
 
@@ -107,47 +117,68 @@ class AsyncCollection:
         batch_bytes: int = BATCH_BYTES,
         in_flight: int = 4,
         on_progress: Callable[[BulkProgress], None] | None = None,
+        on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None = None,
     ) -> BulkWriteResult:
         """Inserts or updates any number of items, in requests of at most ``batch_items`` and ``batch_bytes``.
 
         ``in_flight`` requests are on their way at once, and no more items are taken from ``items`` than these need. An id
         that comes again is written after what came before it. ``on_progress`` hears of each request that was acknowledged.
-        ``BulkWriteError`` when a request fails for good; those in flight have ended then.
+
+        With ``on_rejected``, an item that the service refuses (400, 422) is handed over with the error and the others are
+        written: a refused batch is halved until the item is alone. Without it, and for other errors, ``BulkWriteError`` is
+        raised when a request fails for good; those in flight have ended then.
         """
         batcher = Batcher(batch_items=batch_items, batch_bytes=batch_bytes)
         tally = Tally(on_progress)
+        write = partial(self._write_batch, tally, on_rejected)
         async with AsyncLanes(in_flight) as lanes:
             goes_on = True
             async for item in each(items):
                 batch = batcher.add(item)
                 if batch is not None:
-                    goes_on = await self._start_batch(batch, tally, lanes)
+                    goes_on = await self._start_batch(batch, tally, write, lanes)
                     if not goes_on:
                         break
             rest = batcher.rest()
             if goes_on and rest is not None:
-                await self._start_batch(rest, tally, lanes)
+                await self._start_batch(rest, tally, write, lanes)
         if lanes.failure is not None:
             raise lanes.failure
         return tally.result()
 
-    async def _start_batch(self, batch: Batch, tally: Tally, lanes: AsyncLanes) -> bool:
+    async def _start_batch(self, batch: Batch, tally: Tally, write: Callable[[Batch], Awaitable[None]], lanes: AsyncLanes) -> bool:
         if tally.overlaps(batch):
             await lanes.idle()
         tally.sent(batch)
-        return await lanes.start(partial(self._write_batch, batch, tally))
+        return await lanes.start(partial(write, batch))
 
-    async def _write_batch(self, batch: Batch, tally: Tally) -> None:
+    async def _write_batch(
+        self, tally: Tally, on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None, batch: Batch
+    ) -> None:
         try:
             answer = await self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, content=batch.body())
+        except (BadRequestError, ValidationError) as error:
+            if on_rejected is None:
+                raise batch.error(error, tally.written) from error
+            if len(batch.ids) == 1:
+                tally.rejected_one(batch)
+                on_rejected(json.loads(batch.pieces[0]), error)
+                return
+            for half in batch.halves():
+                await self._write_batch(tally, on_rejected, half)
         except QuiverError as error:
-            message = f"a batch of {len(batch.ids)} items, {batch.ids[0]!r} the first of them, was not stored: {error}"
-            raise BulkWriteError(message, written=tally.written, failed_ids=batch.ids) from error
-        tally.acknowledged(batch, answer)
+            raise batch.error(error, tally.written) from error
+        else:
+            tally.acknowledged(batch, answer)
 
     async def delete(self, external_id: str) -> None:
         """Deletes one item; ``NotFoundError`` where there is none."""
-        await self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+        try:
+            await self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+        except NotFoundError as error:
+            # An attempt whose answer was lost may be what deleted it.
+            if not error.after_lost_answer:
+                raise
 
     async def delete_batch(self, external_ids: Sequence[str]) -> BatchDeleted:
         """Deletes up to 1,000 items; ids that do not exist are skipped."""
@@ -166,7 +197,7 @@ class AsyncCollection:
         data = await self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
         return data["deleted_count"]
 
-    async def upload(
+    async def upload_document(
         self,
         file: UploadSource,
         *,
@@ -190,25 +221,21 @@ class AsyncCollection:
         return await self._transport.call(operations.GET, StoredVector, path={**self._path, "id": external_id}, query=query)
 
     async def fetch(
-        self, ids: Sequence[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
-    ) -> list[StoredVector]:
-        """Up to 100 items, in the order asked; those that do not exist are left out."""
-        body = {"ids": list(ids), "include_vectors": include_vectors, "vector_format": self._format(vector_format)}
-        data = await self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
-        return data["vectors"]
-
-    async def fetch_many(
         self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
-    ) -> dict[str, StoredVector]:
-        """Any number of items by their ids, in requests of 100; those that do not exist are left out."""
-        asked = list(dict.fromkeys(ids))
-        found: dict[str, StoredVector] = {}
+    ) -> list[StoredVector]:
+        """Items by their ids, in the order asked; those that do not exist are left out. Any number, in requests of 100."""
+        asked, found = list(ids), []
         for start in range(0, len(asked), FETCH_LIMIT):
-            page = await self.fetch(asked[start : start + FETCH_LIMIT], include_vectors=include_vectors, vector_format=vector_format)
-            found.update({item.external_id: item for item in page})
+            body = {
+                "ids": asked[start : start + FETCH_LIMIT],
+                "include_vectors": include_vectors,
+                "vector_format": self._format(vector_format),
+            }
+            data = await self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
+            found.extend(data["vectors"])
         return found
 
-    async def scroll(
+    async def scroll_page(
         self,
         *,
         cursor: str | None = None,
@@ -217,7 +244,7 @@ class AsyncCollection:
         include_vectors: bool = True,
         vector_format: VectorFormat | None = None,
     ) -> ScrollPage:
-        """One page of the collection, in insertion order. For all of them see ``iterate``."""
+        """One page of the collection, in insertion order. For all of them see ``scroll``."""
         body = given(
             cursor=cursor,
             limit=limit,
@@ -227,7 +254,7 @@ class AsyncCollection:
         )
         return await self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
 
-    async def iterate(
+    async def scroll(
         self,
         *,
         filters: Filters | None = None,
@@ -238,7 +265,7 @@ class AsyncCollection:
         """All items that match, in insertion order, page by page; the collection may change meanwhile."""
         cursor: str | None = None
         while True:
-            page = await self.scroll(
+            page = await self.scroll_page(
                 cursor=cursor,
                 limit=limit,
                 filters=filters,
@@ -251,13 +278,11 @@ class AsyncCollection:
             if cursor is None:
                 return
 
-    async def export(self, *, limit: int = 10_000, vector_format: VectorFormat | None = None) -> Export:
-        """The first ``limit`` vectors, at most 100,000, in insertion order, at once."""
-        query = {"limit": limit, "vector_format": self._format(vector_format)}
-        return await self._transport.call(operations.EXPORT, Export, path=self._path, query=query)
+    async def export(self, *, limit: int = 100_000, vector_format: VectorFormat | None = None) -> AsyncIterator[StoredVector]:
+        """The first ``limit`` vectors, at most 100,000, in insertion order, one by one while they come.
 
-    async def iterate_export(self, *, limit: int = 100_000, vector_format: VectorFormat | None = None) -> AsyncIterator[StoredVector]:
-        """The same one by one while they come, which takes little memory. It is one answer: read it without long pauses."""
+        It is one answer, so read it without long pauses; ``scroll`` goes through a collection of any size.
+        """
         query = {"limit": limit, "vector_format": self._format(vector_format)}
         reader = ExportReader()
         async with self._transport.stream(operations.EXPORT, path=self._path, query=query) as response:
@@ -324,12 +349,14 @@ class AsyncCollection:
         )
         return await self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, body=body)
 
-    async def bulk_search(
-        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, include_timing: bool = False
-    ) -> BulkSearchAnswer:
-        """Up to 20 searches in one request; a list of hits for each."""
-        body = given(queries=[query_body(query) for query in queries], include_timing=include_timing or None)
-        return await self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, body=body)
+    async def bulk_search(self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]]) -> list[list[Hit]]:
+        """Several searches at once; a list of hits for each. Any number, in requests of 20."""
+        asked, found = [query_body(query) for query in queries], []
+        for start in range(0, len(asked), BULK_SEARCH_LIMIT):
+            body = {"queries": asked[start : start + BULK_SEARCH_LIMIT]}
+            data = await self._transport.call(operations.BULK_SEARCH, dict[str, list[list[Hit]]], path=self._path, body=body)
+            found.extend(data["results"])
+        return found
 
     async def hybrid_search(
         self,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .. import operations
 from ..bodies import given
-from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, Role, Usage
+from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, Role, Usage, UsageSummary
 from .transport import AsyncTransport
 
 
@@ -48,6 +48,6 @@ class AsyncKeys:
         """Requests made with one key."""
         return await self._transport.call(operations.KEY_USAGE, Usage, path={"id": key_id})
 
-    async def usage_summary(self) -> Usage:
-        """Requests made with all keys."""
-        return await self._transport.call(operations.USAGE_SUMMARY, Usage)
+    async def usage_summary(self) -> UsageSummary:
+        """Requests made with all keys, together and each."""
+        return await self._transport.call(operations.USAGE_SUMMARY, UsageSummary)

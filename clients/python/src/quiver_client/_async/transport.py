@@ -16,7 +16,7 @@ from ..bodies import json_bytes
 from ..decoding import decode
 from ..errors import BadAnswerError, QuiverError
 from ..operations import Operation
-from ..retries import RetryPolicy
+from ..retries import RetryPolicy, may_have_been_carried_out
 from ..uploads import CHUNK_BYTES, UploadForm, UploadProgress
 from ..vectors import VectorFormat
 from .runtime import HttpClient, read_piece, sleep
@@ -152,11 +152,14 @@ class AsyncTransport:
     async def _repeated(self, attempt: Callable[[], Awaitable[T]], *, is_safe: bool) -> T:
         started = time.monotonic()
         count = 1
+        lost = False
         while True:
             try:
                 return await attempt()
             except QuiverError as error:
                 error.attempts = count
+                error.after_lost_answer = lost
+                lost = lost or may_have_been_carried_out(error)
                 delay = self.settings.retries.delay_before_next(error, attempt=count, is_safe=is_safe, elapsed_s=time.monotonic() - started)
                 if delay is None:
                     raise

@@ -28,7 +28,7 @@ DEFAULT_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 
 
-class Quiver:
+class QuiverClient:
     """A client of one service. Any number of tasks or threads may use it at once; ``close`` it, or use it in a ``with`` block.
 
     ``url`` and ``api_key`` are taken from ``QUIVER_URL`` and ``QUIVER_API_KEY`` where they are left out. ``timeout`` is for
@@ -77,7 +77,7 @@ class Quiver:
         retries: RetryPolicy | None = None,
         headers: Mapping[str, str] | None = None,
         vector_format: VectorFormat | None = None,
-    ) -> Quiver:
+    ) -> QuiverClient:
         """The same client with other options, over the same connections; for one call, say. Close the first one only."""
         old = self._transport.settings
         other = object.__new__(type(self))
@@ -99,7 +99,7 @@ class Quiver:
         if self._owns_http:
             self._transport.http.close()
 
-    def __enter__(self) -> Quiver:
+    def __enter__(self) -> QuiverClient:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -160,20 +160,6 @@ class Quiver:
         data = self._transport.call(operations.LIST_COLLECTIONS, dict[str, list[CollectionInfo]])
         return data["collections"]
 
-    def get_collection(self, name: str) -> CollectionInfo:
-        """One collection as it was made; ``NotFoundError`` where there is none."""
-        return self._transport.call(operations.GET_COLLECTION, CollectionInfo, path={"name": name})
-
-    def update_collection(self, name: str, *, description: str | None) -> CollectionInfo:
-        """Sets the description, or clears it with None."""
-        return self._transport.call(
-            operations.UPDATE_COLLECTION, CollectionInfo, path={"name": name}, body={"description": description}
-        )
-
-    def delete_collection(self, name: str) -> None:
-        """Deletes a collection with everything in it, for good."""
-        self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path={"name": name})
-
     # The service
 
     def health(self) -> Health:
@@ -184,7 +170,7 @@ class Quiver:
         """Which key this client sends, and what it may do."""
         return self._transport.call(operations.ME, Caller)
 
-    def info(self) -> ServiceInfo:
+    def service_info(self) -> ServiceInfo:
         """What this service is, and its endpoints; needs no key."""
         return self._transport.call(operations.SERVICE_INFO, ServiceInfo)
 
@@ -192,7 +178,7 @@ class Quiver:
         """Metrics in Prometheus' text format; needs no key."""
         return self._transport.text(operations.METRICS)
 
-    def metrics_summary(self) -> Activity:
+    def activity(self) -> Activity:
         """What the process that answers does at present: rates, times, and slow requests."""
         return self._transport.call(operations.METRICS_SUMMARY, Activity)
 

@@ -16,7 +16,7 @@ class Cluster:
 
     _transport: Transport
 
-    def get(self) -> ClusterState:
+    def state(self) -> ClusterState:
         """Members, shards, and what moves. The embedded form answers with its one node."""
         return self._transport.call(operations.CLUSTER, ClusterState)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
@@ -11,18 +12,17 @@ from .. import operations
 from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
 from ..bodies import encoded, given, item_body, query_body, vectors_body
-from ..errors import BulkWriteError, QuiverError
+from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
 from ..models import (
     BatchDeleted,
-    BulkSearchAnswer,
     BulkSearchQuery,
     BulkUpsertAnswer,
     CollectionInfo,
     CollectionStats,
     DocumentUploaded,
-    Export,
     Filters,
+    Hit,
     HybridAnswer,
     ItemLike,
     Metadata,
@@ -45,6 +45,8 @@ from .transport import Transport
 
 FETCH_LIMIT = 100
 """Ids of one fetch; the service's maximum."""
+BULK_SEARCH_LIMIT = 20
+"""Queries of one bulk search; the service's maximum."""
 SCROLL_LIMIT = 1000
 """Vectors of one page when a whole collection is read; the service's maximum."""
 
@@ -68,8 +70,16 @@ class Collection:
         return {"name": self.name}
 
     def info(self) -> CollectionInfo:
-        """The collection as it was made, and how many vectors it has."""
+        """The collection as it was made, and how many vectors it has; ``NotFoundError`` where there is none."""
         return self._transport.call(operations.GET_COLLECTION, CollectionInfo, path=self._path)
+
+    def update(self, *, description: str | None) -> CollectionInfo:
+        """Sets the description, or clears it with None."""
+        return self._transport.call(operations.UPDATE_COLLECTION, CollectionInfo, path=self._path, body={"description": description})
+
+    def drop(self) -> None:
+        """Deletes the collection with everything in it, for good."""
+        self._transport.call(operations.DELETE_COLLECTION, dict[str, Any], path=self._path)
 
     # Writing
 
@@ -108,47 +118,68 @@ class Collection:
         batch_bytes: int = BATCH_BYTES,
         in_flight: int = 4,
         on_progress: Callable[[BulkProgress], None] | None = None,
+        on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None = None,
     ) -> BulkWriteResult:
         """Inserts or updates any number of items, in requests of at most ``batch_items`` and ``batch_bytes``.
 
         ``in_flight`` requests are on their way at once, and no more items are taken from ``items`` than these need. An id
         that comes again is written after what came before it. ``on_progress`` hears of each request that was acknowledged.
-        ``BulkWriteError`` when a request fails for good; those in flight have ended then.
+
+        With ``on_rejected``, an item that the service refuses (400, 422) is handed over with the error and the others are
+        written: a refused batch is halved until the item is alone. Without it, and for other errors, ``BulkWriteError`` is
+        raised when a request fails for good; those in flight have ended then.
         """
         batcher = Batcher(batch_items=batch_items, batch_bytes=batch_bytes)
         tally = Tally(on_progress)
+        write = partial(self._write_batch, tally, on_rejected)
         with Lanes(in_flight) as lanes:
             goes_on = True
             for item in each(items):
                 batch = batcher.add(item)
                 if batch is not None:
-                    goes_on = self._start_batch(batch, tally, lanes)
+                    goes_on = self._start_batch(batch, tally, write, lanes)
                     if not goes_on:
                         break
             rest = batcher.rest()
             if goes_on and rest is not None:
-                self._start_batch(rest, tally, lanes)
+                self._start_batch(rest, tally, write, lanes)
         if lanes.failure is not None:
             raise lanes.failure
         return tally.result()
 
-    def _start_batch(self, batch: Batch, tally: Tally, lanes: Lanes) -> bool:
+    def _start_batch(self, batch: Batch, tally: Tally, write: Callable[[Batch], None], lanes: Lanes) -> bool:
         if tally.overlaps(batch):
             lanes.idle()
         tally.sent(batch)
-        return lanes.start(partial(self._write_batch, batch, tally))
+        return lanes.start(partial(write, batch))
 
-    def _write_batch(self, batch: Batch, tally: Tally) -> None:
+    def _write_batch(
+        self, tally: Tally, on_rejected: Callable[[dict[str, Any], BadRequestError | ValidationError], None] | None, batch: Batch
+    ) -> None:
         try:
             answer = self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, content=batch.body())
+        except (BadRequestError, ValidationError) as error:
+            if on_rejected is None:
+                raise batch.error(error, tally.written) from error
+            if len(batch.ids) == 1:
+                tally.rejected_one(batch)
+                on_rejected(json.loads(batch.pieces[0]), error)
+                return
+            for half in batch.halves():
+                self._write_batch(tally, on_rejected, half)
         except QuiverError as error:
-            message = f"a batch of {len(batch.ids)} items, {batch.ids[0]!r} the first of them, was not stored: {error}"
-            raise BulkWriteError(message, written=tally.written, failed_ids=batch.ids) from error
-        tally.acknowledged(batch, answer)
+            raise batch.error(error, tally.written) from error
+        else:
+            tally.acknowledged(batch, answer)
 
     def delete(self, external_id: str) -> None:
         """Deletes one item; ``NotFoundError`` where there is none."""
-        self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+        try:
+            self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+        except NotFoundError as error:
+            # An attempt whose answer was lost may be what deleted it.
+            if not error.after_lost_answer:
+                raise
 
     def delete_batch(self, external_ids: Sequence[str]) -> BatchDeleted:
         """Deletes up to 1,000 items; ids that do not exist are skipped."""
@@ -167,7 +198,7 @@ class Collection:
         data = self._transport.call(operations.DELETE_BY_FILTER, dict[str, int], path=self._path, body={"filters": dict(filters)})
         return data["deleted_count"]
 
-    def upload(
+    def upload_document(
         self,
         file: UploadSource,
         *,
@@ -191,25 +222,21 @@ class Collection:
         return self._transport.call(operations.GET, StoredVector, path={**self._path, "id": external_id}, query=query)
 
     def fetch(
-        self, ids: Sequence[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
-    ) -> list[StoredVector]:
-        """Up to 100 items, in the order asked; those that do not exist are left out."""
-        body = {"ids": list(ids), "include_vectors": include_vectors, "vector_format": self._format(vector_format)}
-        data = self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
-        return data["vectors"]
-
-    def fetch_many(
         self, ids: Iterable[str], *, include_vectors: bool = True, vector_format: VectorFormat | None = None
-    ) -> dict[str, StoredVector]:
-        """Any number of items by their ids, in requests of 100; those that do not exist are left out."""
-        asked = list(dict.fromkeys(ids))
-        found: dict[str, StoredVector] = {}
+    ) -> list[StoredVector]:
+        """Items by their ids, in the order asked; those that do not exist are left out. Any number, in requests of 100."""
+        asked, found = list(ids), []
         for start in range(0, len(asked), FETCH_LIMIT):
-            page = self.fetch(asked[start : start + FETCH_LIMIT], include_vectors=include_vectors, vector_format=vector_format)
-            found.update({item.external_id: item for item in page})
+            body = {
+                "ids": asked[start : start + FETCH_LIMIT],
+                "include_vectors": include_vectors,
+                "vector_format": self._format(vector_format),
+            }
+            data = self._transport.call(operations.FETCH, dict[str, list[StoredVector]], path=self._path, body=body)
+            found.extend(data["vectors"])
         return found
 
-    def scroll(
+    def scroll_page(
         self,
         *,
         cursor: str | None = None,
@@ -218,7 +245,7 @@ class Collection:
         include_vectors: bool = True,
         vector_format: VectorFormat | None = None,
     ) -> ScrollPage:
-        """One page of the collection, in insertion order. For all of them see ``iterate``."""
+        """One page of the collection, in insertion order. For all of them see ``scroll``."""
         body = given(
             cursor=cursor,
             limit=limit,
@@ -228,7 +255,7 @@ class Collection:
         )
         return self._transport.call(operations.SCROLL, ScrollPage, path=self._path, body=body)
 
-    def iterate(
+    def scroll(
         self,
         *,
         filters: Filters | None = None,
@@ -239,7 +266,7 @@ class Collection:
         """All items that match, in insertion order, page by page; the collection may change meanwhile."""
         cursor: str | None = None
         while True:
-            page = self.scroll(
+            page = self.scroll_page(
                 cursor=cursor,
                 limit=limit,
                 filters=filters,
@@ -252,13 +279,11 @@ class Collection:
             if cursor is None:
                 return
 
-    def export(self, *, limit: int = 10_000, vector_format: VectorFormat | None = None) -> Export:
-        """The first ``limit`` vectors, at most 100,000, in insertion order, at once."""
-        query = {"limit": limit, "vector_format": self._format(vector_format)}
-        return self._transport.call(operations.EXPORT, Export, path=self._path, query=query)
+    def export(self, *, limit: int = 100_000, vector_format: VectorFormat | None = None) -> Iterator[StoredVector]:
+        """The first ``limit`` vectors, at most 100,000, in insertion order, one by one while they come.
 
-    def iterate_export(self, *, limit: int = 100_000, vector_format: VectorFormat | None = None) -> Iterator[StoredVector]:
-        """The same one by one while they come, which takes little memory. It is one answer: read it without long pauses."""
+        It is one answer, so read it without long pauses; ``scroll`` goes through a collection of any size.
+        """
         query = {"limit": limit, "vector_format": self._format(vector_format)}
         reader = ExportReader()
         with self._transport.stream(operations.EXPORT, path=self._path, query=query) as response:
@@ -325,12 +350,14 @@ class Collection:
         )
         return self._transport.call(operations.SEARCH, SearchAnswer, path=self._path, body=body)
 
-    def bulk_search(
-        self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]], *, include_timing: bool = False
-    ) -> BulkSearchAnswer:
-        """Up to 20 searches in one request; a list of hits for each."""
-        body = given(queries=[query_body(query) for query in queries], include_timing=include_timing or None)
-        return self._transport.call(operations.BULK_SEARCH, BulkSearchAnswer, path=self._path, body=body)
+    def bulk_search(self, queries: Iterable[BulkSearchQuery | Mapping[str, Any]]) -> list[list[Hit]]:
+        """Several searches at once; a list of hits for each. Any number, in requests of 20."""
+        asked, found = [query_body(query) for query in queries], []
+        for start in range(0, len(asked), BULK_SEARCH_LIMIT):
+            body = {"queries": asked[start : start + BULK_SEARCH_LIMIT]}
+            data = self._transport.call(operations.BULK_SEARCH, dict[str, list[list[Hit]]], path=self._path, body=body)
+            found.extend(data["results"])
+        return found
 
     def hybrid_search(
         self,

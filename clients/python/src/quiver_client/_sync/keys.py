@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .. import operations
 from ..bodies import given
-from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, Role, Usage
+from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, Role, Usage, UsageSummary
 from .transport import Transport
 
 
@@ -49,6 +49,6 @@ class Keys:
         """Requests made with one key."""
         return self._transport.call(operations.KEY_USAGE, Usage, path={"id": key_id})
 
-    def usage_summary(self) -> Usage:
-        """Requests made with all keys."""
-        return self._transport.call(operations.USAGE_SUMMARY, Usage)
+    def usage_summary(self) -> UsageSummary:
+        """Requests made with all keys, together and each."""
+        return self._transport.call(operations.USAGE_SUMMARY, UsageSummary)

@@ -1,0 +1,6 @@
+"""Haystack's document store on Quiver."""
+
+from .document_store import QuiverDocumentStore
+from .filters import filters_from_haystack
+
+__all__ = ["QuiverDocumentStore", "filters_from_haystack"]

@@ -1,0 +1,109 @@
+"""Retrievers, pipelines that are stored, and what Haystack's test classes leave out."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from haystack import Document, Pipeline
+from haystack.dataclasses import ByteStream, SparseEmbedding
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
+from haystack.utils import Secret
+from haystack_integrations.components.retrievers.quiver import QuiverEmbeddingRetriever, QuiverHybridRetriever, QuiverKeywordRetriever
+from haystack_integrations.document_stores.quiver import QuiverDocumentStore, filters_from_haystack
+
+from quiver_client import QuiverClient
+
+DOCUMENTS = [
+    Document(id="whale", content="a whale swims", embedding=[1, 0], meta={"year": 1851}),
+    Document(id="castle", content="a castle stands", embedding=[0, 1], meta={"year": 1926}),
+    Document(id="bare", content="a whale without an embedding"),
+]
+
+
+@pytest.fixture
+def store(server, monkeypatch: pytest.MonkeyPatch) -> Iterator[QuiverDocumentStore]:
+    monkeypatch.setenv("QUIVER_TEST_KEY", server.api_key)
+    name = f"haystack-{uuid.uuid4().hex[:12]}"
+    # Under l2, a vector of zeros is near to much.
+    store = QuiverDocumentStore(
+        url=server.url, api_key=Secret.from_env_var("QUIVER_TEST_KEY"), collection_name=name, embedding_dim=2, distance_metric="l2"
+    )
+    store.write_documents(DOCUMENTS)
+    yield store
+    with QuiverClient(server.url, server.api_key) as client:
+        client.collection(name).drop()
+
+
+def ids(found: dict[str, list[Document]]) -> list[str]:
+    return [document.id for document in found["documents"]]
+
+
+def test_the_nearest_documents_are_found_without_those_that_have_no_embedding(store: QuiverDocumentStore) -> None:
+    retriever = QuiverEmbeddingRetriever(store, top_k=2, return_embedding=True)
+    found = retriever.run([0.1, 0.2])
+    assert ids(found) == ["castle", "whale"]
+    assert found["documents"][0].content == "a castle stands"
+    assert found["documents"][0].embedding == [0, 1]
+    assert found["documents"][0].score > found["documents"][1].score
+    assert asyncio.run(retriever.run_async([0.1, 0.2])) == found
+    early = {"field": "meta.year", "operator": "<", "value": 1900}
+    assert ids(retriever.run([0, 1], filters=early)) == ["whale"]
+    assert ids(retriever.run([0, 1], top_k=1)) == ["castle"]
+
+
+def test_words_are_found_alone_and_with_meaning(store: QuiverDocumentStore) -> None:
+    keywords = QuiverKeywordRetriever(store)
+    assert sorted(ids(keywords.run("whale"))) == ["bare", "whale"]
+    assert asyncio.run(keywords.run_async("whale")) == keywords.run("whale")
+    hybrid = QuiverHybridRetriever(store, alpha=0.5, top_k=1)
+    assert ids(hybrid.run("whale", [1, 0])) == ["whale"]
+    assert asyncio.run(hybrid.run_async("whale", [1, 0])) == hybrid.run("whale", [1, 0])
+
+
+def test_a_stored_pipeline_is_the_same_one(store: QuiverDocumentStore) -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("hybrid", QuiverHybridRetriever(store, alpha=0.3, top_k=2, filter_policy="merge"))
+    pipeline.add_component("embedding", QuiverEmbeddingRetriever(store))
+    text = pipeline.dumps()
+    again = Pipeline.loads(text)
+    assert again.to_dict() == pipeline.to_dict()
+    asked = {"hybrid": {"query": "castle", "query_embedding": [0, 1]}, "embedding": {"query_embedding": [1, 0]}}
+    assert again.run(asked) == pipeline.run(asked)
+
+
+def test_documents_of_every_kind_come_back_as_they_were(store: QuiverDocumentStore) -> None:
+    store.delete_all_documents(recreate_collection=True)
+    given = [
+        Document(id="a", blob=ByteStream(b"\x00\xff", {"k": 1}, "image/png"), meta={"deep": {"list": [1, None]}}),
+        Document(id="b", content="", embedding=[0, 0]),
+        Document(id="c", content="sparse", sparse_embedding=SparseEmbedding([1, 5], [0.5, 0.25])),
+    ]
+    store.write_documents(given)
+    assert store.filter_documents() == given
+
+
+def test_policies_count_what_they_wrote(store: QuiverDocumentStore) -> None:
+    twice = [Document(id="x", content="first"), Document(id="x", content="second")]
+    assert store.write_documents(twice, DuplicatePolicy.OVERWRITE) == 1
+    assert store.filter_documents({"field": "meta.no", "operator": "==", "value": None})[-1].content == "second"
+    assert store.write_documents([*twice, Document(id="y", content="new")], DuplicatePolicy.SKIP) == 1
+    assert store.write_documents([]) == 0
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"field": "content", "operator": "==", "value": "x"},
+        {"field": "meta.x", "operator": "like", "value": "x"},
+        {"field": "meta.x", "operator": ">", "value": True},
+        {"operator": "XOR", "conditions": [{"field": "meta.x", "operator": "==", "value": 1}]},
+        {"operator": "AND", "conditions": []},
+    ],
+)
+def test_what_has_no_counterpart_is_refused(filters: dict) -> None:
+    with pytest.raises(FilterError):
+        filters_from_haystack(filters)

@@ -1,0 +1,58 @@
+import { EmbeddedProcess } from '../support/embedded-process';
+import { missingModules, PYTHON_PACKAGES, type PythonPackage, reasonToSkip, runPython } from '../support/python-packages';
+
+/**
+ * The Python packages' own tests, against a real process, and their types and rules, with what Python has at hand. Nothing
+ * is installed here: `npm run test:python` makes an environment that has it all.
+ */
+
+const TESTS_MS = 420_000;
+const CHECK_MS = 240_000;
+const PYTEST = ['-m', 'pytest', '-p', 'no:cacheprovider', '--no-header'];
+const CHECKS: [name: string, module: string, words: string[]][] = [
+  ['its types hold (mypy, strict)', 'mypy', ['-m', 'mypy', '--cache-dir', '/dev/null']],
+  ['it keeps the rules (ruff)', 'ruff', ['-m', 'ruff', 'check', '--no-cache', '.']],
+  ['it has its format (ruff)', 'ruff', ['-m', 'ruff', 'format', '--no-cache', '--check', '.']],
+];
+
+const able = PYTHON_PACKAGES.filter((one) => reasonToSkip(one) === null);
+
+function story(pythonPackage: PythonPackage, server: EmbeddedProcess): void {
+  const reason = reasonToSkip(pythonPackage);
+  const whereAble = reason === null ? test : test.skip;
+  whereAble(
+    `its tests pass${reason === null ? '' : ` (skipped: ${reason})`}`,
+    () => {
+      const environment = { QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey };
+      const { status, output } = runPython(pythonPackage, PYTEST, { environment, timeoutMs: TESTS_MS });
+      expect(status === 0 ? '' : output).toBe('');
+      expect(output).toMatch(/\d+ passed/);
+    },
+    TESTS_MS,
+  );
+  for (const [name, module, words] of reason === null ? CHECKS : []) {
+    const whereInstalled = missingModules([module])?.length === 0 ? test : test.skip;
+    whereInstalled(
+      name,
+      () => {
+        const { status, output } = runPython(pythonPackage, words, { timeoutMs: CHECK_MS });
+        expect(status === 0 ? '' : output).toBe('');
+      },
+      CHECK_MS,
+    );
+  }
+}
+
+describe('the Python packages', () => {
+  const server = new EmbeddedProcess();
+  beforeAll(async () => {
+    if (able.length > 0) await server.start();
+  });
+  afterAll(() => server.destroy());
+
+  for (const pythonPackage of PYTHON_PACKAGES) {
+    describe(`in ${pythonPackage.folder}`, () => {
+      story(pythonPackage, server);
+    });
+  }
+});
