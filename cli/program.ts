@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { addCollectionCommands } from './commands/collection-commands';
+import { addMigrateCommand } from './commands/migrate-command';
 import type { AddCommand } from './commands/connected-command';
 import { addRoles } from './commands/roles';
 import type { CommandContext } from './command-context';
 
 /** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
-const COMMANDS: AddCommand[] = [addCollectionCommands];
+const COMMANDS: AddCommand[] = [addCollectionCommands, addMigrateCommand];
 
 /** The whole command line, for running, help, completion and its page in docs/. */
 export function buildProgram(context: CommandContext): Command {

@@ -19,6 +19,7 @@ const BENCHES = {
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
+  migrate: ['../test/bench/migrate-bench.mjs', 'migrateBench', { packages: true }],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 
