@@ -18,7 +18,7 @@ run again, and compares the neighbours that the two answer to the same queries.
   --rows N           items in Chroma (100000)
   --dim N            dimensions (128)
   --queries N        (500)
-  --chroma-ef N      Chroma's ef_search and ef_construction (200): how good its own answers are
+  --chroma-ef N      Chroma's ef_search and ef_construction (100): how good its own answers are
   --kills N          times that the migration is killed (1)
   --json FILE        everything measured, as JSON
 `;
@@ -36,7 +36,7 @@ export async function migrateBench(words) {
       rows: { type: 'string', default: '100000' },
       dim: { type: 'string', default: '128' },
       queries: { type: 'string', default: '500' },
-      'chroma-ef': { type: 'string', default: '200' },
+      'chroma-ef': { type: 'string', default: '100' },
       kills: { type: 'string', default: '1' },
       json: { type: 'string' },
       help: { type: 'boolean' },

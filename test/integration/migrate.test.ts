@@ -68,6 +68,25 @@ async function withRecorded(name: string, story: (address: string) => Promise<vo
   }
 }
 
+/** The commands of the guide for a peer, as words, with another address in the place of the guide's. */
+function guideCommands(peer: string, address: string): string[][] {
+  const guide = readFileSync(resolve(__dirname, '../../docs/guides/migrating.md'), 'utf8');
+  const lines = [...guide.matchAll(/^quiver (migrate --from (\w+) .*)$/gm)].filter((match) => match[2] === peer);
+  return lines.map(([, line]) => (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll(/^['"]|['"]$/g, '')).map((word) => (/^\w+:\/\/(?:\S+@)?localhost/.test(word) ? address : word)));
+}
+
+/** Runs them against an empty service; each must move all it can. */
+async function followGuide(peer: string, address: string): Promise<void> {
+  const commands = guideCommands(peer, address);
+  expect(commands.length).toBeGreaterThan(0);
+  for (const command of commands) {
+    for (const { name } of (await quiver.data('GET', '/v1/collections')).collections) await quiver.data('DELETE', `/v1/collections/${name}`);
+    const { exitCode, messages, output } = await runCommand([...command, '--page-size', '2', '--no-report', '--rejects', folder, '--quiet'], environment());
+    expect([command, messages, [0, 3].includes(exitCode)]).toEqual([command, '', true]);
+    if (!command.includes('--dry-run')) expect(output).toMatch(/ yes /);
+  }
+}
+
 describe('quiver migrate', () => {
   test('from Qdrant: named vectors into a collection each, ids of 64 bits, a metric that has no counterpart', async () => {
     await withRecorded('qdrant', async (address) => {
@@ -110,6 +129,7 @@ describe('quiver migrate', () => {
         ['partitions', /2 shards/],
       ] as const)
         expect([topic, said(report, topic)]).toEqual([topic, expect.stringMatching(words)]);
+      await followGuide('qdrant', address);
     });
   });
 
@@ -132,6 +152,7 @@ describe('quiver migrate', () => {
       expect([again.exitCode, again.messages]).toEqual([2, expect.stringMatching(/"plain" is there already and holds 1 vectors.*--into-existing/)]);
       expect((await migrate('chroma', address, '--into-existing')).report.collections.map((one: any) => one.items_here)).toEqual([1, 3]);
       expect(await migrate('chroma', address, '--collection', 't.one', '--rename', 't.one=plain')).toMatchObject({ exitCode: 2, messages: expect.stringMatching(/metric cosine.*would have ip/) });
+      await followGuide('chroma', address);
     });
   });
 
@@ -157,6 +178,7 @@ describe('quiver migrate', () => {
       expect(rejected).toHaveLength(1);
       expect(said(report, 'references')).toMatch(/ofArticle.*\(1\)/);
       expect(said(report, 'multi-vectors')).toMatch(/late/);
+      await followGuide('weaviate', address);
     });
   });
 
@@ -182,6 +204,7 @@ describe('quiver migrate', () => {
       );
       expect(said(report, 'sparse vectors')).toMatch(/words/);
       expect(said(report, 'partitions')).toMatch(/shelf[\s\S]*16 partitions/);
+      await followGuide('milvus', address);
     });
   });
 
@@ -196,6 +219,7 @@ describe('quiver migrate', () => {
         d: { vector: [0.5, 0.6], metadata: { at: '2026-01-01' }, text: 'Fourth' },
       });
       expect(rejected.map(({ external_id }) => external_id)).toEqual(['c']);
+      await followGuide('elasticsearch', address);
     });
     await withRecorded('opensearch', async (address) => {
       const { exitCode, report } = await migrate('elasticsearch', address);
@@ -238,6 +262,7 @@ describe('quiver migrate', () => {
         items_here: 2,
         is_exact: true,
       });
+      await followGuide('pgvector', peer.address);
     } finally {
       await peer.stop();
     }
