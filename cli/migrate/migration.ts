@@ -1,5 +1,5 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import type { Connection } from '../connection/connection';
@@ -41,6 +41,8 @@ export interface MigrationOptions {
  */
 export async function migrate(options: MigrationOptions): Promise<void> {
   const { context, source, choices } = options;
+  // Before hours of work, not after.
+  for (const folder of [options.rejectFolder, ...(options.reportPath === null ? [] : [dirname(options.reportPath)])]) checkFolder(folder);
   const product = await source.version();
   const plan = planMigration(await source.collections(), choices);
   const report: MigrationReport = {
@@ -130,9 +132,16 @@ function resumeFile(move: Move, { context, connection, peer, address, scope, new
   return new ResumeFile<MoveState>(resumePath(context.environment, identity), identity);
 }
 
+function checkFolder(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new CommandError(`reports can't be written to ${folder}: ${(error as Error).message}`, EXIT_CODES.usage, { cause: error });
+  }
+}
+
 function publish(report: MigrationReport, { context, reportPath, isJson }: MigrationOptions): void {
   if (reportPath !== null) {
-    rmSync(reportPath, { force: true });
     writeFileSync(reportPath, `${JSON.stringify(report, null, 2)}\n`);
   }
   if (isJson) return printJson(context, report);

@@ -60,7 +60,7 @@ export function openPeer(choice: PeerChoice): PeerSource {
       // Its token is a key, or "user:password".
       return new MilvusSource(http(user === null ? bearer : { authorization: `Bearer ${user}:${password ?? ''}` }), database);
     case 'pgvector':
-      return new PgvectorSource(choice, where);
+      return new PgvectorSource(choice, where, { patienceMs, signal, onWait });
     case 'elasticsearch':
       return new ElasticsearchSource(http(key === null ? {} : { authorization: `ApiKey ${key}` }));
   }

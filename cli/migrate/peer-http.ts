@@ -19,6 +19,8 @@ export class PeerError extends CommandError {
 /** A page of a thousand vectors of 16,384 numbers takes some 300 MB as JSON. */
 const ANSWER_CHARACTERS_MAX = 500_000_000;
 const CALL_TIMEOUT_MS = 120_000;
+/** Before a peer has ever answered, more likely the address is wrong than the peer busy. */
+const FIRST_PATIENCE_MS = 5000;
 /** How much of a peer's own words goes into an error. */
 const QUOTED_MAX = 300;
 
@@ -37,6 +39,7 @@ export interface PeerHttpOptions {
  */
 export class PeerHttp {
   private readonly base: string;
+  private hasAnswered = false;
 
   constructor(private readonly options: PeerHttpOptions) {
     this.base = options.url.href.replace(/\/+$/, '');
@@ -53,10 +56,13 @@ export class PeerHttp {
   }
 
   private async call<Answer>(method: string, path: string, body?: string, findings?: ItemFindings): Promise<Answer> {
-    const backoff = new Backoff(this.options.patienceMs);
+    const backoff = firstOrLater(this.options.patienceMs, this.hasAnswered);
     for (;;) {
       const tried = await this.once(method, path, body, findings);
-      if ('answer' in tried) return tried.answer as Answer;
+      if ('answer' in tried) {
+        this.hasAnswered = true;
+        return tried.answer as Answer;
+      }
       const wait = tried.isPassing ? backoff.next(tried.retryAfterMs) : null;
       if (wait === null) throw tried.error;
       this.options.onWait?.(tried.error.message, wait);
@@ -85,7 +91,7 @@ export class PeerHttp {
     if (!response.ok) {
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
       return {
-        error: new PeerError(`${where}: HTTP status ${response.status}: ${text.slice(0, QUOTED_MAX).trim()}`, response.status),
+        error: new PeerError(`${where}: HTTP status ${response.status}: ${quoted(text)}`, response.status),
         isPassing: response.status === 429 || response.status >= 500,
         retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : null,
       };
@@ -94,9 +100,22 @@ export class PeerHttp {
     try {
       return { answer: parseLossless(text, () => findings?.add('numbers', 'changed', LARGE_INTEGERS)) };
     } catch (error) {
-      throw new PeerError(`${where}: the answer is not JSON: ${text.slice(0, QUOTED_MAX).trim()}`, response.status, { cause: error });
+      throw new PeerError(`${where}: the answer is not JSON: ${quoted(text)}`, response.status, { cause: error });
     }
   }
+}
+
+/** Waits between tries: shorter ones before the peer has ever answered. */
+export function firstOrLater(patienceMs: number, hasAnswered: boolean): Backoff {
+  return new Backoff(hasAnswered ? patienceMs : Math.min(patienceMs, FIRST_PATIENCE_MS));
+}
+
+/** A peer's words, on one line and without what would move the cursor. */
+function quoted(text: string): string {
+  return text
+    .slice(0, QUOTED_MAX)
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();
 }
 
 /** The header of HTTP's basic authentication, where user and password are given. */

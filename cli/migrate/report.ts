@@ -50,11 +50,16 @@ export function reportText(report: MigrationReport): string {
     if (findings.length > 0) parts.push(`\n${from} → ${to}:\n${findings.map(line).join('')}`);
     if (rejected) parts.push(`  ${count(rejected)} not stored, listed in ${reject_file}\n`);
   }
-  if (report.skipped.length > 0) parts.push(`\nNot moved:\n${report.skipped.map(({ name, reason }) => `  ${name}: ${reason}\n`).join('')}`);
-  if (report.questions.length > 0) parts.push(`\nTo be said first:\n${report.questions.map((question) => `  ${question}\n`).join('')}`);
+  if (report.skipped.length > 0) parts.push(`\nNot moved:\n${report.skipped.map(({ name, reason }) => `  ${shown(`${name}: ${reason}`)}\n`).join('')}`);
+  if (report.questions.length > 0) parts.push(`\nTo be said first:\n${report.questions.map((question) => `  ${shown(question)}\n`).join('')}`);
   return parts.join('');
 }
 
+/** Peers' words without what would move the cursor. */
+function shown(text: string): string {
+  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+}
+
 function line({ topic, effect, detail, items }: Finding): string {
-  return `  ${effect}, ${topic}: ${detail}${items === undefined ? '' : ` (${count(items)} ${items === 1 ? 'item' : 'items'})`}\n`;
+  return `  ${effect}, ${topic}: ${shown(detail)}${items === undefined ? '' : ` (${count(items)} ${items === 1 ? 'item' : 'items'})`}\n`;
 }

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Finding, ItemFindings } from '../finding';
 import { LARGE_INTEGERS, parseLossless } from '../lossless-json';
-import { PeerError } from '../peer-http';
+import { PeerError, type PeerHttpOptions, firstOrLater } from '../peer-http';
 import type { PeerObject, MetricHere, PageRequest, PeerAddress, PeerCollection, PeerPage, PeerSource, PeerVector } from '../peer-source';
 import { idText, metricFinding, noteMetadata, takeText } from '../peer-values';
 
@@ -42,6 +43,9 @@ const VECTOR_TYPES = new Set(['vector', 'halfvec']);
 const CONNECT_SECONDS = 20;
 /** A page of large rows of a busy server. */
 const STATEMENT_MS = 120_000;
+/** Codes of connections that break, of servers that start or stop, and of too many clients. */
+const PASSING = /^(?:CONNECTION_|CONNECT_TIMEOUT|ECONN|EPIPE|ETIMEDOUT|08|57P0|53300)/;
+const REFUSED = new Set(['28P01', '28000', '42501']);
 /** What an index's operator class says of the metric. */
 const CLASS_METRICS: [RegExp, MetricHere | null, string][] = [
   [/_cosine_ops$/, 'cosine', 'cosine'],
@@ -59,9 +63,12 @@ export class PgvectorSource implements PeerSource {
   private readonly sql: postgres.Sql;
   private readonly tables = new Map<string, Table>();
 
+  private hasAnswered = false;
+
   constructor(
     { url, user, password, key, database }: PeerAddress,
     private readonly where: string | null,
+    private readonly options: Pick<PeerHttpOptions, 'patienceMs' | 'signal' | 'onWait'>,
   ) {
     this.sql = postgres(url.href, {
       ...(user === null ? {} : { username: user }),
@@ -198,13 +205,22 @@ export class PgvectorSource implements PeerSource {
     return { name: column, dim: dim === null ? null : Number(dim[1]), metric, metricThere: metricThere || 'unknown' };
   }
 
+  /** Answers the rows; a connection that breaks is made again. */
   private async ask<Row>(text: string, values: string[] = []): Promise<Row[]> {
-    try {
-      return [...(await this.sql.unsafe(text, values))] as unknown as Row[];
-    } catch (error) {
-      const { message, code } = error as Error & { code?: string };
-      const isRefused = code === '28P01' || code === '28000' || code === '42501';
-      throw new PeerError(`PostgreSQL: ${message}${code === undefined ? '' : ` (${code})`}`, isRefused ? 403 : null, { cause: error });
+    const { patienceMs, signal, onWait } = this.options;
+    const backoff = firstOrLater(patienceMs, this.hasAnswered);
+    for (;;) {
+      try {
+        const rows = [...(await this.sql.unsafe(text, values))] as unknown as Row[];
+        this.hasAnswered = true;
+        return rows;
+      } catch (error) {
+        const { message, code = '' } = error as Error & { code?: string };
+        const wait = PASSING.test(code) ? backoff.next(null) : null;
+        if (wait === null) throw new PeerError(`PostgreSQL: ${message}${code === '' ? '' : ` (${code})`}`, REFUSED.has(code) ? 403 : null, { cause: error });
+        onWait?.(message, wait);
+        await sleep(wait, undefined, { signal });
+      }
     }
   }
 }
