@@ -23,6 +23,7 @@ COPY cli/ cli/
 COPY node/ node/
 COPY coordinator/ coordinator/
 COPY embedded/ embedded/
+COPY clients/typescript/src/ clients/typescript/src/
 RUN node scripts/setup.mjs
 RUN npm prune --omit=dev --ignore-scripts && node scripts/image-tree.mjs /opt/image && node scripts/sbom.mjs npm /opt/image/sbom.json
 

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { CommandError, EXIT_CODES } from './command-error';
 import type { CommandContext } from './command-context';
+import { commandErrorFrom } from './connection/service-error';
 import { buildProgram } from './program';
 
 /** How long what was interrupted may take to leave everything in order. A second signal ends it at once. */
@@ -22,12 +23,16 @@ export async function main(words: string[]): Promise<void> {
     output: process.stdout,
     messages: process.stderr,
     signal: stop.signal,
-    exitWith: (code) => (process.exitCode = code),
+    exitWith: () => {},
   };
+  // Until it is done: a command that waits for what never comes ends without a word, and is no success.
+  process.exitCode = EXIT_CODES.failed;
+  let code: number = EXIT_CODES.done;
   try {
-    await run(words, context);
+    await run(words, { ...context, exitWith: (wanted) => (code = wanted) });
+    process.exitCode = code;
   } catch (error) {
-    process.exitCode = report(error as Error, context);
+    process.exitCode = report(commandErrorFrom(error as Error), context);
   } finally {
     for (const name of SIGNALS) process.removeListener(name, onSignal);
   }

@@ -1,12 +1,31 @@
 import { Command } from 'commander';
+import { addBenchCommand } from './commands/bench-command';
+import { addClusterCommands } from './commands/cluster-commands';
 import { addCollectionCommands } from './commands/collection-commands';
-import { addMigrateCommand } from './commands/migrate-command';
+import { addCompletionCommand } from './commands/completion-command';
 import type { AddCommand } from './commands/connected-command';
+import { addExportCommand } from './commands/export-command';
+import { addImportCommand } from './commands/import-command';
+import { addKeyCommands } from './commands/key-commands';
+import { addMigrateCommand } from './commands/migrate-command';
+import { addProfileCommands } from './commands/profile-commands';
 import { addRoles } from './commands/roles';
+import { addSearchCommand } from './commands/search-command';
 import type { CommandContext } from './command-context';
 
 /** Every command of this room, in the order of the help. A new one is a line here and a file in commands/. */
-const COMMANDS: AddCommand[] = [addCollectionCommands, addMigrateCommand];
+const COMMANDS: AddCommand[] = [
+  addCollectionCommands,
+  addSearchCommand,
+  addImportCommand,
+  addMigrateCommand,
+  addExportCommand,
+  addBenchCommand,
+  addKeyCommands,
+  addClusterCommands,
+  addProfileCommands,
+  addCompletionCommand,
+];
 
 /** The whole command line, for running, help, completion and its page in docs/. */
 export function buildProgram(context: CommandContext): Command {

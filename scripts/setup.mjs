@@ -22,7 +22,7 @@ const DIST_STAMP = join(ROOT, 'dist', '.quiver-stamp');
 const DASHBOARD = join(ROOT, 'coordinator', 'dashboard');
 const DASHBOARD_STAMP = join(ROOT, 'dist', '.ui-stamp');
 const NODE_MINIMUM = [20, 15];
-const SOURCE_FOLDERS = ['cli', 'coordinator', 'embedded', 'node', 'shared'];
+const SOURCE_FOLDERS = ['cli', 'clients/typescript/src', 'coordinator', 'embedded', 'node', 'shared'];
 
 /** @typedef {(line: string) => void} Log */
 

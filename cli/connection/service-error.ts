@@ -1,3 +1,4 @@
+import * as client from '../../clients/typescript/src/errors';
 import { CommandError, EXIT_CODES, type ExitCode } from '../command-error';
 
 const EXIT_CODES_OF_ANSWERS: Record<number, ExitCode> = { 401: EXIT_CODES.denied, 403: EXIT_CODES.denied, 404: EXIT_CODES.notFound };
@@ -9,8 +10,9 @@ export class ServiceError extends CommandError {
     readonly code: number,
     /** What a 429 asks to wait, null when it does not say. */
     readonly retryAfterMs: number | null = null,
+    options?: ErrorOptions,
   ) {
-    super(message, EXIT_CODES_OF_ANSWERS[code] ?? EXIT_CODES.failed);
+    super(message, EXIT_CODES_OF_ANSWERS[code] ?? EXIT_CODES.failed, options);
     this.name = 'ServiceError';
   }
 
@@ -31,4 +33,13 @@ export class NoAnswerError extends CommandError {
     super(message, EXIT_CODES.unreachable, options);
     this.name = 'NoAnswerError';
   }
+}
+
+/** What an error of the client means to a command; any other error is answered as it is. */
+export function commandErrorFrom(error: Error): Error {
+  if (error instanceof client.ApiError) return new ServiceError(error.message, error.code, error.retryAfterMs, { cause: error });
+  // A proxy's page in the place of an answer says by its status whether to come back.
+  if (error instanceof client.BadAnswerError && error.httpStatus !== 429 && error.httpStatus < 500) return new CommandError(error.message, EXIT_CODES.failed, { cause: error });
+  if (error instanceof client.QuiverError) return new NoAnswerError(error.message, { cause: error });
+  return error;
 }

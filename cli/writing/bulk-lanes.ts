@@ -35,24 +35,25 @@ interface Waiting<Mark> extends OutgoingItem {
   passage: Passage<Mark>;
 }
 
-interface Lane<Mark> {
-  items: Waiting<Mark>[];
-  characters: number;
-  underWay: Promise<void> | null;
+interface Batch {
+  ids: ReadonlySet<string>;
+  done: Promise<void>;
 }
 
 const OPENING = '{"items":[';
 const CLOSING = ']}';
 
 /**
- * Bulk writes over several lanes. An item's lane follows from its external_id, and a lane sends one request after the other:
- * so the last of several rows with one id wins, as it would in one lane. Each lane has one request under way and one being
- * filled; `add` waits while both are full, which bounds memory. A request that the service can't answer now is sent again;
- * one that it refuses is halved until the rows that are at fault are alone, and those are rejected. What can't be helped
- * (a wrong key, a collection that is gone) fails `add` and `finish`.
+ * Bulk writes over several lanes. Batches are filled and sent in order, up to as many at once as there are lanes; one that
+ * shares an id with one under way waits for that: so the last of several rows with one id wins, as it would in one lane.
+ * `add` waits while a batch is full and no lane is free, which bounds memory. A request that the service can't answer now
+ * is sent again; one that it refuses is halved until the rows that are at fault are alone, and those are rejected. What
+ * can't be helped (a wrong key, a collection that is gone) fails `add` and `finish`.
  */
 export class BulkLanes<Mark> {
-  private readonly lanes: Lane<Mark>[];
+  private items: Waiting<Mark>[] = [];
+  private characters = 0;
+  private readonly underWay = new Set<Batch>();
   private failure: Error | null = null;
   private readonly stop = new AbortController();
   private itemsMax: number;
@@ -64,49 +65,51 @@ export class BulkLanes<Mark> {
     private readonly options: LaneOptions,
   ) {
     this.itemsMax = options.batchItemsMax;
-    this.lanes = Array.from({ length: options.lanes }, () => ({ items: [], characters: 0, underWay: null }));
   }
 
   /** Takes an item of a passage; resolves when there is room for another. */
   async add(passage: Passage<Mark>, item: OutgoingItem): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    const lane = this.lanes[this.lanes.length === 1 ? 0 : hashOf(item.externalId) % this.lanes.length];
     passage.pending += 1;
-    lane.items.push({ ...item, passage });
-    lane.characters += item.json.length + 1;
-    if (lane.items.length < this.itemsMax && lane.characters < this.options.batchCharactersMax) return;
-    await this.flush(lane);
+    this.items.push({ ...item, passage });
+    this.characters += item.json.length + 1;
+    if (this.items.length < this.itemsMax && this.characters < this.options.batchCharactersMax) return;
+    await this.flush();
   }
 
   /** Sends what is left; resolves when all is settled. */
   async finish(): Promise<void> {
-    await Promise.all(this.lanes.map((lane) => this.flush(lane)));
+    await this.flush();
     await this.idle();
     if (this.failure !== null) throw this.failure;
   }
 
   /** Resolves when nothing is under way; what was not sent yet is left. */
   async idle(): Promise<void> {
-    await Promise.all(this.lanes.map(async (lane) => lane.underWay));
+    await Promise.all([...this.underWay].map(({ done }) => done));
   }
 
-  private async flush(lane: Lane<Mark>): Promise<void> {
-    if (lane.underWay !== null) await lane.underWay;
+  private async flush(): Promise<void> {
+    while (this.underWay.size >= this.options.lanes) await Promise.race([...this.underWay].map(({ done }) => done));
     if (this.failure !== null) throw this.failure;
-    if (lane.items.length === 0) return;
-    const { items } = lane;
-    lane.items = [];
-    lane.characters = 0;
-    lane.underWay = this.send(items).then(
-      () => {
-        lane.underWay = null;
-      },
-      (error: Error) => {
-        lane.underWay = null;
-        this.failure ??= error;
-        this.stop.abort();
-      },
-    );
+    const { items } = this;
+    if (items.length === 0) return;
+    this.items = [];
+    this.characters = 0;
+    const ids = new Set(items.map(({ externalId }) => externalId));
+    const before = [...this.underWay].filter((batch) => haveCommon(batch.ids, ids)).map(({ done }) => done);
+    const batch: Batch = { ids, done: Promise.resolve() };
+    batch.done = Promise.all(before)
+      .then(async () => this.send(items))
+      .then(
+        () => {},
+        (error: Error) => {
+          this.failure ??= error;
+          this.stop.abort();
+        },
+      )
+      .finally(() => this.underWay.delete(batch));
+    this.underWay.add(batch);
   }
 
   /** Answers how many of the items were rejected. */
@@ -138,7 +141,7 @@ export class BulkLanes<Mark> {
       const rest = this.restUntil - performance.now();
       if (rest > 0) await sleep(rest, undefined, { signal });
       try {
-        await connection.call('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, signal });
+        await connection.call('POST', collectionUrl(collection, 'bulk_upsert'), { body, timeoutMs: requestTimeoutMs, retries: 0, signal });
         return;
       } catch (error) {
         const isPassing = error instanceof NoAnswerError || (error instanceof ServiceError && error.isPassing);
@@ -169,9 +172,7 @@ export class BulkLanes<Mark> {
   }
 }
 
-/** FNV-1a over the characters. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
+function haveCommon(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  for (const id of a) if (b.has(id)) return true;
+  return false;
 }

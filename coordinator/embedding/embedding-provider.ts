@@ -19,12 +19,21 @@ export interface EmbeddingModel {
   close?(): Promise<void>;
 }
 
+/** The configured model, the one in use, and the reason if they differ. */
+export interface EmbeddingStatus {
+  configured: string;
+  active: string;
+  fallbackReason: string | null;
+  /** Dimension of the model in use; null when it fits any, and before it is loaded. */
+  dim: number | null;
+}
+
 /** Knows the configured model and opens others by name. */
 export interface EmbeddingProvider {
   /** The model that new collections record at their first text. */
   defaultModel(): Promise<EmbeddingModel>;
   /** The model of that name. Errors: embedding_unavailable when it can't be loaded, unavailable while it is still loading. */
   model(name: string): Promise<EmbeddingModel>;
-  /** For /v1/health: the configured model, the one in use, and the reason if they differ. */
-  status(): { configured: string; active: string; fallbackReason: string | null };
+  /** For /v1/health. */
+  status(): EmbeddingStatus;
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../shared/time/clock';
 import { inTime } from '../../shared/time/deadline';
 import { BUILTIN_MODEL, BuiltinModel } from './builtin-model';
 import { CachingModel } from './caching-model';
-import type { EmbeddingModel, EmbeddingProvider } from './embedding-provider';
+import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from './embedding-provider';
 
 /**
  * Opens a model by name: from a local folder, a cache, or the network. Rejects if it can't. The message of a
@@ -36,6 +36,8 @@ export class EmbeddingRegistry implements EmbeddingProvider {
   private readonly builtin = new BuiltinModel();
   private readonly models = new Map<string, Promise<EmbeddingModel>>();
   private readonly failures = new Map<string, { error: QuiverError; atMs: number }>();
+  /** Of the models that were loaded. */
+  private readonly dims = new Map<string, number | null>();
   private hasWarned = false;
 
   constructor(private readonly options: EmbeddingRegistryOptions) {}
@@ -69,11 +71,11 @@ export class EmbeddingRegistry implements EmbeddingProvider {
     await Promise.all([...this.models.values()].map(async (loading) => (await loading.catch(() => null))?.close?.()));
   }
 
-  status(): { configured: string; active: string; fallbackReason: string | null } {
+  status(): EmbeddingStatus {
     const { configured } = this.options;
     const failure = this.failures.get(configured);
-    if (failure === undefined) return { configured, active: configured, fallbackReason: null };
-    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message };
+    if (failure === undefined) return { configured, active: configured, fallbackReason: null, dim: this.dims.get(configured) ?? null };
+    return { configured, active: BUILTIN_MODEL, fallbackReason: failure.error.message, dim: null };
   }
 
   private open(name: string): Promise<EmbeddingModel> {
@@ -92,6 +94,7 @@ export class EmbeddingRegistry implements EmbeddingProvider {
       if (this.options.loader === null) throw new QuiverError('embedding_unavailable', 'this version has no loader for it');
       const model = new CachingModel(await this.options.loader(name));
       this.failures.delete(name);
+      this.dims.set(name, model.dim);
       return model;
     } catch (cause) {
       const reason = isQuiverError(cause) ? `: ${cause.message}` : '';

@@ -3,7 +3,7 @@ import type { SignIn } from '../keys/sign-in';
 import type { ActivityService } from '../operations/activity-service';
 import type { OperationsService } from '../operations/operations-service';
 import type { Service } from '../service';
-import type { VectorFormat } from './body/vector-format';
+import type { VectorFormats } from './body/vector-format';
 import type { Endpoint } from './endpoint';
 import { activityEndpoints } from './endpoints/activity-endpoints';
 import { collectionEndpoints } from './endpoints/collection-endpoints';
@@ -34,10 +34,10 @@ export function endpointTable(parts: {
   hasDocs: boolean;
   hasDashboard: boolean;
   signIn: SignIn;
-  format: VectorFormat;
+  formats: VectorFormats;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, signIn, format, limits } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, signIn, formats, limits } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -47,8 +47,8 @@ export function endpointTable(parts: {
       openapiJson: hasDocs ? describe : null,
       hasDashboard,
     }),
-    ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, format, limits }),
-    ...vectorEndpoints({ vectors: service.vectors, format, limits }),
+    ...collectionEndpoints({ collections: service.collections, vectors: service.vectors, formats, limits }),
+    ...vectorEndpoints({ vectors: service.vectors, formats, limits }),
     ...searchEndpoints({ search: service.search, limits }),
     ...recallEndpoints({ recall: service.recall, limits }),
     ...sampleEndpoints({ samples: service.samples, limits }),

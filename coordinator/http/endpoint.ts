@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
+import type { ErrorKind } from '../../shared/errors/quiver-error';
 import type { ApiKeyView, Role } from '../keys/keys-service';
 
 /**
@@ -59,6 +60,8 @@ export interface BodyList {
   lengthMax: number;
   /** The setting that configures it. */
   setting?: string;
+  /** What more elements are; default: limit_exceeded. */
+  excess?: ErrorKind;
   elements: z.ZodArray<z.ZodType>;
 }
 

@@ -99,7 +99,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, format: codec.format, limits });
+  const endpoints = endpointTable({ service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, formats: codec.formats, limits });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.

@@ -58,6 +58,11 @@ export class KeyDirectory {
     return this.byId.has(id);
   }
 
+  /** Id and name of every key, by id. */
+  names(): { id: number; name: string }[] {
+    return [...this.byId.values()].map(({ record: { id, name } }) => ({ id, name })).sort((a, b) => a.id - b.id);
+  }
+
   /**
    * The key with this digest if it is active and not expired at `wallMs`. The time of the look-up may depend on the
    * first bytes of the digest. That reveals nothing about a secret, because nobody can find secrets whose SHA-256

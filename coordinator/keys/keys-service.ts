@@ -36,7 +36,13 @@ export interface KeyUsage {
   record(keyId: number, endpoint: string, wallMs?: number): void;
   /** Errors: not_found. */
   ofKey(id: number): Promise<UsageView>;
-  summary(): Promise<UsageView>;
+  /** `overall` includes the requests of keys that were deleted since; `byKey` has the keys that there are, by id. */
+  summary(): Promise<UsageSummary>;
+}
+
+export interface UsageSummary {
+  overall: UsageView;
+  byKey: { keyId: number; keyName: string; usage: UsageView }[];
 }
 
 export interface UsageView {

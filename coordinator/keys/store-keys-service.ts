@@ -53,6 +53,11 @@ export class StoreKeysService implements KeysService {
     this.stopWatching();
   }
 
+  /** Id and name of every key, by id, as far as this process knows. */
+  names(): { id: number; name: string }[] {
+    return this.directory.names();
+  }
+
   /** Whether the key exists, as far as this process knows. */
   exists(id: number): boolean {
     return this.directory.has(id);

@@ -1,7 +1,7 @@
 import { Counter, Histogram } from 'prom-client';
 import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
 import type { CountsByStep, StepHistogram } from '../../shared/metrics/step-histogram';
-import type { EmbeddingModel, EmbeddingProvider } from '../embedding/embedding-provider';
+import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../embedding/embedding-provider';
 import type { CountedCalls } from './recent-activity';
 
 /** From a cached query to a batch of long passages on a busy processor, in seconds. */
@@ -48,7 +48,7 @@ export class MeasuredEmbedding implements EmbeddingProvider, CountedCalls {
     return this.measure(await this.provider.model(name));
   }
 
-  status(): { configured: string; active: string; fallbackReason: string | null } {
+  status(): EmbeddingStatus {
     return this.provider.status();
   }
 

@@ -1,3 +1,4 @@
+import type { EmbeddingStatus } from '../embedding/embedding-provider';
 import type { ReshardView } from '../service';
 
 /**
@@ -22,7 +23,7 @@ export interface HealthView {
   totalCollections: number;
   uptimeSeconds: number;
   collections: { name: string; vectorCount: number; dim: number }[];
-  embedding: { configured: string; active: string; fallbackReason: string | null };
+  embedding: EmbeddingStatus;
 }
 
 export interface ClusterView {

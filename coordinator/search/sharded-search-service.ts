@@ -65,7 +65,7 @@ export class ShardedSearchService implements SearchService {
     const vector = given ?? (await this.embedOne(collection, request.source));
     const embeddedMs = this.clock.monotonicMs();
     const { hits, totalCount } = await this.nearest(collection, vector, request, false, call);
-    return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits: atLeast(hits, request.minScore), totalCount, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
   }
 
   /** All texts are embedded in one call, then all queries run at once. */
@@ -81,7 +81,7 @@ export class ShardedSearchService implements SearchService {
     let nextEmbedded = 0;
     const vectors = given.map((vector) => vector ?? embedded[nextEmbedded++]);
     const results = await Promise.all(queries.map((query, i) => this.nearest(collection, vectors[i], query, false, call)));
-    return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, embeddedMs) };
+    return { results: results.map(({ hits }, i) => atLeast(hits, queries[i].minScore)), timing: this.timingFrom(startMs, texts.length > 0 ? embeddedMs : null) };
   }
 
   /** A list of weight 0 is not needed: at alpha 0 nothing is embedded, at alpha 1 no keyword is looked up. */
@@ -97,7 +97,7 @@ export class ShardedSearchService implements SearchService {
     const hits = await this.deep.run(fusionDepth(request.offset + request.k), call, () => this.sets.inOne(collection, call, (current) => this.hybrid.search(current, { ...request, vector }, call)));
     // Lists are merged as they arrive, so the time for both steps counts as that of the shards.
     this.observer.phase('node', this.clock.monotonicMs() - embeddedMs);
-    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits: atLeast(hits, request.minScore), timing: this.timingFrom(startMs, given === null && vector !== null ? embeddedMs : null) };
   }
 
   /** A candidate named twice counts once; one that does not exist is left out. */
@@ -125,7 +125,7 @@ export class ShardedSearchService implements SearchService {
     const hits = scored.flat().sort(compareHits);
     this.observer.phase('node', answeredMs - embeddedMs);
     this.observer.phase('merge', this.clock.monotonicMs() - answeredMs);
-    return { hits, timing: this.timingFrom(startMs, embeddedMs) };
+    return { hits, timing: this.timingFrom(startMs, given === null ? embeddedMs : null) };
   }
 
   /** Errors: not_found when the source vector does not exist. */
@@ -207,9 +207,10 @@ export class ShardedSearchService implements SearchService {
     return vectors;
   }
 
-  private timingFrom(startMs: number, embeddedMs: number): SearchTiming {
+  /** `embeddedMs`: when the embedding was done; null where nothing was embedded. */
+  private timingFrom(startMs: number, embeddedMs: number | null): SearchTiming {
     const endMs = this.clock.monotonicMs();
-    return { embeddingMs: embeddedMs - startMs, searchMs: endMs - embeddedMs, totalMs: endMs - startMs };
+    return { embeddingMs: embeddedMs === null ? 0 : embeddedMs - startMs, searchMs: endMs - (embeddedMs ?? startMs), totalMs: endMs - startMs };
   }
 }
 

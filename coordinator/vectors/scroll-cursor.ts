@@ -24,8 +24,8 @@ export function cursorFromPosition(collectionUid: string, position: ScrollPositi
 export function positionFromCursor(collectionUid: string, cursor: string): ScrollPosition {
   const [version, uid, stamp, externalId, ...rest] = elementsOf(cursor);
   const isWhole = version === VERSION && typeof uid === 'string' && Number.isSafeInteger(stamp) && typeof externalId === 'string' && rest.length === 0;
-  if (!isWhole) throw new QuiverError('invalid_parameter', 'cursor is not one that a scroll answered');
-  if (uid !== collectionUid) throw new QuiverError('invalid_parameter', 'cursor belongs to another collection');
+  if (!isWhole) throw new QuiverError('invalid_parameter', 'Invalid cursor: it is not one that a scroll answered');
+  if (uid !== collectionUid) throw new QuiverError('invalid_parameter', 'Invalid cursor: it belongs to another collection');
   return { stamp: stamp as number, externalId: externalId as string };
 }
 

@@ -66,7 +66,8 @@ export class ShardedVectorsService implements VectorsService {
       else checkDimension(collection, source.vector, `the vector of items[${i}] (external_id ${JSON.stringify(externalId)})`);
     }
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
-    const embeddedMs = this.clock.monotonicMs();
+    // Where nothing is embedded, that takes exactly 0.
+    const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
     const outcomes = items.length === 0 ? [] : await this.write(collection, this.upsertsOf(items, embedded), call);
     const endMs = this.clock.monotonicMs();
     return {

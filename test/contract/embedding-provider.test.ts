@@ -30,7 +30,7 @@ describe('EmbeddingRegistry', () => {
   test('the builtin model needs no loader and no warning', async () => {
     const { registry, warnings } = registryOf('builtin', null);
     expect(await registry.defaultModel()).toBeInstanceOf(BuiltinModel);
-    expect(registry.status()).toEqual({ configured: 'builtin', active: 'builtin', fallbackReason: null });
+    expect(registry.status()).toEqual({ configured: 'builtin', active: 'builtin', fallbackReason: null, dim: null });
     expect(warnings).toEqual([]);
   });
 
@@ -41,7 +41,7 @@ describe('EmbeddingRegistry', () => {
     await registry.defaultModel();
     expect(warnings.length).toBe(1);
     expect(warnings[0]).toContain('some/model');
-    expect(registry.status()).toEqual({ configured: 'some/model', active: 'builtin', fallbackReason: expect.stringContaining('some/model') });
+    expect(registry.status()).toEqual({ configured: 'some/model', active: 'builtin', fallbackReason: expect.stringContaining('some/model'), dim: null });
   });
 
   test('a recorded model is never replaced: an error names it', async () => {
@@ -75,7 +75,7 @@ describe('EmbeddingRegistry', () => {
     clock.advance(61_000);
     expect((await registry.model('m')).name).toBe('m');
     expect((await registry.defaultModel()).name).toBe('m');
-    expect(registry.status()).toEqual({ configured: 'm', active: 'm', fallbackReason: null });
+    expect(registry.status()).toEqual({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
     expect(warnings.length).toBe(1);
   });
 

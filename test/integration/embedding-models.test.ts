@@ -43,7 +43,7 @@ describe('embedding models of a service', () => {
     expect(await before.stop()).toBe(0);
 
     const after = await start({ EMBEDDING_MODEL: second }, before.dataDir);
-    expect((await after.data('GET', '/v1/health')).embedding).toEqual({ configured: second, active: second, fallback_reason: null });
+    expect((await after.data('GET', '/v1/health')).embedding).toEqual({ configured: second, active: second, fallback_reason: null, dim: expect.any(Number) });
     expect((await after.data('POST', '/v1/collections/kept/search', question)).results).toEqual(results);
     await after.data('POST', '/v1/collections', { name: 'newer', dim: 32 });
     await after.data('POST', '/v1/collections/newer/bulk_upsert', texts(0, 2));
@@ -76,7 +76,7 @@ describe('embedding models of a service', () => {
     const model = 'Xenova/all-MiniLM-L6-v2';
     const service = await start({ EMBEDDING_MODEL: model, EMBEDDING_HUB: 'http://127.0.0.1:9' });
     const { embedding } = await service.data('GET', '/v1/health');
-    expect(embedding).toEqual({ configured: model, active: 'builtin', fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached` });
+    expect(embedding).toEqual({ configured: model, active: 'builtin', fallback_reason: `The embedding model "${model}" can't be loaded: the hub can't be reached`, dim: null });
     await service.data('POST', '/v1/collections', { name: 'lexical', dim: 7 });
     await service.data('POST', '/v1/collections/lexical/bulk_upsert', texts(0, 3));
     await service.data('POST', '/v1/collections/lexical/search', { text: 'cat' });

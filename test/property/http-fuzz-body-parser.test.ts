@@ -150,7 +150,7 @@ describe(`native and plain body parser, SEED=${seed}`, () => {
       fc.property(fc.integer({ min: 0, max: 0xffffffff }), (bits) => {
         const value = new Float32Array(Uint32Array.of(bits).buffer);
         fc.pre(Number.isFinite(value[0]));
-        const text = native.format(value);
+        const text = native.formats.array(value);
         assert.equal((parseScanned(native.scanner, Buffer.from(`{"vector":${text}}`)) as { vector: Float32Array }).vector[0], value[0]);
         const digitsOf = (json: string): number =>
           json
@@ -158,8 +158,8 @@ describe(`native and plain body parser, SEED=${seed}`, () => {
             .replace(/e.*$/, '')
             .replace(/[-.]/g, '')
             .replace(/^0+|0+$/g, '').length;
-        assert.ok(digitsOf(text) <= digitsOf(plain.format(value)), text);
-        assert.equal(Math.fround(JSON.parse(plain.format(value))[0]), value[0]);
+        assert.ok(digitsOf(text) <= digitsOf(plain.formats.array(value)), text);
+        assert.equal(Math.fround(JSON.parse(plain.formats.array(value))[0]), value[0]);
       }),
       { ...options, numRuns: 10_000 },
     );

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { EmbeddingModel, EmbeddingProvider } from '../../coordinator/embedding/embedding-provider';
+import type { EmbeddingModel, EmbeddingProvider, EmbeddingStatus } from '../../coordinator/embedding/embedding-provider';
 import { BuiltinModel } from '../../coordinator/embedding/builtin-model';
 import type { VectorInput } from '../../coordinator/service';
 import type { CollectionQuota } from '../../coordinator/collections/collection-quota';
@@ -38,9 +38,9 @@ export class PlainEmbedding implements EmbeddingProvider {
     return model;
   }
 
-  status(): { configured: string; active: string; fallbackReason: string | null } {
+  status(): EmbeddingStatus {
     const [configured] = this.models.keys();
-    return { configured, active: configured, fallbackReason: null };
+    return { configured, active: configured, fallbackReason: null, dim: null };
   }
 
   private recorded(model: EmbeddingModel): EmbeddingModel {

@@ -68,7 +68,7 @@ describe('the Dockerfile', () => {
     expect(ignored[0]).toBe('*');
     expect([...copied].sort()).toEqual(ignored.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : [])).sort());
     const { include } = JSON.parse(readFileSync(join(root, 'tsconfig.build.json'), 'utf8')) as { include: string[] };
-    for (const pattern of include) expect(copied).toContain(pattern.split('/')[0]);
+    for (const pattern of include) expect(copied).toContain(pattern.slice(0, pattern.indexOf('/**')));
   });
 
   test('builds nothing for the processor it is built on', () => {

@@ -128,7 +128,7 @@ describe('the house', () => {
       coordinator: ['coordinator', 'shared'],
       node: ['node', 'shared'],
       shared: ['shared'],
-      cli: ['cli'],
+      cli: ['cli', 'coordinator'],
     };
     const crossing = sources.flatMap((source) =>
       housemates(source)
@@ -136,6 +136,21 @@ describe('the house', () => {
         .map((path) => `${source.path} → ${path}`),
     );
     expect(crossing).toEqual([]);
+  });
+
+  test('the command line uses the client for programs, and of the service pure functions only', () => {
+    const isLent = (path: string): boolean => path.startsWith('clients/typescript/src/') || PURE_CORE.some((pattern) => pattern.test(`${path}.ts`));
+    const foreign = sources
+      .filter(({ path }) => sideOf(path) === 'cli')
+      .flatMap(({ path, imports }) => imports.filter((name) => /^(?:clients|coordinator|embedded|node|shared)\//.test(name) && !isLent(name)).map((name) => `${path} → ${name}`));
+    expect(foreign).toEqual([]);
+  });
+
+  test('the client for programs imports nothing but itself', () => {
+    const client = sourcesUnder('clients/typescript/src');
+    const modules = new Set(client.map(({ path }) => path.replace(/\.ts$/, '')));
+    expect(client.length).toBeGreaterThan(10);
+    expect(client.flatMap(({ path, imports }) => imports.filter((imported) => !modules.has(imported)).map((imported) => `${path} → ${imported}`))).toEqual([]);
   });
 
   test('imports point down, from floor to floor', () => {

@@ -56,7 +56,7 @@ export class BodyReader {
       if (Array.isArray(given)) for (const element of given) takeVector(element, scan);
       return validate(expected.schema, root, 'body');
     }
-    if (judged.length > list.lengthMax) throw new QuiverError('limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
+    if (judged.length > list.lengthMax) throw new QuiverError(list.excess ?? 'limit_exceeded', `${list.name} ${tooLong(judged.length, list)}`);
     if (body.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;

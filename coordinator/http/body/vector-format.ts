@@ -1,5 +1,15 @@
-/** Writes a vector as a JSON array of the shortest decimals that give the same float32 (`0.1`, not `0.10000000149011612`). */
+/** Writes a vector as JSON text. */
 export type VectorFormat = (vector: Float32Array) => string;
+
+/** The forms in which a client may have vectors answered. */
+export const VECTOR_FORMATS = ['array', 'base64'] as const;
+export type VectorFormatName = (typeof VECTOR_FORMATS)[number];
+
+/**
+ * `array`: a JSON array of the shortest decimals that give the same float32 (`0.1`, not `0.10000000149011612`); `base64`:
+ * a text of little-endian float32 values.
+ */
+export type VectorFormats = Record<VectorFormatName, VectorFormat>;
 
 /** Every decimal of at most this many digits survives decimal → float32 → decimal; nine digits always identify a float32. */
 const DIGITS_ALWAYS_KEPT = 6;
@@ -18,7 +28,10 @@ function shortest(value: number): string {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** The plain implementation, used if the addon isn't built. */
+/** Arrays in memory are little-endian on every platform on which this project's addons run. */
+export const formatVectorAsBase64: VectorFormat = ({ buffer, byteOffset, byteLength }) => `"${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}"`;
+
+/** The plain implementation of `array`, used if the addon isn't built. */
 export const formatVectorPlainly: VectorFormat = (vector) => {
   const parts: string[] = new Array(vector.length);
   for (let i = 0; i < vector.length; i++) parts[i] = shortest(vector[i]);

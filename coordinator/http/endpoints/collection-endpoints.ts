@@ -1,6 +1,6 @@
 import type { CollectionsService, CollectionStats, CollectionView, VectorsService, VectorView } from '../../service';
 import { exportedVectorJson } from '../answer-json';
-import type { VectorFormat } from '../body/vector-format';
+import type { VectorFormat, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
@@ -57,8 +57,8 @@ async function* exportPieces(collection: CollectionView, pages: AsyncIterable<Ve
   yield `${count === 0 ? head : ''}],"count":${count}}`;
 }
 
-export function collectionEndpoints(parts: { collections: CollectionsService; vectors: Pick<VectorsService, 'export'>; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
-  const { collections, vectors, format, limits } = parts;
+export function collectionEndpoints(parts: { collections: CollectionsService; vectors: Pick<VectorsService, 'export'>; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
+  const { collections, vectors, formats, limits } = parts;
   return [
     defineEndpoint({
       method: 'POST',
@@ -187,7 +187,7 @@ export function collectionEndpoints(parts: { collections: CollectionsService; ve
       errors: [404],
       handle: async ({ path, query }) => {
         const { collection, pages } = await vectors.export(path.collection_name, query.limit);
-        return { type: 'pieces', pieces: exportPieces(collection, pages, format) };
+        return { type: 'pieces', pieces: exportPieces(collection, pages, formats[query.vector_format]) };
       },
     }),
   ];

@@ -103,11 +103,11 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       summary: 'Give an API key a new secret',
       description: 'The old secret stops working; the new one is in this answer and never again.',
       path: schemas.keyParameters,
-      answer: { type: 'data', schema: schemas.newKeyAnswer },
+      answer: { type: 'data', schema: schemas.rotatedKeyAnswer },
       errors: [404],
       handle: async ({ path }) => {
         const rotated = await keys.rotate(path.id);
-        return dataAnswer({ ...keyData(rotated), key: rotated.key });
+        return dataAnswer({ ...keyData(rotated), key: rotated.key, rotated: true });
       },
     }),
     defineEndpoint({
@@ -127,8 +127,13 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
       access: 'admin',
       tag,
       summary: 'Requests made with all keys',
-      answer: { type: 'data', schema: schemas.usageAnswer },
-      handle: async () => dataAnswer(usageData(await usage.summary())),
+      description: 'Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.',
+      answer: { type: 'data', schema: schemas.usageSummaryAnswer },
+      handle: async () => {
+        const { overall, byKey } = await usage.summary();
+        const all = usageData(overall);
+        return dataAnswer({ ...all, overall: all, by_key: byKey.map(({ keyId, keyName, usage: own }) => ({ key_id: keyId, key_name: keyName, ...usageData(own) })) });
+      },
     }),
   ];
 }

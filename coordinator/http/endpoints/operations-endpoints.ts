@@ -55,7 +55,7 @@ export function operationsEndpoints(parts: { operations: OperationsService }): E
           total_collections: health.totalCollections,
           uptime_seconds: health.uptimeSeconds,
           collections: health.collections.map(({ name, vectorCount, dim }) => ({ name, vector_count: vectorCount, dim })),
-          embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason },
+          embedding: { configured: health.embedding.configured, active: health.embedding.active, fallback_reason: health.embedding.fallbackReason, dim: health.embedding.dim },
         });
       },
     }),

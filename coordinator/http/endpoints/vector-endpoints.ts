@@ -1,7 +1,7 @@
 import type { VectorInput, VectorsService, VectorView } from '../../service';
 import { vectorNotFound } from '../../vectors/vector-not-found';
 import { listPieces, timingMember, vectorJson } from '../answer-json';
-import type { VectorFormat } from '../body/vector-format';
+import type { VectorFormatName, VectorFormats } from '../body/vector-format';
 import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
@@ -11,9 +11,12 @@ import * as schemas from '../schema/vector-schemas';
 const tag = 'Vectors';
 const EXAMPLE_ITEM = { external_id: 'a-1', vector: [0.1, 0.2, 0.3], metadata: { topic: 'rivers' } };
 
-export function vectorEndpoints(parts: { vectors: VectorsService; format: VectorFormat; limits: HttpLimits }): Endpoint[] {
-  const { vectors, format, limits } = parts;
-  const viewJson = (view: VectorView): string => vectorJson(view, format);
+export function vectorEndpoints(parts: { vectors: VectorsService; formats: VectorFormats; limits: HttpLimits }): Endpoint[] {
+  const { vectors, formats, limits } = parts;
+  const viewJson =
+    (name: VectorFormatName) =>
+    (view: VectorView): string =>
+      vectorJson(view, formats[name]);
   return [
     defineEndpoint({
       method: 'POST',
@@ -105,12 +108,13 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       tag,
       summary: 'Show one stored vector',
       path: schemas.vectorPath,
+      query: schemas.vectorQuery,
       answer: { type: 'data', schema: schemas.vectorAnswer },
       errors: [404],
-      handle: async ({ path }) => {
+      handle: async ({ path, query }) => {
         const [view] = await vectors.fetch(path.name, [path.id], { vectors: true });
         if (view === undefined) throw vectorNotFound(path.name, path.id);
-        return { type: 'data', json: vectorJson(view, format) };
+        return { type: 'data', json: vectorJson(view, formats[query.vector_format]) };
       },
     }),
     defineEndpoint({
@@ -126,7 +130,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       errors: [404],
       handle: async ({ path, body }) => {
         const views = await vectors.fetch(path.name, body.ids, { vectors: body.include_vectors });
-        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson, '}') };
+        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson(body.vector_format), '}') };
       },
     }),
     defineEndpoint({
@@ -147,7 +151,7 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
           filter: body.filters,
           vectors: body.include_vectors,
         });
-        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson, `,"next_cursor":${JSON.stringify(nextCursor)}}`) };
+        return { type: 'pieces', pieces: listPieces('{"vectors":', views, viewJson(body.vector_format), `,"next_cursor":${JSON.stringify(nextCursor)}}`) };
       },
     }),
   ];

@@ -33,4 +33,9 @@ export const fusedHitAnswer = hitAnswer
 
 export const textHitAnswer = z.object({ text: z.string(), score: z.number(), metadata: metadataAnswer, external_id: z.string() }).meta({ id: 'QueryResult' });
 
-export const storedVectorAnswer = z.object({ external_id: z.string(), vector: z.array(z.number()).optional(), metadata: metadataAnswer, text: z.string().nullable() }).meta({ id: 'StoredVector' });
+/** In the form that the request named by vector_format. */
+export const vectorValues = z.union([z.array(z.number()), z.string().meta({ contentEncoding: 'base64' })]).meta({
+  description: 'Numbers, or with vector_format base64 the base64 of little-endian float32 values.',
+});
+
+export const storedVectorAnswer = z.object({ external_id: z.string(), vector: vectorValues.optional(), metadata: metadataAnswer, text: z.string().nullable() }).meta({ id: 'StoredVector' });

@@ -3,7 +3,8 @@ import { isLanguage, type Language, LANGUAGES } from '../../../shared/text/langu
 import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
-import { collectionName, integer, integerTextWithDefault, optional, withDefault } from './fields';
+import { vectorValues } from './answer-fields';
+import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from './fields';
 import { report } from './issue';
 
 const { descriptionCharactersMax, exportDefault, exportMax, replicasMax, shardsMax } = REQUEST_BOUNDS;
@@ -51,7 +52,7 @@ export const reshardBody = z.object({ shards: integer(1, shardsMax) });
 /** Here null is a value: it clears the description. */
 export const collectionChange = z.object({ description: description.nullable() });
 
-export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault) });
+export const exportQuery = z.object({ limit: integerTextWithDefault(1, exportMax, exportDefault), vector_format: vectorFormat });
 
 export const collectionAnswer = z
   .object({
@@ -118,6 +119,6 @@ export const exportAnswer = z.object({
   collection: z.string(),
   dim: z.int(),
   distance_metric: z.enum(METRICS),
-  vectors: z.array(z.object({ external_id: z.string(), vector: z.array(z.number()), metadata: z.record(z.string(), z.unknown()) })),
+  vectors: z.array(z.object({ external_id: z.string(), vector: vectorValues, metadata: z.record(z.string(), z.unknown()) })),
   count: z.int(),
 });

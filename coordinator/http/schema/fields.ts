@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { isQuiverError } from '../../../shared/errors/quiver-error';
+import { type ErrorKind, isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter } from '../../../shared/filter/filter';
 import { type FilterBounds, parseFilter } from '../../../shared/filter/parse-filter';
 import { float32FromBytes } from '../../../shared/vector/float32-bytes';
+import { VECTOR_FORMATS } from '../body/vector-format';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
 import { type MetadataLimits, metadataText } from './metadata-text';
@@ -43,13 +44,13 @@ export const integerText = (minimum: number, maximum: number) => z.preprocess(nu
 export const integerTextWithDefault = (minimum: number, maximum: number, value: number) => z.preprocess(numberFromText, integer(minimum, maximum).default(value));
 
 /**
- * An array of at most `lengthMax` elements. A longer one is limit_exceeded (400), found before any element is examined;
- * `setting` names the setting that configures the limit.
+ * An array of at most `lengthMax` elements. A longer one is `excess`, by default limit_exceeded (400), found before any
+ * element is examined; `setting` names the setting that configures the limit.
  */
-export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string) {
+export function boundedArray<S extends z.ZodType>(element: S, lengthMax: number, setting?: string, excess: ErrorKind = 'limit_exceeded') {
   return z.preprocess(
     (value, context) => {
-      if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: 'limit_exceeded' });
+      if (Array.isArray(value) && value.length > lengthMax) report(context, value, tooLong(value.length, { lengthMax, setting }), { kind: excess });
       return value;
     },
     z.array(element).meta({ maxItems: lengthMax }),
@@ -117,6 +118,11 @@ export function vector(vectorDimMax: number) {
       return z.NEVER;
     });
 }
+
+/** How vectors are answered. */
+export const vectorFormat = withDefault(z.enum(VECTOR_FORMATS), 'array').meta({
+  description: 'How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read.',
+});
 
 /** Index of the first NaN or infinity; -1 if there is none. */
 function firstNonFinite(values: Float32Array): number {

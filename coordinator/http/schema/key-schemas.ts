@@ -51,15 +51,17 @@ const keyFields = {
 
 export const keyAnswer = z.object(keyFields).meta({ id: 'ApiKey' });
 export const newKeyAnswer = z.object({ ...keyFields, key: z.string().meta({ description: 'The secret; shown this once.' }) }).meta({ id: 'ApiKeyWithSecret' });
+export const rotatedKeyAnswer = newKeyAnswer.extend({ rotated: z.literal(true) }).meta({ id: 'RotatedApiKey' });
 export const keysAnswer = z.object({ keys: z.array(keyAnswer) });
 export const keyDeletedAnswer = z.object({ deleted: z.int(), id: z.int(), name: z.string() });
-export const usageAnswer = z
-  .object({
-    total_requests: z.int(),
-    last_24h: z.int(),
-    last_7d: z.int(),
-    last_30d: z.int(),
-    by_endpoint: z.record(z.string(), z.int()),
-    last_request_at: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Usage' });
+const usageFields = {
+  total_requests: z.int(),
+  last_24h: z.int(),
+  last_7d: z.int(),
+  last_30d: z.int(),
+  by_endpoint: z.record(z.string(), z.int()),
+  last_request_at: z.iso.datetime().nullable(),
+};
+
+export const usageAnswer = z.object(usageFields).meta({ id: 'Usage' });
+export const usageSummaryAnswer = z.object({ ...usageFields, overall: usageAnswer, by_key: z.array(z.object({ key_id: z.int(), key_name: z.string(), ...usageFields })) }).meta({ id: 'UsageSummary' });

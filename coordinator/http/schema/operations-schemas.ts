@@ -13,7 +13,12 @@ export const healthAnswer = z.object({
   total_collections: z.int(),
   uptime_seconds: z.number(),
   collections: z.array(z.object({ name: z.string(), vector_count: z.int(), dim: z.int() })),
-  embedding: z.object({ configured: z.string(), active: z.string(), fallback_reason: z.string().nullable() }),
+  embedding: z.object({
+    configured: z.string(),
+    active: z.string(),
+    fallback_reason: z.string().nullable(),
+    dim: z.int().nullable().meta({ description: 'Dimension of the model in use; null when it fits any.' }),
+  }),
 });
 
 export const nodeAnswer = z

@@ -18,6 +18,7 @@ export function sampleBody(limits: HttpLimits) {
     filters: filters(limits),
     metadata_fields: optional(boundedArray(z.string().max(nameCharactersMax), sampleFieldsMax)).meta({ description: 'Keys of metadata, at the top, to be answered. Left out: all; []: none.' }),
     include_vectors: withDefault(z.boolean(), false),
+    vector_format: withDefault(z.enum(['base64']), 'base64').meta({ description: 'The only form in which a sample has vectors: one text for all of them.' }),
     projection: optional(projection),
   });
 }

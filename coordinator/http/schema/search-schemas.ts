@@ -61,10 +61,15 @@ export function searchBody(limits: HttpLimits) {
 }
 
 export function bulkSearchBody(limits: HttpLimits) {
-  const query = z.object(searchFields(limits)).transform((given, context) => inputFromSearch(given, limits, context));
+  const excess = 'schema_violation' as const;
+  const query = z.object(searchFields(limits)).transform((given, context) => {
+    // Clients of the same API expect 422 here; of a single search, it is a wrong dimension like any other.
+    if (given.vector?.length === 0) report(context, given, 'must not be empty', { path: ['vector'] });
+    return inputFromSearch(given, limits, context);
+  });
   return {
-    schema: z.object({ queries: boundedArray(query, bulkQueriesMax), include_timing: includeTiming }),
-    list: { name: 'queries', lengthMax: bulkQueriesMax, elements: z.array(query) },
+    schema: z.object({ queries: boundedArray(query, bulkQueriesMax, undefined, excess), include_timing: includeTiming }),
+    list: { name: 'queries', lengthMax: bulkQueriesMax, excess, elements: z.array(query) },
   };
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { storedVectorAnswer, writeTiming } from './answer-fields';
-import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, withDefault } from './fields';
+import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from './fields';
 import { vectorSource } from './vector-source';
 
 const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
@@ -58,7 +58,9 @@ export function deleteByFilterBody(limits: HttpLimits) {
   return z.object({ filters: requiredFilters(limits) });
 }
 
-export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax), include_vectors: withDefault(z.boolean(), true) });
+export const vectorQuery = z.object({ vector_format: vectorFormat });
+
+export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax, undefined, 'schema_violation'), include_vectors: withDefault(z.boolean(), true), vector_format: vectorFormat });
 
 export function scrollBody(limits: HttpLimits) {
   return z.object({
@@ -66,6 +68,7 @@ export function scrollBody(limits: HttpLimits) {
     limit: withDefault(integer(1, scrollMax), scrollDefault),
     filters: filters(limits),
     include_vectors: withDefault(z.boolean(), true),
+    vector_format: vectorFormat,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { ClusterStore, StoreChange } from '../../../shared/cluster-store/cluster-store';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
-import type { KeyUsage, UsageView } from '../keys-service';
+import type { KeyUsage, UsageSummary, UsageView } from '../keys-service';
 import { UsageCounter, dayOfMs } from './usage-counter';
 import { CHANGES_PER_TRANSACTION, coordinatorOf, dayOf, hoursFromValue, hoursPath, hoursPrefix, totalsFromValue, totalsPath, totalsPrefix, type UsageSubject } from './usage-entries';
 
@@ -11,8 +11,17 @@ const FLUSH_MS = 5000;
 const SUBJECTS_PER_FLUSH = 500;
 /** Subjects read and written together: with two changes each, they fill most of one transaction. */
 const SUBJECTS_PER_GROUP = 40;
+/** Keys whose counts are read at once for the summary. */
+const SUMS_AT_ONCE = 16;
 /** A counter without a request for this long is dropped from memory. It is read again when needed. */
 const IDLE_MS = 3_600_000;
+
+/** What has to be known of the keys that are counted. */
+export interface CountedKeys {
+  exists(id: number): boolean;
+  /** Of every key, by id. */
+  names(): { id: number; name: string }[];
+}
 
 /** The counts that this coordinator has made for one subject. */
 interface Tally {
@@ -35,7 +44,7 @@ export class StoreKeyUsage implements KeyUsage {
   private readonly store: ClusterStore;
   private readonly clock: Clock;
   private readonly coordinatorId: string;
-  private readonly keys: { exists(id: number): boolean };
+  private readonly keys: CountedKeys;
   private readonly onFlushError: (error: unknown) => void;
   private readonly tallies = new Map<UsageSubject, Tally>();
   /** Subjects to write, the longest waiting first. */
@@ -47,7 +56,7 @@ export class StoreKeyUsage implements KeyUsage {
    * `coordinatorId` is unique among the coordinators that run at the same time, and should stay the same over restarts.
    * `onFlushError` gets errors of failed writes; a later flush writes their counts.
    */
-  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: { exists(id: number): boolean }; onFlushError: (error: unknown) => void; flushMs?: number }) {
+  constructor(options: { store: ClusterStore; clock: Clock; coordinatorId: string; keys: CountedKeys; onFlushError: (error: unknown) => void; flushMs?: number }) {
     this.store = options.store;
     this.clock = options.clock;
     this.coordinatorId = options.coordinatorId;
@@ -69,9 +78,15 @@ export class StoreKeyUsage implements KeyUsage {
     return this.sum(id);
   }
 
-  /** Over all keys, including deleted ones. */
-  async summary(): Promise<UsageView> {
-    return this.sum('all');
+  async summary(): Promise<UsageSummary> {
+    const overall = await this.sum('all');
+    const byKey: UsageSummary['byKey'] = [];
+    const names = this.keys.names();
+    for (let first = 0; first < names.length; first += SUMS_AT_ONCE) {
+      const group = names.slice(first, first + SUMS_AT_ONCE);
+      byKey.push(...(await Promise.all(group.map(async ({ id, name }) => ({ keyId: id, keyName: name, usage: await this.sum(id) })))));
+    }
+    return { overall, byKey };
   }
 
   /** Writes new counts of at most `subjectsMax` subjects. Flushes run one after another. */

@@ -37,7 +37,7 @@ export function keysSuite(context: SuiteContext): void {
       dataOf(await api.patch(`/v1/admin/keys/${created.id}`, { is_active: true }));
 
       const rotated = dataOf(await api.post(`/v1/admin/keys/${created.id}/rotate`));
-      expect(rotated).toMatchObject({ id: created.id, key: expect.any(String) });
+      expect(rotated).toMatchObject({ id: created.id, key: expect.any(String), rotated: true });
       expect([await works(created.key), await works(rotated.key)]).toEqual([false, true]);
 
       expect(dataOf(await api.delete(`/v1/admin/keys/${created.id}`))).toEqual({ deleted: created.id, id: created.id, name: 'writer' });
@@ -90,7 +90,12 @@ export function keysSuite(context: SuiteContext): void {
       expect(usage).toMatchObject({ total_requests: 4, last_24h: 4, last_7d: 4, last_30d: 4, last_request_at: expect.stringMatching(/Z$/) });
       expect(Object.values<number>(usage.by_endpoint).reduce((sum, count) => sum + count, 0)).toBe(4);
       expect(Object.keys(usage.by_endpoint).some((endpoint) => endpoint.includes('/v1/collections/{name}'))).toBe(true);
-      expect(dataOf(await context.api.get('/v1/admin/keys/usage/summary')).total_requests).toBeGreaterThanOrEqual(4);
+      const { overall, by_key: byKey, ...flat } = dataOf(await context.api.get('/v1/admin/keys/usage/summary'));
+      expect(flat.total_requests).toBeGreaterThanOrEqual(4);
+      expect(overall).toEqual(flat);
+      const names = dataOf(await context.api.get('/v1/admin/keys')).keys.map(({ id: keyId, name }: any) => [keyId, name]);
+      expect(byKey.map(({ key_id: keyId, key_name: name }: any) => [keyId, name])).toEqual(names);
+      expect(byKey.find(({ key_id: keyId }: any) => keyId === id)).toEqual({ key_id: id, key_name: 'a key', ...usage });
     });
   });
 }

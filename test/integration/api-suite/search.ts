@@ -97,6 +97,7 @@ export function searchSuite(context: SuiteContext): void {
       const data = dataOf(await context.api.post(`/v1/collections/${texts}/search`, { text: 'the river floods in spring', include_timing: true }));
       expect(data.results[0].external_id).toBe('t0');
       expect(data.timing_ms).toEqual(TIMING);
+      expect(data.timing_ms.embedding_ms).toBeGreaterThan(0);
       expect(data.results[0]).not.toHaveProperty('text');
     });
 
@@ -134,10 +135,28 @@ export function searchSuite(context: SuiteContext): void {
         }),
       );
       expect(data.results.map(idsOf)).toEqual([['east'], ['up', expect.any(String)]]);
-      errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 400);
+      expect(errorOf(await post('bulk_search', { queries: new Array(21).fill({ vector: [1, 0, 0] }) }), 422)).toContain('20');
+      for (const vector of [[], '']) expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector }] }), 422)).toContain('queries[1].vector');
       expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { vector: [1, 0, 0], offset: 9991 }] }), 400)).toContain('queries[1]');
       expect(errorOf(await post('bulk_search', { queries: [{ vector: [1, 0, 0] }, { k: 1 }] }), 422)).toContain('queries[1]');
       expect(errorOf(await post('bulk_search', {}), 422)).toContain('queries');
+    });
+
+    test('a vector may be base64 wherever one is searched by, and takes no time to embed', async () => {
+      const [array, base64] = [[0, 1, 0.1], Buffer.from(Float32Array.of(0, 1, 0.1).buffer).toString('base64')];
+      const ways: [string, (vector: unknown) => object][] = [
+        ['search', (vector) => ({ vector })],
+        ['bulk_search', (vector) => ({ queries: [{ vector }, { vector, k: 2 }] })],
+        ['hybrid_search', (vector) => ({ query_text: 'rivers', vector })],
+        ['rerank', (vector) => ({ vector, candidates: ['east', 'up', 'north'] })],
+        ['recall_check', (vector) => ({ queries: [vector], k: 2 })],
+      ];
+      for (const [endpoint, body] of ways) {
+        const [asArray, asBase64] = [dataOf(await post(endpoint, { ...body(array), include_timing: true })), dataOf(await post(endpoint, { ...body(base64), include_timing: true }))];
+        const { timing_ms: timing, ...found } = asBase64;
+        if (endpoint === 'recall_check') expect(found).toMatchObject({ recall: asArray.recall, queries: 1 });
+        else expect([found.results, timing]).toEqual([asArray.results, { ...TIMING, embedding_ms: 0 }]);
+      }
     });
 
     test('hybrid_search goes from keywords alone to the vector alone', async () => {
@@ -146,7 +165,7 @@ export function searchSuite(context: SuiteContext): void {
       expect(idsOf(dataOf(await hybrid(1)).results)[0]).toBe('north');
       const both = dataOf(await post('hybrid_search', { query_text: 'rivers', vector: [1, 0, 0], include_timing: true, k: 1 }));
       expect(idsOf(both.results)).toEqual(['east']);
-      expect(both.timing_ms).toEqual(TIMING);
+      expect(both.timing_ms).toEqual({ ...TIMING, embedding_ms: 0 });
       expect(dataOf(await hybrid(0)).results[0].score).toBeCloseTo(1 / 61, 8);
     });
 
@@ -211,6 +230,7 @@ export function searchSuite(context: SuiteContext): void {
 
     test('rerank scores known candidates once, best first', async () => {
       const data = dataOf(await post('rerank', { vector: [0, 1, 0], candidates: ['east', 'zz', 'north', 'between', 'north'], include_timing: true }));
+      expect(data.timing_ms.embedding_ms).toBe(0);
       expect(idsOf(data.results)).toEqual(['north', 'between', 'east']);
       expect(data.results[0]).toEqual({ external_id: 'north', score: expect.closeTo(1, 5), metadata: ITEMS[1].metadata });
       expect(data.timing_ms).toEqual(TIMING);

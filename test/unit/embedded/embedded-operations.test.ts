@@ -19,7 +19,7 @@ function operationsOf(): { clock: ManualClock; operations: EmbeddedOperations } 
       { collection: 'films', collectionUid: 'u2', shard: 0, status: null },
     ],
     reshards: async () => [],
-    embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network' }),
+    embedding: () => ({ configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null }),
   });
   return { clock, operations };
 }
@@ -36,7 +36,7 @@ describe('the embedded form as a cluster of one', () => {
         { name: 'books', vectorCount: 5, dim: 3 },
         { name: 'films', vectorCount: 2, dim: 8 },
       ],
-      embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network' },
+      embedding: { configured: 'a', active: 'builtin', fallbackReason: 'no network', dim: null },
     });
   });
 

@@ -167,7 +167,7 @@ describe('the metrics of embedding', () => {
         return texts.map(() => vector);
       },
     };
-    const status = () => ({ configured: 'm', active: 'm', fallbackReason: null });
+    const status = () => ({ configured: 'm', active: 'm', fallbackReason: null, dim: 3 });
     const provider = new MeasuredEmbedding({ defaultModel: async () => model, model: async () => model, status }, metrics);
     const measured = await provider.defaultModel();
     expect(await provider.model('m')).toBe(measured);

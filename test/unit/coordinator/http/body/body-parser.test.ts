@@ -251,12 +251,19 @@ describe.each(openCodecs({ jsonValuesMax: 10, jsonKeysMax: 6, requestBytesMax: 1
   });
 });
 
-describe.each(codecs)('the %s vector format', (_name, { format }) => {
+describe.each(codecs)('the %s vector format', (_name, { formats: { array: format, base64 } }) => {
   test('writes the shortest decimals', () => {
     const values = Float32Array.of(0.1, 0, -0, 1, -1.5, 16777216, 1e-45, 3.4028235e38, 0.3, 1 / 3, 123456, 1234567000, 1e10);
     const numbers = JSON.parse(format(values)) as number[];
     expect(numbers).toEqual([0.1, 0, -0, 1, -1.5, 16777216, 1e-45, 3.4028235e38, 0.3, 0.33333334, 123456, 1234567000, 1e10]);
     expect(format(new Float32Array(0))).toBe('[]');
+  });
+
+  test('writes base64 of little-endian float32, of a part of a larger buffer too', () => {
+    const values = Float32Array.of(9, 0.1, -2, 3e-40, 9).subarray(1, 4);
+    const bytes = Buffer.from(JSON.parse(base64(values)) as string, 'base64');
+    expect([0, 4, 8].map((at) => bytes.readFloatLE(at))).toEqual([...values]);
+    expect(bytes).toHaveLength(12);
   });
 });
 

@@ -1,5 +1,5 @@
 import { StoreKeysService } from '../../../../../coordinator/keys/store-keys-service';
-import { StoreKeyUsage } from '../../../../../coordinator/keys/usage/store-key-usage';
+import { type CountedKeys, StoreKeyUsage } from '../../../../../coordinator/keys/usage/store-key-usage';
 import { QuiverError } from '../../../../../shared/errors/quiver-error';
 import { KeyValueClusterStore } from '../../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../../node/kv/memory-key-value-store';
@@ -15,7 +15,7 @@ const NEVER_MS = 2_000_000_000;
 const SEARCH = 'POST /v1/collections/{name}/search';
 const LIST = 'GET /v1/collections';
 
-const everyKey = { exists: () => true };
+const everyKey: CountedKeys = { exists: () => true, names: () => [1, 2].map((id) => ({ id, name: `key ${id}` })) };
 const opened: StoreKeyUsage[] = [];
 
 async function memoryStore(): Promise<InterceptedClusterStore> {
@@ -25,7 +25,7 @@ async function memoryStore(): Promise<InterceptedClusterStore> {
 function usageOver(
   store: InterceptedClusterStore,
   clock: ManualClock,
-  options: { coordinatorId?: string; flushMs?: number; keys?: { exists(id: number): boolean }; onFlushError?: (error: unknown) => void } = {},
+  options: { coordinatorId?: string; flushMs?: number; keys?: CountedKeys; onFlushError?: (error: unknown) => void } = {},
 ): StoreKeyUsage {
   const usage = new StoreKeyUsage({
     store,
@@ -63,11 +63,17 @@ describe('usage of keys', () => {
       byEndpoint: { [SEARCH]: 2, [LIST]: 1 },
       lastRequestAt: '2024-05-06T12:30:00.000Z',
     });
-    expect(await usage.summary()).toMatchObject({ totalRequests: 4, byEndpoint: { [SEARCH]: 2, [LIST]: 2 } });
+    expect(await usage.summary()).toMatchObject({
+      overall: { totalRequests: 4, byEndpoint: { [SEARCH]: 2, [LIST]: 2 } },
+      byKey: [
+        { keyId: 1, keyName: 'key 1', usage: { totalRequests: 3 } },
+        { keyId: 2, keyName: 'key 2', usage: { totalRequests: 1 } },
+      ],
+    });
   });
 
   test('a key without a request has zeros, an unknown key is not found', async () => {
-    const usage = usageOver(await memoryStore(), noon(), { keys: { exists: (id) => id === 7 } });
+    const usage = usageOver(await memoryStore(), noon(), { keys: { exists: (id) => id === 7, names: () => [] } });
     expect(await usage.ofKey(7)).toEqual({ totalRequests: 0, last24h: 0, last7d: 0, last30d: 0, byEndpoint: {}, lastRequestAt: null });
     await expect(usage.ofKey(8)).rejects.toMatchObject({ kind: 'not_found' });
   });
@@ -99,7 +105,7 @@ describe('usage of keys', () => {
     await after.flush();
     expect(await after.ofKey(1)).toMatchObject({ totalRequests: 11, last24h: 11, byEndpoint: { [SEARCH]: 10, [LIST]: 1 } });
     await after.close();
-    expect((await usageOver(store, clock).summary()).totalRequests).toBe(11);
+    expect((await usageOver(store, clock).summary()).overall.totalRequests).toBe(11);
   });
 
   test('coordinators add up', async () => {
@@ -249,7 +255,7 @@ describe('usage of keys', () => {
     expect((await store.list(`/q/usage/totals/${id}/`)).entries).toEqual([]);
     expect((await store.list(`/q/usage/hours/${id}/`)).entries).toEqual([]);
     await expect(usage.ofKey(id)).rejects.toMatchObject({ kind: 'not_found' });
-    expect((await usage.summary()).totalRequests).toBe(2);
+    expect((await usage.summary()).overall.totalRequests).toBe(2);
   });
 
   test('the last use through another coordinator is shown once that has flushed', async () => {

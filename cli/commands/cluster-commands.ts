@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { CommandContext } from '../command-context';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { count, printJson, size } from '../terminal/print';
+import { table } from '../terminal/table';
+import { type ConnectionOptions, connect, connected, positiveNumber } from './connected-command';
+
+type ClusterOptions = ConnectionOptions & { json?: true };
+
+const LOOK_EVERY_MS = 1000;
+const DRAIN_SECONDS = 3600;
+
+/** Nodes, shards and moves (admin). */
+export function addClusterCommands(program: Command, context: CommandContext): void {
+  connected(program.command('cluster').description('show nodes, shards and what moves'))
+    .option('--json', 'print JSON')
+    .action(async (options: ClusterOptions) => {
+      const state = await connect(context, options).client.cluster.state();
+      if (options.json) return printJson(context, state);
+      const { output } = context;
+      output.write(`${state.mode}${state.controller === null ? '' : `, controlled by ${state.controller}`}; ${count(state.coordinators.length)} coordinators\n\n`);
+      output.write(
+        table(
+          ['node', 'state', 'zone', 'address', 'primaries', 'replicas', 'vectors', 'disk'],
+          state.nodes.map((node) => [node.id, node.state, node.zone, node.address, node.primaries, node.replicas, node.vectors, size(node.disk_bytes)]),
+        ),
+      );
+      const unwell = state.shards.filter(({ state: health }) => health !== 'ok');
+      output.write(`\n${count(state.shards.length)} shards, ${unwell.length === 0 ? 'all ok' : `${count(unwell.length)} not ok`}\n`);
+      if (unwell.length > 0)
+        output.write(
+          `\n${table(
+            ['collection', 'shard', 'state', 'primary', 'in sync'],
+            unwell.map((shard) => [shard.collection, shard.shard, shard.state, shard.primary, shard.in_sync.join(', ')]),
+          )}`,
+        );
+      if (state.moves.length > 0)
+        output.write(
+          `\n${table(
+            ['collection', 'shard', 'from', 'to', 'phase', 'done'],
+            state.moves.map((move) => [move.collection, move.shard, move.from, move.to, move.phase, `${Math.floor(move.progress * 100)} %`]),
+          )}`,
+        );
+    });
+
+  connected(program.command('drain').description('move every shard away from a node').argument('<node>'))
+    .option('--undo', 'let the node hold shards again')
+    .option('--wait [seconds]', 'wait until it is empty, for an hour unless it says how long', positiveNumber)
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: ClusterOptions & { undo?: true; wait?: number | true }) => {
+      const { cluster } = connect(context, options).client;
+      let node = await (options.undo ? cluster.undrain(name) : cluster.drain(name));
+      if (options.wait !== undefined && !options.undo) {
+        const seconds = options.wait === true ? DRAIN_SECONDS : options.wait;
+        const end = performance.now() + seconds * 1000;
+        while (node.state !== 'drained') {
+          if (performance.now() > end) throw new CommandError(`${name} is still ${node.state} after ${seconds} s; it holds ${node.primaries + node.replicas} replicas`, EXIT_CODES.failed);
+          await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+          const found = (await cluster.state()).nodes.find(({ id }) => id === name);
+          if (found === undefined) throw new CommandError(`node ${name} is gone`, EXIT_CODES.notFound);
+          node = found;
+        }
+      }
+      if (options.json) return printJson(context, node);
+      context.messages.write(`${node.id} is ${node.state}; it holds ${count(node.primaries + node.replicas)} replicas\n`);
+    });
+}

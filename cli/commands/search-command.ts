@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CommandContext } from '../command-context';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { printJson } from '../terminal/print';
+import { table } from '../terminal/table';
+import { type ConnectionOptions, connect, connected, jsonObject, names, wholeNumber } from './connected-command';
+
+interface SearchOptions extends ConnectionOptions {
+  text?: string;
+  vector?: number[] | string;
+  item?: string;
+  hybrid?: number | true;
+  k: number;
+  offset?: number;
+  filter?: Record<string, unknown>;
+  exact?: true;
+  fields?: string[];
+  showText?: true;
+  json?: true;
+}
+
+interface Hit {
+  external_id: string;
+  score: number;
+  metadata: Record<string, unknown>;
+  text?: string | null;
+}
+
+const K_MAX = 10_000;
+/** Items whose texts one call can fetch. */
+const FETCH_MAX = 100;
+const WIDTH = 120;
+const DEFAULT_ALPHA = 0.5;
+
+export function addSearchCommand(program: Command, context: CommandContext): void {
+  connected(program.command('search').description('find the items of a collection that are nearest to a text, a vector or an item').argument('<collection>'))
+    .option('--text <text>', 'a text; the service makes its vector')
+    .option('--vector <numbers>', 'a vector: "[0.1, 0.2]", base64 of little-endian float32, or @file with either', vectorArgument)
+    .option('--item <id>', 'items like a stored one')
+    .option('--hybrid [alpha]', 'by meaning and words together; 1 is the vector alone, 0 the words alone (default: 0.5)', alphaArgument)
+    .option('-k, --k <count>', 'how many', wholeNumber(1, K_MAX), 10)
+    .option('--offset <count>', 'leave out the best so many', wholeNumber(0, K_MAX))
+    .option('--filter <json>', 'only items whose metadata match, such as \'{"year": {"$gte": 1990}}\'', jsonObject)
+    .option('--exact', 'compare with every vector')
+    .option('--fields <names>', 'metadata to show; otherwise all', names)
+    .option('--show-text', 'show the items’ texts, too')
+    .option('--json', 'print JSON')
+    .action(async (name: string, options: SearchOptions) => search(context, name, options));
+}
+
+async function search(context: CommandContext, name: string, options: SearchOptions): Promise<void> {
+  const { text, vector, item, hybrid, k, offset, filter, exact } = options;
+  const given = [text, vector, item].filter((value) => value !== undefined).length;
+  if (given !== 1 && !(hybrid !== undefined && text !== undefined && item === undefined))
+    throw new CommandError('say what to search for: one of --text, --vector and --item (with --hybrid --text, also --vector)', EXIT_CODES.usage);
+  if (hybrid !== undefined && text === undefined) throw new CommandError('--hybrid needs --text: the words to find', EXIT_CODES.usage);
+  const collection = connect(context, options).client.collection(name);
+  const common = { k, ...(offset === undefined ? {} : { offset }), ...(filter === undefined ? {} : { filters: filter as never }) };
+  const answer: { results: Hit[] } = await (item !== undefined
+    ? collection.recommend(item, common)
+    : hybrid !== undefined
+      ? collection.hybridSearch({ query_text: text!, vector, alpha: hybrid === true ? DEFAULT_ALPHA : hybrid, ...common })
+      : collection.search({ ...(vector === undefined ? { text } : { vector }), ...common, ...(exact === undefined ? {} : { exact }) }));
+  if (options.showText) {
+    const found = new Map<string, string | null | undefined>();
+    const ids = answer.results.map((hit) => hit.external_id);
+    for (let i = 0; i < ids.length; i += FETCH_MAX) for (const stored of await collection.fetch(ids.slice(i, i + FETCH_MAX), { include_vectors: false })) found.set(stored.external_id, stored.text);
+    for (const hit of answer.results) hit.text = found.get(hit.external_id) ?? null;
+  }
+  if (options.json) return printJson(context, answer);
+  const shown = answer.results.map((hit, i) => [
+    (offset ?? 0) + i + 1,
+    Number(hit.score.toFixed(4)),
+    hit.external_id,
+    ...(options.fields ?? []).map((field) => cell(hit.metadata[field])),
+    ...(options.fields === undefined ? [cell(hit.metadata)] : []),
+    ...(options.showText ? [hit.text ?? null] : []),
+  ]);
+  const columns = ['#', 'score', 'id', ...(options.fields ?? ['metadata']), ...(options.showText ? ['text'] : [])];
+  const isTerminal = (context.output as { isTTY?: boolean }).isTTY === true;
+  context.output.write(table(columns, shown, isTerminal ? ((context.output as { columns?: number }).columns ?? WIDTH) : Infinity));
+}
+
+function cell(value: unknown): string | null {
+  return value === undefined ? null : typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function vectorArgument(argument: string): number[] | string {
+  const text = (argument.startsWith('@') ? fileText(argument.slice(1)) : argument).trim();
+  if (!/^[[\d-]/.test(text) || !/[,\s]/.test(text)) return text;
+  const numbers = text
+    .replaceAll(/[[\]]/g, '')
+    .split(/[,\s]+/)
+    .filter((part) => part !== '')
+    .map(Number);
+  if (!numbers.every(Number.isFinite)) throw new InvalidArgumentError('It must be numbers, or base64 of float32 values.');
+  return numbers;
+}
+
+function fileText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+function alphaArgument(text: string): number {
+  const alpha = Number(text);
+  if (!(alpha >= 0 && alpha <= 1)) throw new InvalidArgumentError('It must be a number from 0 to 1.');
+  return alpha;
+}

@@ -1,0 +1,53 @@
+import { createWriteStream, renameSync, rmSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import type { ExportedItem, ItemWriter } from './item-writer';
+
+/** An item a line, compressed when the name ends in .gz; to a file or to standard output. */
+export class JsonLinesWriter implements ItemWriter {
+  readonly wantsNumbers = true;
+  private readonly stream: Writable;
+  private readonly part: string | null;
+  private readonly end: Promise<void>;
+
+  constructor(
+    private readonly path: string | null,
+    output: Writable,
+  ) {
+    this.part = path === null ? null : `${path}.part`;
+    const sink = this.part === null ? output : createWriteStream(this.part);
+    if (path?.endsWith('.gz')) {
+      const zip = createGzip();
+      zip.pipe(sink);
+      this.stream = zip;
+    } else {
+      this.stream = sink;
+    }
+    this.end = path === null ? Promise.resolve() : finished(sink);
+    // It is awaited at the end; a failure before shows itself there.
+    this.end.catch(() => {});
+  }
+
+  async write(items: ExportedItem[]): Promise<void> {
+    const text = items.map((item) => `${JSON.stringify(lineOf(item))}\n`).join('');
+    await new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done())));
+  }
+
+  async finish(): Promise<void> {
+    if (this.path === null || this.part === null) return;
+    this.stream.end();
+    await this.end;
+    renameSync(this.part, this.path);
+  }
+
+  async abandon(): Promise<void> {
+    if (this.part === null) return;
+    this.stream.destroy();
+    rmSync(this.part, { force: true });
+  }
+}
+
+function lineOf({ external_id, vector, metadata, text }: ExportedItem): Record<string, unknown> {
+  return { external_id, ...(vector === undefined ? {} : { vector: Array.from(vector) }), ...(text === null || text === undefined ? {} : { text }), metadata };
+}

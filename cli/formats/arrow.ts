@@ -1,0 +1,127 @@
+import { open } from 'node:fs/promises';
+import type { AsyncRecordBatchFileReader, DataType, RecordBatch, Vector } from 'apache-arrow';
+import { decompress as zstdDecompress } from 'fzstd';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { type ByteSource, headOf, PieceReader } from './byte-source';
+import { lz4FrameDecompress } from './lz4-frame';
+import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
+
+/** The package is large, and only needed with such a file. */
+async function loadArrow() {
+  const arrow = await import('apache-arrow');
+  arrow.compressionRegistry.set(arrow.CompressionType.LZ4_FRAME, { decode: (bytes) => lz4FrameDecompress(bytes) });
+  arrow.compressionRegistry.set(arrow.CompressionType.ZSTD, { decode: (bytes) => zstdDecompress(bytes) });
+  return arrow;
+}
+
+type ArrowLibrary = Awaited<ReturnType<typeof loadArrow>>;
+
+const FILE_MAGIC = Buffer.from('ARROW1\0\0', 'latin1');
+
+/** Arrow's IPC format, as a file (also Feather, version 2) or a stream, a record batch in memory at a time. */
+export class ArrowSource implements RecordSource {
+  readonly columns = null;
+  readonly known: KnownFields = {};
+  readonly hasNullsForNothing = true;
+  readonly hasTextOnly = false;
+
+  constructor(private readonly bytes: ByteSource) {}
+
+  async *read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
+    const start = (mark as { row: number } | null)?.row ?? 0;
+    const arrow = await loadArrow();
+    let row = 0;
+    try {
+      for await (const { batch, share } of this.batches(arrow)) {
+        const first = row;
+        row += batch.numRows;
+        if (row <= start) continue;
+        const columns = batch.schema.fields.flatMap((field, i) => {
+          const vector = wanted === null || wanted.has(field.name) ? batch.getChildAt(i) : null;
+          return vector === null ? [] : [{ name: field.name, vector, read: converter(arrow, field.type) }];
+        });
+        for (let from = Math.max(0, start - first); from < batch.numRows; from += CHUNK_ROWS) {
+          const to = Math.min(batch.numRows, from + CHUNK_ROWS);
+          const records = Array.from({ length: to - from }, (_, i) => ({
+            fields: Object.fromEntries(columns.map(({ name, vector, read }) => [name, read(vector.get(from + i))])),
+            number: first + from + i,
+          }));
+          yield { records, unreadable: [], place: 'row', idPrefix: '', mark: { row: first + to }, share };
+        }
+      }
+    } catch (error) {
+      throw error instanceof CommandError ? error : new CommandError(`${this.bytes.name} can't be read as Arrow: ${(error as Error).message}`, EXIT_CODES.failed, { cause: error });
+    }
+  }
+
+  /** By the index at the end of a file, or in order. */
+  private async *batches(arrow: ArrowLibrary): AsyncGenerator<{ batch: RecordBatch; share: number | null }> {
+    const path = this.bytes.plainPath;
+    if (path === null || !headOf(path, FILE_MAGIC.length).subarray(0, 6).equals(FILE_MAGIC.subarray(0, 6))) {
+      const reader = await arrow.RecordBatchReader.from(this.stream());
+      for await (const batch of reader as AsyncIterable<RecordBatch>) yield { batch, share: this.bytes.share };
+      return;
+    }
+    const file = await open(path, 'r');
+    try {
+      const reader = (await (await arrow.RecordBatchReader.from(file)).open()) as AsyncRecordBatchFileReader;
+      for (let i = 0; i < reader.numRecordBatches; i++) {
+        const batch = await reader.readRecordBatch(i);
+        if (batch !== null) yield { batch, share: (i + 1) / reader.numRecordBatches };
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** A file is mostly a stream behind a magic number. */
+  private async *stream(): AsyncGenerator<Uint8Array> {
+    const reader = new PieceReader(this.bytes.open());
+    try {
+      const head = await reader.read(FILE_MAGIC.length);
+      if (!head.equals(FILE_MAGIC)) yield head;
+      for (;;) {
+        const piece = await reader.read(1 << 18);
+        if (piece.length === 0) return;
+        yield piece;
+      }
+    } finally {
+      await reader.close();
+    }
+  }
+}
+
+/** Turns a value of a column's type into one of JSON, or a typed array. */
+function converter(arrow: ArrowLibrary, type: DataType): (value: any) => unknown {
+  const kinds = arrow.DataType;
+  if (kinds.isTimestamp(type) || kinds.isDate(type)) return (value: number | Date | null) => (value === null ? null : new Date(value));
+  if (kinds.isDecimal(type)) return (value: Uint32Array | null) => (value === null ? null : decimal(value, type.scale));
+  if (kinds.isDictionary(type)) return converter(arrow, type.dictionary);
+  if (kinds.isList(type) || kinds.isFixedSizeList(type)) {
+    const element = type.children[0].type;
+    if (kinds.isFloat(element) && element.precision !== arrow.Precision.HALF) return (value) => listOf(value);
+    const read = converter(arrow, element);
+    return (value: Iterable<unknown> | null) => (value === null ? null : Array.from(value, read));
+  }
+  if (kinds.isStruct(type) || kinds.isMap(type)) return (value: { toJSON(): unknown } | null) => (value === null ? null : plain(value.toJSON()));
+  return (value: unknown) => value;
+}
+
+/** Numbers as a typed array when none is missing. */
+function listOf(value: Vector | null): unknown {
+  if (value === null) return null;
+  return value.nullCount > 0 ? [...value] : value.toArray();
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Date || ArrayBuffer.isView(value)) return value;
+  if (Array.isArray(value)) return value.map(plain);
+  if ('toJSON' in value && typeof value.toJSON === 'function') return plain((value.toJSON as () => unknown)());
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]));
+}
+
+/** 128 bits, two's complement, least significant word first. */
+function decimal(words: Uint32Array, scale: number): number {
+  const bits = words.reduceRight((sum, word) => (sum << 32n) | BigInt(word), 0n);
+  return Number(BigInt.asIntN(words.length * 32, bits)) / 10 ** scale;
+}

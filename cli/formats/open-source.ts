@@ -1,0 +1,154 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { Readable } from 'node:stream';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { ArrowSource } from './arrow';
+import { ByteSource, type Compression, compressionOf, headOf } from './byte-source';
+import { CsvSource } from './csv';
+import { JsonLinesSource } from './json-lines';
+import { NpySource } from './npy';
+import { itemsPathOf, PairedSource } from './paired-items';
+import { ParquetSource } from './parquet';
+import type { RecordSource } from './record-source';
+import { type TextSplit, TextSource } from './texts';
+import { VecsSource } from './vector-files';
+
+export const FORMATS = ['jsonl', 'csv', 'tsv', 'parquet', 'npy', 'fvecs', 'bvecs', 'ivecs', 'arrow', 'text'] as const;
+export type Format = (typeof FORMATS)[number];
+
+const FORMATS_BY_ENDING: Record<string, Format> = {
+  jsonl: 'jsonl',
+  ndjson: 'jsonl',
+  json: 'jsonl',
+  csv: 'csv',
+  tsv: 'tsv',
+  tab: 'tsv',
+  parquet: 'parquet',
+  pq: 'parquet',
+  npy: 'npy',
+  fvecs: 'fvecs',
+  bvecs: 'bvecs',
+  ivecs: 'ivecs',
+  arrow: 'arrow',
+  arrows: 'arrow',
+  feather: 'arrow',
+  ipc: 'arrow',
+  txt: 'text',
+  text: 'text',
+  md: 'text',
+};
+const COMPRESSIONS: Record<string, Compression> = { gz: 'gz', gzip: 'gz', zst: 'zst', zstd: 'zst' };
+
+export interface SourceOptions {
+  /** Null: by the name's ending, or for standard input by the first bytes. */
+  format: Format | null;
+  delimiter: string | null;
+  /** Names of columns for CSV without a line of them. */
+  columns: string[] | null;
+  split: TextSplit;
+}
+
+/** One file to read. */
+export interface SourceFile {
+  path: string;
+  format: Format;
+  /** Its path in the folder that was named; its own name otherwise. */
+  name: string;
+}
+
+/** What the named files and folders hold, in order. A folder is searched through for files of known formats, by name. */
+export function findFiles(paths: string[], format: Format | null): SourceFile[] {
+  return paths.flatMap((path) => {
+    if (!existsSync(path)) throw new CommandError(`${path} is not there`, EXIT_CODES.usage);
+    if (!statSync(path).isDirectory()) return [{ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: relative(join(path, '..'), path) }];
+    const found = readdirSync(path, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.startsWith('_'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .flatMap((file) => {
+        const known = format ?? formatOf(file);
+        return known === null ? [] : [{ path: file, format: known, name: relative(path, file) }];
+      });
+    const pairs = new Set(found.map(({ path: file }) => itemsPathOf(file)));
+    const alone = found.filter(({ path: file }) => !pairs.has(file) || file.endsWith('.npy'));
+    if (alone.length === 0) throw new CommandError(`there is no file of a known format in ${path}`, EXIT_CODES.usage);
+    return alone.sort((a, b) => (a.name < b.name ? -1 : 1));
+  });
+}
+
+export async function openFile(file: SourceFile, options: SourceOptions): Promise<RecordSource> {
+  const head = headOf(file.path, 8);
+  const compression = compressionOf(head);
+  if (file.format === 'parquet') {
+    if (compression !== null) throw new CommandError(`${file.path}: a Parquet file is compressed inside; unpack it first`, EXIT_CODES.usage);
+    return ParquetSource.open(file.path);
+  }
+  const bytes = new ByteSource(file.path, { path: file.path }, compression);
+  if (file.format === 'npy' && existsSync(itemsPathOf(file.path))) return new PairedSource(new NpySource(bytes), itemsPathOf(file.path));
+  return sourceOf(bytes, file.format, options, file.name);
+}
+
+/** Standard input, which is told by its first bytes unless the format is given. */
+export async function openStream(input: Readable, options: SourceOptions): Promise<RecordSource> {
+  const head = await firstBytes(input);
+  const compression = compressionOf(head);
+  const format = options.format ?? (compression === null ? formatOfBytes(head) : null);
+  if (format === null) throw new CommandError('what format is standard input? Say it with --format', EXIT_CODES.usage);
+  if (format === 'parquet') throw new CommandError('a Parquet file is read from its end: give it as a file', EXIT_CODES.usage);
+  return sourceOf(new ByteSource('standard input', { stream: input }, compression), format, options, 'stdin');
+}
+
+function sourceOf(bytes: ByteSource, format: Exclude<Format, 'parquet'>, options: SourceOptions, name: string): RecordSource {
+  switch (format) {
+    case 'jsonl':
+      return new JsonLinesSource(bytes);
+    case 'csv':
+    case 'tsv':
+      return new CsvSource(bytes, { delimiter: options.delimiter ?? (format === 'tsv' ? '\t' : ','), columns: options.columns ?? undefined });
+    case 'npy':
+      return new NpySource(bytes);
+    case 'fvecs':
+    case 'bvecs':
+    case 'ivecs':
+      return new VecsSource(bytes, format);
+    case 'arrow':
+      return new ArrowSource(bytes);
+    case 'text':
+      return new TextSource(bytes, options.split, name);
+  }
+}
+
+/** By the ending of a name, without that of a compression. */
+export function formatOf(path: string): Format | null {
+  const endings = path.toLowerCase().split('.').slice(1);
+  if (endings.length > 1 && Object.hasOwn(COMPRESSIONS, endings.at(-1)!)) endings.pop();
+  const ending = endings.at(-1);
+  return ending !== undefined && Object.hasOwn(FORMATS_BY_ENDING, ending) ? FORMATS_BY_ENDING[ending] : null;
+}
+
+function unknownFormat(path: string): never {
+  throw new CommandError(`what format is ${path}? Its name does not say it: give --format (${FORMATS.join(', ')})`, EXIT_CODES.usage);
+}
+
+function formatOfBytes(head: Buffer): Format | null {
+  const text = head.toString('latin1');
+  if (text.startsWith('\u0093NUMPY')) return 'npy';
+  if (text.startsWith('ARROW1') || text.startsWith('\u00ff\u00ff\u00ff\u00ff')) return 'arrow';
+  if (text.startsWith('PAR1')) return 'parquet';
+  return text.trimStart().startsWith('{') ? 'jsonl' : null;
+}
+
+/** Looks at the beginning of a stream and puts it back. */
+async function firstBytes(input: Readable): Promise<Buffer> {
+  for (;;) {
+    const piece = input.read() as Buffer | null;
+    if (piece !== null) {
+      input.unshift(piece);
+      return piece.subarray(0, 64);
+    }
+    if (input.readableEnded) return Buffer.alloc(0);
+    await new Promise<void>((done) => {
+      input.once('readable', done);
+      input.once('end', done);
+    });
+  }
+}

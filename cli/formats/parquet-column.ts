@@ -1,0 +1,212 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import { CommandError } from '../command-error';
+import { chunkPlace, type DecodedPage, PageReader, type ParquetLibrary } from './parquet-file';
+
+/** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
+export type ColumnMark = [offset: number, rows: number] | null;
+
+/** Values of one column of a row group, row after row. */
+export interface ColumnReader {
+  /** The next rows, exactly so many. */
+  take(rows: number): Promise<unknown[]>;
+  /** Where reading can go on; undefined: only from the beginning of the group, by `take`. */
+  mark(): ColumnMark | undefined;
+}
+
+/** Nested columns are read whole, a row group at a time; larger ones would not fit. */
+const NESTED_BYTES_MAX = 512 << 20;
+
+/** The leaf of a column whose values are single, or lists of one level; null for any other shape. */
+function plainPath(column: SchemaTree): SchemaTree[] | null {
+  const path: SchemaTree[] = [];
+  let node = column;
+  for (;;) {
+    path.push(node);
+    if (node.children.length === 0) break;
+    if (node.children.length > 1) return null;
+    node = node.children[0];
+  }
+  const lists = path.filter(({ element }) => element.repetition_type === 'REPEATED').length;
+  // A group without a list is a struct, which is answered as an object.
+  return lists > 1 || (lists === 0 && path.length > 1) ? null : path;
+}
+
+export async function openColumn(parts: {
+  library: ParquetLibrary;
+  file: FileHandle;
+  name: string;
+  metadata: FileMetaData;
+  root: SchemaTree;
+  group: number;
+  column: SchemaTree;
+  mark: ColumnMark | undefined;
+}): Promise<ColumnReader> {
+  const { library, file, name, metadata, root, group, column, mark } = parts;
+  const path = plainPath(column);
+  if (path === null) return new NestedColumn(parts);
+  const pages = new PageReader(library, file, name, chunkPlace(library, metadata, group, [root, ...path]));
+  const reader = new PlainColumn(pages, [root, ...path]);
+  if (mark) await reader.seek(mark);
+  return reader;
+}
+
+/** Single values and lists of one level, a page in memory at a time. */
+class PlainColumn implements ColumnReader {
+  private readonly maxLevel: number;
+  /** Level from which on a list has an element at that place; 0 for single values. */
+  private readonly elementLevel: number;
+  private rows: unknown[] = [];
+  private taken = 0;
+  private rowsFrom: { offset: number; startsRow: boolean; carried: number } | null = null;
+  /** A list that may go on in the next page. */
+  private partial: unknown[] | ArrayLike<unknown> | null = null;
+  private hasPartial = false;
+  private isOver = false;
+
+  constructor(
+    private readonly pages: PageReader,
+    path: SchemaTree[],
+  ) {
+    let level = 0;
+    let elementLevel = 0;
+    for (const { element } of path.slice(1)) {
+      if (element.repetition_type !== 'REQUIRED') level += 1;
+      if (element.repetition_type === 'REPEATED') elementLevel = level;
+    }
+    this.maxLevel = level;
+    this.elementLevel = elementLevel;
+  }
+
+  async seek([offset, rows]: [number, number]): Promise<void> {
+    await this.pages.seek(offset);
+    await this.take(rows);
+  }
+
+  async take(count: number): Promise<unknown[]> {
+    const result: unknown[] = [];
+    while (result.length < count) {
+      if (this.taken === this.rows.length) await this.nextRows();
+      const rows = Math.min(count - result.length, this.rows.length - this.taken);
+      for (let i = 0; i < rows; i++) result.push(this.rows[this.taken + i]);
+      this.taken += rows;
+    }
+    return result;
+  }
+
+  mark(): ColumnMark | undefined {
+    if (this.rowsFrom === null) return null;
+    const { offset, startsRow, carried } = this.rowsFrom;
+    return startsRow && this.taken >= carried ? [offset, this.taken - carried] : undefined;
+  }
+
+  private async nextRows(): Promise<void> {
+    do {
+      if (this.isOver) throw new CommandError('a column has fewer rows than its row group says');
+      const page = await this.pages.next();
+      this.rows = [];
+      this.taken = 0;
+      if (page === null) {
+        this.isOver = true;
+        if (this.hasPartial) this.rows.push(this.partial);
+        this.hasPartial = false;
+        continue;
+      }
+      // A row of the page before that ends with it is the first of these.
+      const startsRow = page.repetitionLevels.length === 0 || page.repetitionLevels[0] === 0;
+      this.rowsFrom = { offset: page.offset, startsRow, carried: startsRow && this.hasPartial ? 1 : 0 };
+      if (this.elementLevel === 0) this.rows = this.singles(page);
+      else this.lists(page);
+    } while (this.rows.length === 0);
+  }
+
+  private singles({ values, definitionLevels }: DecodedPage): unknown[] {
+    if (definitionLevels.length === 0) return Array.from(values);
+    let next = 0;
+    return Array.from(definitionLevels, (level) => (level === this.maxLevel ? values[next++] : null));
+  }
+
+  private lists({ values, definitionLevels, repetitionLevels }: DecodedPage): void {
+    const entries = repetitionLevels.length;
+    if (values.length === entries) {
+      // No null and no empty list: rows are runs of the values, which stay where they are.
+      let from = 0;
+      for (let i = 0; i < entries; i++) {
+        if (repetitionLevels[i] !== 0) continue;
+        this.append(values, from, i);
+        this.begin();
+        from = i;
+      }
+      this.append(values, from, entries);
+      return;
+    }
+    let next = 0;
+    for (let i = 0; i < entries; i++) {
+      if (repetitionLevels[i] === 0) this.begin();
+      const level = definitionLevels[i];
+      if (level >= this.elementLevel) this.append([level === this.maxLevel ? values[next++] : null], 0, 1);
+      else this.partial = level === this.elementLevel - 1 ? [] : null;
+    }
+  }
+
+  /** A row begins: the one before is whole. */
+  private begin(): void {
+    if (this.hasPartial) this.rows.push(this.partial);
+    this.partial = [];
+    this.hasPartial = true;
+  }
+
+  private append(values: ArrayLike<unknown>, from: number, to: number): void {
+    if (from === to) return;
+    const part = ArrayBuffer.isView(values) ? (values as Float32Array).subarray(from, to) : (values as unknown[]).slice(from, to);
+    if (this.partial === null || this.partial.length === 0) this.partial = part;
+    else this.partial = [...Array.from(this.partial), ...Array.from(part)];
+  }
+}
+
+/** Structs, maps and lists of lists: put together by the library, from the column of one row group. */
+class NestedColumn implements ColumnReader {
+  private rows: unknown[] | null = null;
+  private taken = 0;
+
+  constructor(private readonly parts: Parameters<typeof openColumn>[0]) {}
+
+  async take(count: number): Promise<unknown[]> {
+    this.rows ??= await this.load();
+    const rows = this.rows.slice(this.taken, this.taken + count);
+    if (rows.length < count) throw new CommandError('a column has fewer rows than its row group says');
+    this.taken += count;
+    return rows;
+  }
+
+  mark(): undefined {
+    return undefined;
+  }
+
+  private async load(): Promise<unknown[]> {
+    const { library, file, metadata, group, column } = this.parts;
+    const chunks = metadata.row_groups[group].columns.filter((chunk) => chunk.meta_data?.path_in_schema[0] === column.element.name);
+    const bytes = chunks.reduce((sum, { meta_data }) => sum + Number(meta_data?.total_uncompressed_size ?? 0), 0);
+    if (bytes > NESTED_BYTES_MAX)
+      throw new CommandError(`column "${column.element.name}" is nested and has ${bytes >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
+    const { size } = await file.stat();
+    const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
+      const buffer = new ArrayBuffer(to - from);
+      await file.read(new Uint8Array(buffer), 0, to - from, from);
+      return buffer;
+    };
+    const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+    let rows: Record<string, unknown>[] = [];
+    await library.parquetRead({
+      file: { byteLength: size, slice },
+      metadata,
+      columns: [column.element.name],
+      rowStart,
+      rowEnd: rowStart + Number(metadata.row_groups[group].num_rows),
+      rowFormat: 'object',
+      compressors: library.compressors,
+      onComplete: (found) => (rows = found as Record<string, unknown>[]),
+    });
+    return rows.map((row) => row[column.element.name]);
+  }
+}

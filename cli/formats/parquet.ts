@@ -1,0 +1,98 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
+import { CommandError, EXIT_CODES } from '../command-error';
+import { type ColumnMark, type ColumnReader, openColumn } from './parquet-column';
+import { loadParquet, type ParquetLibrary } from './parquet-file';
+import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource } from './record-source';
+
+interface ParquetMark {
+  row: number;
+  /** Where each column goes on in the row group of that row; a column that is not here is read from the group's beginning. */
+  columns: Record<string, ColumnMark>;
+}
+
+/** A Parquet file, read page by page: a row group may have any size. */
+export class ParquetSource implements RecordSource {
+  readonly known: KnownFields = {};
+  readonly hasNullsForNothing = true;
+  readonly hasTextOnly = false;
+  readonly columns: string[];
+  readonly rows: number;
+
+  private constructor(
+    private readonly path: string,
+    private readonly library: ParquetLibrary,
+    private readonly file: FileHandle,
+    private readonly metadata: FileMetaData,
+    private readonly root: SchemaTree,
+  ) {
+    this.columns = root.children.map(({ element }) => element.name);
+    this.rows = Number(metadata.num_rows);
+  }
+
+  static async open(path: string): Promise<ParquetSource> {
+    const library = await loadParquet();
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
+        const buffer = new ArrayBuffer(to - from);
+        await file.read(new Uint8Array(buffer), 0, to - from, from);
+        return buffer;
+      };
+      const metadata = await library.parquetMetadataAsync({ byteLength: size, slice });
+      return new ParquetSource(path, library, file, metadata, library.parquetSchema(metadata));
+    } catch (error) {
+      await file.close();
+      throw new CommandError(`${path} is no Parquet file that can be read: ${(error as Error).message}`, EXIT_CODES.usage, { cause: error });
+    }
+  }
+
+  async *read(mark: unknown, wanted: ReadonlySet<string> | null): AsyncGenerator<RecordChunk> {
+    const start = (mark as ParquetMark | null) ?? { row: 0, columns: {} };
+    const columns = this.root.children.filter(({ element }) => wanted === null || wanted.has(element.name));
+    try {
+      let groupStart = 0;
+      for (let group = 0; group < this.metadata.row_groups.length; group++) {
+        const groupRows = Number(this.metadata.row_groups[group].num_rows);
+        if (groupStart + groupRows > start.row) yield* this.readGroup({ group, groupStart, groupRows, columns, start });
+        groupStart += groupRows;
+      }
+    } catch (error) {
+      throw error instanceof CommandError ? error : new CommandError(`${this.path} can't be read: ${(error as Error).message}`, EXIT_CODES.failed, { cause: error });
+    } finally {
+      await this.file.close();
+    }
+  }
+
+  private async *readGroup(parts: { group: number; groupStart: number; groupRows: number; columns: SchemaTree[]; start: ParquetMark }): AsyncGenerator<RecordChunk> {
+    const { library, file, metadata, root } = this;
+    const { group, groupStart, groupRows, columns, start } = parts;
+    const rowsBehind = Math.max(0, start.row - groupStart);
+    const readers: ColumnReader[] = [];
+    for (const column of columns) {
+      const mark = rowsBehind === 0 ? undefined : start.columns[column.element.name];
+      const reader = await openColumn({ library, file, name: this.path, metadata, root, group, column, mark });
+      if (!mark && rowsBehind > 0) await passOver(reader, rowsBehind);
+      readers.push(reader);
+    }
+    for (let row = rowsBehind; row < groupRows;) {
+      const rows = Math.min(CHUNK_ROWS, groupRows - row);
+      const values: unknown[][] = [];
+      for (const reader of readers) values.push(await reader.take(rows));
+      const records = Array.from({ length: rows }, (_, i) => {
+        const fields: Record<string, unknown> = {};
+        for (let c = 0; c < columns.length; c++) fields[columns[c].element.name] = values[c][i];
+        return { fields, number: groupStart + row + i };
+      });
+      row += rows;
+      const marks = columns.map(({ element }, c): [string, ColumnMark | undefined] => [element.name, readers[c].mark()]).filter((entry): entry is [string, ColumnMark] => entry[1] !== undefined);
+      const next: ParquetMark = { row: groupStart + row, columns: row === groupRows ? {} : Object.fromEntries(marks) };
+      yield { records, unreadable: [], place: 'row', idPrefix: '', mark: next, share: (groupStart + row) / this.rows };
+    }
+  }
+}
+
+async function passOver(reader: ColumnReader, rows: number): Promise<void> {
+  for (let left = rows; left > 0; left -= CHUNK_ROWS) await reader.take(Math.min(CHUNK_ROWS, left));
+}

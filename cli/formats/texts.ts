@@ -1,0 +1,89 @@
+import { basename } from 'node:path';
+import { TextChunker } from '../../coordinator/documents/chunk';
+import { CommandError } from '../command-error';
+import type { ByteSource } from './byte-source';
+import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord } from './record-source';
+import { linesOf } from './json-lines';
+
+/** How a text becomes items: overlapping pieces as an upload makes them, its lines, or one item. */
+export type TextSplit = { by: 'chunks'; size: number; overlap: number } | { by: 'lines' } | { by: 'file' };
+
+/** More does not fit into an item anyway (`MAX_TEXT_BYTES` is 256 KiB unless it is set). */
+const WHOLE_BYTES_MAX = 16 << 20;
+
+/** A plain text in UTF-8. Its items have the name of the file as `source` and, when it was cut, their number as `chunk_index`. */
+export class TextSource implements RecordSource {
+  readonly columns: string[];
+  readonly known: KnownFields = { id: 'id', text: 'text' };
+  readonly hasNullsForNothing = false;
+  readonly hasTextOnly = false;
+
+  constructor(
+    private readonly bytes: ByteSource,
+    private readonly split: TextSplit,
+    /** What its items' ids begin with. */
+    private readonly name = basename(bytes.name),
+  ) {
+    this.columns = ['id', 'text', 'source', ...(split.by === 'chunks' ? ['chunk_index'] : split.by === 'lines' ? ['line'] : [])];
+  }
+
+  async *read(mark: unknown): AsyncGenerator<RecordChunk> {
+    const done = (mark as { pieces: number } | null)?.pieces ?? 0;
+    let records: SourceRecord[] = [];
+    let pieces = 0;
+    for await (const record of this.records()) {
+      pieces += 1;
+      if (pieces <= done) continue;
+      records.push(record);
+      if (records.length < CHUNK_ROWS) continue;
+      yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
+      records = [];
+    }
+    if (records.length > 0) yield { records, unreadable: [], place: this.place, idPrefix: '', mark: { pieces }, share: this.bytes.share };
+  }
+
+  private get place(): string {
+    return this.split.by === 'lines' ? 'line' : this.split.by === 'chunks' ? 'chunk' : 'text';
+  }
+
+  private async *records(): AsyncGenerator<SourceRecord> {
+    const source = this.name;
+    if (this.split.by === 'lines') {
+      for await (const lines of linesOf(this.bytes.open())) {
+        for (const { line, number } of lines) {
+          const text = line
+            .toString('utf8')
+            .replace(/^\ufeff/, '')
+            .trim();
+          if (text !== '') yield { fields: { id: `${source}#${number}`, text, source, line: number }, number };
+        }
+      }
+      return;
+    }
+    const decoder = new TextDecoder('utf8', { fatal: true });
+    const chunker = this.split.by === 'chunks' ? new TextChunker(this.split) : null;
+    let index = 0;
+    let whole = '';
+    const chunk = ({ text }: { text: string }): SourceRecord => ({ fields: { id: `${source}#${index}`, text, source, chunk_index: index }, number: index++ });
+    for await (const piece of this.bytes.open()) {
+      const text = this.decode(decoder, piece);
+      if (chunker === null) whole += text;
+      else for (const part of chunker.push(text)) yield chunk(part);
+      if (whole.length > WHOLE_BYTES_MAX) throw new CommandError(`${this.bytes.name} is too long for one item; --split chunks cuts it`);
+    }
+    const end = this.decode(decoder, undefined);
+    if (chunker === null) {
+      if ((whole + end).trim() !== '') yield { fields: { id: source, text: (whole + end).trim(), source }, number: 0 };
+      return;
+    }
+    for (const part of [...chunker.push(end), ...chunker.end()]) yield chunk(part);
+  }
+
+  private decode(decoder: InstanceType<typeof TextDecoder>, piece: Buffer | undefined): string {
+    try {
+      return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
+    } catch (error) {
+      throw new CommandError(`${this.bytes.name} is not UTF-8 text`, undefined, { cause: error });
+    }
+  }
+}

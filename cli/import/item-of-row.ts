@@ -1,0 +1,100 @@
+import type { RecordSource, SourceRecord } from '../formats/record-source';
+import { type ColumnMapping, usedColumns } from './column-mapping';
+import { metadataValue, typedText, vectorOf } from './row-values';
+
+/** What becomes of a row: an item as JSON, or why there is none. */
+export type RowOutcome = { externalId: string; json: string } | { reason: string; externalId: string | null };
+
+/** As the service bounds them: a bad row is found here, before it spoils a batch. */
+const ID_CHARACTERS_MAX = 512;
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Makes items of rows by a mapping, for a collection of one dimension. */
+export class RowConverter {
+  private readonly used: ReadonlySet<string>;
+
+  constructor(
+    private readonly mapping: ColumnMapping,
+    private readonly dim: number,
+    private readonly source: Pick<RecordSource, 'hasNullsForNothing' | 'hasTextOnly'>,
+    private readonly options: { idPrefix: string; guessTypes: boolean },
+  ) {
+    this.used = new Set(usedColumns(mapping));
+  }
+
+  convert(record: SourceRecord, place: string): RowOutcome {
+    const { fields } = record;
+    const externalId = this.idOf(record, place);
+    if (externalId === null) return { reason: `no id in column "${this.mapping.id}"`, externalId: null };
+    if (externalId.length > ID_CHARACTERS_MAX)
+      return { reason: `the id has ${externalId.length} characters, at most ${ID_CHARACTERS_MAX} are possible`, externalId: externalId.slice(0, ID_CHARACTERS_MAX) };
+    if (externalId === '' || CONTROL_CHARACTER.test(externalId)) return { reason: externalId === '' ? 'the id is empty' : 'the id holds a control character', externalId };
+    const parts = [`{"external_id":${JSON.stringify(externalId)}`];
+    const vector = this.mapping.vector === null ? null : vectorOf(Array.isArray(this.mapping.vector) ? this.mapping.vector.map((name) => fields[name]) : fields[this.mapping.vector], this.dim);
+    if (typeof vector === 'string') return { reason: vector, externalId };
+    const text = this.textOf(fields);
+    if (vector === null && text === null) return { reason: this.mapping.vector === null ? `no text in column "${this.mapping.text}"` : 'neither a vector nor a text', externalId };
+    if (vector !== null) parts.push(`,"vector":"${Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')}"`);
+    if (text !== null) parts.push(`,"text":${JSON.stringify(text)}`);
+    const metadata = this.metadataOf(fields);
+    if (typeof metadata === 'string') return { reason: metadata, externalId };
+    parts.push(`,"metadata":${JSON.stringify(metadata)}}`);
+    return { externalId, json: parts.join('') };
+  }
+
+  private idOf({ fields, number }: SourceRecord, place: string): string | null {
+    const { id } = this.mapping;
+    if (id === null) return `${this.options.idPrefix}${place}${number}`;
+    const value = fields[id];
+    if (typeof value === 'string') return this.options.idPrefix + value;
+    if ((typeof value === 'number' && Number.isFinite(value)) || typeof value === 'bigint') return this.options.idPrefix + String(value);
+    return null;
+  }
+
+  private textOf(fields: Record<string, unknown>): string | null {
+    const value = this.mapping.text === null ? null : fields[this.mapping.text];
+    if (value === null || value === undefined) return null;
+    const text = typeof value === 'string' ? value : JSON.stringify(metadataValue(value));
+    return text.trim() === '' ? null : text;
+  }
+
+  /** A text says why there is none. */
+  private metadataOf(fields: Record<string, unknown>): Record<string, unknown> | string {
+    const { metadata, metadataObject } = this.mapping;
+    const pairs: [string, unknown][] = [];
+    for (const name of metadata ?? Object.keys(fields)) {
+      if (metadata === null && this.used.has(name)) continue;
+      const value = this.valueOf(fields[name]);
+      if (value !== undefined) pairs.push([name, value]);
+    }
+    if (metadataObject !== null) {
+      const object = objectOf(fields[metadataObject]);
+      if (object === undefined) return `column "${metadataObject}" holds no JSON object`;
+      pairs.push(...Object.entries(object));
+    }
+    // Keys such as __proto__ are data.
+    return Object.fromEntries(pairs);
+  }
+
+  /** Undefined: there is none. */
+  private valueOf(value: unknown): unknown {
+    if (value === undefined || (value === null && this.source.hasNullsForNothing)) return undefined;
+    if (this.source.hasTextOnly) return value === '' ? undefined : this.options.guessTypes ? typedText(value as string) : value;
+    return metadataValue(value);
+  }
+}
+
+/** The object of a metadata column; undefined when it is something else. */
+function objectOf(value: unknown): Record<string, unknown> | undefined {
+  if (value === null || value === undefined || value === '') return {};
+  let object: unknown = value;
+  if (typeof value === 'string') {
+    try {
+      object = JSON.parse(value) as unknown;
+    } catch {
+      return undefined;
+    }
+  }
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) return undefined;
+  return metadataValue(object) as Record<string, unknown>;
+}

@@ -1,0 +1,47 @@
+import type { Operations } from './generated/api-types';
+
+/** The service's types by names that are easier to read than its operations'. */
+
+type BodyOf<Id extends keyof Operations> = Operations[Id] extends { body: infer Body } ? Body : never;
+type QueryOf<Id extends keyof Operations> = Operations[Id] extends { query: infer Query } ? Query : never;
+type AnswerOf<Id extends keyof Operations> = Operations[Id]['answer'];
+
+export type NewCollection = BodyOf<'post_collections'>;
+export type CollectionDeleted = AnswerOf<'delete_collections_name'>;
+export type UpsertRequest = BodyOf<'post_collections_name_upsert'>;
+export type UpsertAnswer = AnswerOf<'post_collections_name_upsert'>;
+/** One item of a bulk write. */
+export type Item = BodyOf<'post_collections_name_bulk_upsert'>['items'][number];
+export type BulkUpsertAnswer = AnswerOf<'post_collections_name_bulk_upsert'>;
+export type VectorDeleted = AnswerOf<'delete_collections_name_delete_id'>;
+export type BatchDeleted = AnswerOf<'post_collections_name_delete_batch'>;
+export type FilteredDeleted = AnswerOf<'post_collections_name_delete_by_filter'>;
+export type FetchAnswer = AnswerOf<'post_collections_name_vectors_fetch'>;
+export type ScrollRequest = BodyOf<'post_collections_name_scroll'>;
+export type ScrollPage = AnswerOf<'post_collections_name_scroll'>;
+export type SearchRequest = BodyOf<'post_collections_name_search'>;
+export type SearchAnswer = AnswerOf<'post_collections_name_search'>;
+export type BulkSearchQuery = BodyOf<'post_collections_name_bulk_search'>['queries'][number];
+export type BulkSearchAnswer = AnswerOf<'post_collections_name_bulk_search'>;
+export type HybridSearchRequest = BodyOf<'post_collections_name_hybrid_search'>;
+export type HybridSearchAnswer = AnswerOf<'post_collections_name_hybrid_search'>;
+export type RerankRequest = BodyOf<'post_collections_name_rerank'>;
+export type RerankAnswer = AnswerOf<'post_collections_name_rerank'>;
+export type RecommendRequest = BodyOf<'post_collections_name_recommend_id'>;
+export type RecommendAnswer = AnswerOf<'post_collections_name_recommend_id'>;
+export type SimilarityAnswer = AnswerOf<'post_collections_name_similarity'>;
+export type QueryRequest = BodyOf<'post_query'>;
+export type QueryAnswer = AnswerOf<'post_query'>;
+export type RecallCheckRequest = BodyOf<'post_collections_name_recall_check'>;
+export type SampleRequest = BodyOf<'post_collections_name_sample'>;
+export type UploadAnswer = AnswerOf<'post_documents_upload'>;
+export type NewKey = BodyOf<'post_admin_keys'>;
+export type KeyChange = BodyOf<'patch_admin_keys_id'>;
+export type KeyDeleted = AnswerOf<'delete_admin_keys_id'>;
+export type SignedIn = AnswerOf<'post_sign_in'>;
+export type Health = AnswerOf<'get_health'>;
+export type ClusterState = AnswerOf<'get_cluster'>;
+export type Adopted = AnswerOf<'post_cluster_shards_collection_shard_adopt'>;
+export type ServiceInfo = AnswerOf<'get'>;
+export type ExportedVector = AnswerOf<'get_collections_collection_name_export'>['vectors'][number];
+export type ExportQuery = QueryOf<'get_collections_collection_name_export'>;

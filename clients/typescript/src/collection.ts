@@ -1,0 +1,240 @@
+import type * as api from './api';
+import { type BulkOptions, type BulkProgress, writeInBatches } from './bulk-write';
+import { NotFoundError } from './errors';
+import { exportedVectors } from './exported-vectors';
+import type { Collection, CollectionStats, RecallReport, Reshard, Sample, StoredVector } from './generated/api-types';
+import type { CallOptions } from './request';
+import type { Transport } from './transport';
+import type { Filters, VectorLike } from './values';
+import { base64FromVector, vectorFromAnswer } from './vectors';
+
+/** Ids that a fetch takes, and queries that a bulk search takes. */
+const FETCH_IDS_MAX = 100;
+const BULK_QUERIES_MAX = 20;
+const SCROLL_LIMIT = 1000;
+
+/** Answers of a service that does not know it have arrays. */
+const AS_BASE64 = { vector_format: 'base64' };
+
+/** Segments that addresses resolve, in whatever way they are encoded. */
+const DOT_SEGMENTS = ['.', '..'];
+
+/** How a vector is in an answer before it is decoded. */
+type OnWire<Answer> = Omit<Answer, 'vector'> & { vector?: string | number[] };
+
+/** One collection, of which nothing is known but its name until a method asks. */
+export class QuiverCollection {
+  private readonly path: string;
+
+  constructor(
+    private readonly transport: Transport,
+    readonly name: string,
+  ) {
+    this.path = `/v1/collections/${encodeURIComponent(name)}`;
+  }
+
+  /** Its dimension, metric, size and settings. */
+  async info(options?: CallOptions): Promise<Collection> {
+    return this.transport.data({ method: 'GET', path: this.path }, options);
+  }
+
+  /** How far its index is built, and what it takes of memory and disk. */
+  async stats(options?: CallOptions): Promise<CollectionStats> {
+    return this.transport.data({ method: 'GET', path: `${this.path}/stats` }, options);
+  }
+
+  /** Sets its description; null clears it. */
+  async update(change: { description: string | null }, options?: CallOptions): Promise<Collection> {
+    return this.transport.data({ method: 'PATCH', path: this.path, json: change, isRepeatable: true }, options);
+  }
+
+  /** Deletes it with everything in it, for good. */
+  async drop(options?: CallOptions): Promise<api.CollectionDeleted> {
+    return this.transport.data({ method: 'DELETE', path: this.path }, options);
+  }
+
+  /** Makes the best index of the vectors that are there; goes on after the answer, and {@link stats} shows how far it is. */
+  async optimize(options?: CallOptions): Promise<CollectionStats> {
+    return this.post('optimize', undefined, options);
+  }
+
+  /** Changes the number of its shards while it is used (admin). */
+  async reshard(shards: number, options?: CallOptions): Promise<Reshard> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/reshard`, json: { shards } }, options);
+  }
+
+  /** Gives up a change of the number of its shards (admin). */
+  async cancelReshard(options?: CallOptions): Promise<Reshard> {
+    return this.transport.data({ method: 'DELETE', path: `${this.path}/reshard` }, options);
+  }
+
+  /** Compares calibrated with exact searches: the recall with its error, and times. */
+  async recallCheck(request: api.RecallCheckRequest = {}, options?: CallOptions): Promise<RecallReport> {
+    return this.post('recall_check', { ...request, queries: request.queries?.map(base64FromVector) }, options);
+  }
+
+  /** Inserts or updates one item, by its vector or by a text that the service embeds. */
+  async upsert(item: api.UpsertRequest, options?: CallOptions): Promise<api.UpsertAnswer> {
+    return this.post('upsert', withVector(item), options);
+  }
+
+  /** Inserts or updates up to 1,000 items in one request, all or none. {@link upsertMany} takes any number. */
+  async bulkUpsert(items: readonly api.Item[], request: { include_timing?: boolean } = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
+    return this.post('bulk_upsert', { ...request, items: items.map(withVector) }, options);
+  }
+
+  /** Inserts or updates any number of items in batches, several at a time; of two items with one id the later one stays. */
+  async upsertMany(items: Iterable<api.Item> | AsyncIterable<api.Item>, options?: BulkOptions<api.Item, api.BulkUpsertAnswer>): Promise<BulkProgress> {
+    return writeInBatches<api.Item, api.BulkUpsertAnswer>(
+      items,
+      {
+        idOf: (item) => item.external_id,
+        textOf: (item) => JSON.stringify(withVector(item)),
+        send: async (texts, call) => this.post('bulk_upsert', `{"items":[${texts.join(',')}]}`, call),
+      },
+      options,
+    );
+  }
+
+  /** Deletes one item. One that is not there is a NotFoundError: also when it went with an earlier attempt whose answer was lost. */
+  async delete(id: string, options?: CallOptions): Promise<api.VectorDeleted> {
+    if (!DOT_SEGMENTS.includes(id)) return this.transport.data({ method: 'DELETE', path: `${this.path}/delete/${encodeURIComponent(id)}`, isRepeatable: true }, options);
+    const { deleted } = await this.deleteBatch([id], options);
+    if (deleted.length === 0) throw this.notThere('DELETE', id);
+    return { deleted: id, external_id: id, status: 'deleted' };
+  }
+
+  /** Deletes up to 1,000 items in one request; those that are not there are listed. {@link deleteMany} takes any number. */
+  async deleteBatch(ids: readonly string[], options?: CallOptions): Promise<api.BatchDeleted> {
+    return this.post('delete_batch', { external_ids: ids }, options);
+  }
+
+  /** Deletes any number of items in batches, several at a time. */
+  async deleteMany(ids: Iterable<string> | AsyncIterable<string>, options?: BulkOptions<string, api.BatchDeleted>): Promise<BulkProgress> {
+    const send = async (texts: readonly string[], call: CallOptions): Promise<api.BatchDeleted> => this.post('delete_batch', `{"external_ids":[${texts.join(',')}]}`, call);
+    return writeInBatches<string, api.BatchDeleted>(ids, { idOf: (id) => id, textOf: (id) => JSON.stringify(id), send }, options);
+  }
+
+  /** Deletes every item whose metadata match; filters must not be empty. */
+  async deleteByFilter(filters: Filters, options?: CallOptions): Promise<api.FilteredDeleted> {
+    return this.post('delete_by_filter', { filters }, options);
+  }
+
+  /** One stored item; a NotFoundError without it. */
+  async get(id: string, options?: CallOptions): Promise<StoredVector & { vector: Float32Array }> {
+    if (!DOT_SEGMENTS.includes(id)) {
+      const found: OnWire<StoredVector> = await this.transport.data({ method: 'GET', path: `${this.path}/vectors/${encodeURIComponent(id)}`, query: AS_BASE64 }, options);
+      return decoded(found) as StoredVector & { vector: Float32Array };
+    }
+    const [found] = await this.fetch([id], {}, options);
+    if (found === undefined) throw this.notThere('GET', id);
+    return found as StoredVector & { vector: Float32Array };
+  }
+
+  /** Stored items by id, in the order asked; those that are not there are left out. Asks for 100 at a time. */
+  async fetch(ids: readonly string[], request: { include_vectors?: boolean } = {}, options?: CallOptions): Promise<StoredVector[]> {
+    const found: StoredVector[] = [];
+    for (const part of partsOf(ids, FETCH_IDS_MAX)) {
+      const { vectors } = await this.post<{ vectors: OnWire<StoredVector>[] }>('vectors/fetch', { ...AS_BASE64, ...request, ids: part }, options);
+      found.push(...vectors.map(decoded));
+    }
+    return found;
+  }
+
+  /** One page of the collection in insertion order; `next_cursor` is null at its end. */
+  async scrollPage(request: api.ScrollRequest = {}, options?: CallOptions): Promise<api.ScrollPage> {
+    const page = await this.post<{ vectors: OnWire<StoredVector>[]; next_cursor: string | null }>('scroll', { ...AS_BASE64, ...request }, options);
+    return { ...page, vectors: page.vectors.map(decoded) };
+  }
+
+  /** Every item that matches, in insertion order, page by page: a collection of any size, also while it changes. */
+  async *scroll(request: api.ScrollRequest = {}, options?: CallOptions): AsyncGenerator<StoredVector> {
+    let cursor: string | null | undefined = request.cursor;
+    do {
+      const page: api.ScrollPage = await this.scrollPage({ limit: SCROLL_LIMIT, ...request, cursor: cursor ?? undefined }, options);
+      yield* page.vectors;
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+  }
+
+  /**
+   * Its first vectors in insertion order (`limit`, by default 10,000, at most 100,000) in one streamed answer. An answer
+   * that breaks off throws; {@link scroll} goes through collections of any size, and repeats a page that failed.
+   */
+  export(request: api.ExportQuery = {}, options?: CallOptions): AsyncGenerator<api.ExportedVector> {
+    return exportedVectors(this.transport.pieces({ method: 'GET', path: `${this.path}/export`, query: { ...request, ...AS_BASE64 } }, options));
+  }
+
+  /** A uniform sample of the items that match, with their vectors or a projection of them on request. */
+  async sample(request: api.SampleRequest = {}, options?: CallOptions): Promise<Sample> {
+    const sample = await this.post<Sample>('sample', request, options);
+    for (const part of [sample.vectors, sample.projection]) if (part !== undefined) part.data = vectorFromAnswer(part.data as unknown as string);
+    return sample;
+  }
+
+  /** The nearest items to a vector, or to a text that the service embeds. */
+  async search(request: api.SearchRequest, options?: CallOptions): Promise<api.SearchAnswer> {
+    return this.post('search', withVector(request), options);
+  }
+
+  /** Several searches; results are in the order of the queries. Asks for 20 at a time. */
+  async bulkSearch(queries: readonly api.BulkSearchQuery[], options?: CallOptions): Promise<api.BulkSearchAnswer['results']> {
+    const results: api.BulkSearchAnswer['results'] = [];
+    for (const part of partsOf(queries, BULK_QUERIES_MAX)) {
+      const answer = await this.post<api.BulkSearchAnswer>('bulk_search', { queries: part.map(withVector) }, options);
+      results.push(...answer.results);
+    }
+    return results;
+  }
+
+  /** Search by meaning and keywords together: `alpha` 1 is the vector alone, 0 the keywords alone. */
+  async hybridSearch(request: api.HybridSearchRequest, options?: CallOptions): Promise<api.HybridSearchAnswer> {
+    return this.post('hybrid_search', withVector(request), options);
+  }
+
+  /** Exact scores of listed items; those that are not there are left out. */
+  async rerank(request: api.RerankRequest, options?: CallOptions): Promise<api.RerankAnswer> {
+    return this.post('rerank', withVector(request), options);
+  }
+
+  /** Items that are like a stored one, which is left out. */
+  async recommend(id: string, request: api.RecommendRequest = {}, options?: CallOptions): Promise<api.RecommendAnswer> {
+    if (DOT_SEGMENTS.includes(id)) throw new RangeError(`fetch can not send the id ${JSON.stringify(id)} in a path: get its vector and search for that`);
+    return this.post(`recommend/${encodeURIComponent(id)}`, request, options);
+  }
+
+  /** The cosine of two stored vectors. */
+  async similarity(id1: string, id2: string, options?: CallOptions): Promise<api.SimilarityAnswer> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/similarity`, query: { id1, id2 }, isRepeatable: true }, options);
+  }
+
+  /** A POST that may be repeated: all but reshard, which would find itself under way. */
+  private async post<Answer>(path: string, json: unknown, options?: CallOptions): Promise<Answer> {
+    return this.transport.data({ method: 'POST', path: `${this.path}/${path}`, json, isRepeatable: true }, options);
+  }
+
+  private notThere(method: string, id: string): NotFoundError {
+    return new NotFoundError(`there is no vector ${JSON.stringify(id)} in the collection ${this.name}`, {
+      code: 404,
+      requestId: null,
+      retryAfterMs: null,
+      method,
+      path: `${this.path}/vectors/${id}`,
+      attempts: 1,
+    });
+  }
+}
+
+/** The same with the vector as it is sent. */
+function withVector<Given extends { vector?: VectorLike }>(given: Given): Given {
+  return given.vector === undefined ? given : { ...given, vector: base64FromVector(given.vector) };
+}
+
+function decoded(found: OnWire<StoredVector>): StoredVector {
+  const { vector, ...others } = found;
+  return vector === undefined ? others : { ...others, vector: vectorFromAnswer(vector) };
+}
+
+function partsOf<Element>(list: readonly Element[], size: number): Element[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size));
+}

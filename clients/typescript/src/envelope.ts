@@ -1,0 +1,42 @@
+import { apiError, BadAnswerError } from './errors';
+import type { ApiRequest } from './request';
+
+/** Characters of a foreign answer that its error shows. */
+const SHOWN_MAX = 200;
+
+interface Envelope {
+  status: 'success' | 'error';
+  data: unknown;
+  error: { code: number; message: string } | null;
+}
+
+/** The `data` of an answer's text. Throws the error of its envelope, or a BadAnswerError when it has none. */
+export function dataOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Data {
+  const envelope = envelopeOf(text);
+  if (envelope === null) {
+    throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${text.slice(0, SHOWN_MAX)}`, {
+      httpStatus: response.status,
+      retryAfterMs: retryAfterMs(response),
+    });
+  }
+  if (envelope.status === 'success') return envelope.data as Data;
+  const { code, message } = envelope.error ?? { code: 500, message: 'no error was given' };
+  throw apiError(message, { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 });
+}
+
+function envelopeOf(text: string): Envelope | null {
+  try {
+    const value = JSON.parse(text) as Partial<Envelope> | null;
+    return typeof value === 'object' && value !== null && (value.status === 'success' || value.status === 'error') ? (value as Envelope) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The service says seconds; proxies may say when. */
+function retryAfterMs(response: Response): number | null {
+  const text = response.headers.get('retry-after');
+  if (text === null) return null;
+  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}

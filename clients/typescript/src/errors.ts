@@ -1,0 +1,100 @@
+/** Errors of the client. Decide by class or `code`, never by the text. */
+export class QuiverError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** What is known about an error that the service answered. */
+export interface ApiErrorFacts {
+  /** As in the envelope: 400, 401, 403, 404, 409, 422, 429, 500. */
+  code: number;
+  /** The service's `x-request-id`, which its log has too; null where a proxy dropped it. */
+  requestId: string | null;
+  /** How long the service asks to wait; null unless it says. */
+  retryAfterMs: number | null;
+  method: string;
+  path: string;
+  /** How often the request was sent. */
+  attempts: number;
+}
+
+/** The service refused or failed: an envelope with `status: "error"`. A code without a class of its own comes as this one. */
+export class ApiError extends QuiverError implements ApiErrorFacts {
+  readonly code: number;
+  readonly requestId: string | null;
+  readonly retryAfterMs: number | null;
+  readonly method: string;
+  readonly path: string;
+  readonly attempts: number;
+
+  constructor(message: string, facts: ApiErrorFacts) {
+    super(message);
+    this.code = facts.code;
+    this.requestId = facts.requestId;
+    this.retryAfterMs = facts.retryAfterMs;
+    this.method = facts.method;
+    this.path = facts.path;
+    this.attempts = facts.attempts;
+  }
+}
+
+/** 400: an invalid parameter, another dimension than the collection's, or a limit that was exceeded. */
+export class BadRequestError extends ApiError {}
+/** 401: the API key is missing or not valid. */
+export class UnauthorizedError extends ApiError {}
+/** 403: the API key lacks the role. */
+export class ForbiddenError extends ApiError {}
+/** 404: the collection, vector, key or node does not exist. */
+export class NotFoundError extends ApiError {}
+/** 409: it exists already, or something else is under way. */
+export class ConflictError extends ApiError {}
+/** 422: the body does not fit the schema; the message names the field. */
+export class ValidationError extends ApiError {}
+/** 429: too many requests of this key, or the server is busy. */
+export class RateLimitError extends ApiError {}
+/** 500: the service failed. */
+export class ServerError extends ApiError {}
+
+/** No answer came: no connection, or it broke. */
+export class ConnectionError extends QuiverError {
+  /** Whether the request may have reached the service. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(message: string, options: { cause?: unknown; mayHaveArrived: boolean }) {
+    super(message, options);
+    this.mayHaveArrived = options.mayHaveArrived;
+  }
+}
+
+/** No answer came in time. The request may have been carried out. */
+export class TimeoutError extends QuiverError {}
+
+/** The answer is none of this service: of a proxy on the way, or from another address. */
+export class BadAnswerError extends QuiverError {
+  readonly httpStatus: number;
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, options: { cause?: unknown; httpStatus: number; retryAfterMs?: number | null }) {
+    super(message, options);
+    this.httpStatus = options.httpStatus;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
+
+const CLASS_OF_CODE: Record<number, typeof ApiError> = {
+  400: BadRequestError,
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  409: ConflictError,
+  422: ValidationError,
+  429: RateLimitError,
+  500: ServerError,
+};
+
+/** The error of an envelope, as the class of its code. */
+export function apiError(message: string, facts: ApiErrorFacts): ApiError {
+  return new (CLASS_OF_CODE[facts.code] ?? ApiError)(message, facts);
+}

@@ -1,0 +1,1256 @@
+// Generated from the OpenAPI document; `UPDATE=1 npm test -- test/unit/clients/typescript/src/generated` writes it anew.
+import type { Filters, Metadata, VectorLike } from '../values';
+
+export interface Collection {
+  name: string;
+  dim: number;
+  distance_metric: 'cosine' | 'l2' | 'ip';
+  description: string | null;
+  /** The language of its keyword text; null: none. */
+  language: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr' | null;
+  /** How its vectors are held in memory. */
+  quantization: 'int8' | 'int4' | 'binary';
+  vector_count: number;
+  created_at: string;
+  shards: number;
+  replicas: number;
+  min_in_sync: number;
+  /** The model of the collection’s first text; null before. */
+  embedding_model: string | null;
+}
+
+export interface CollectionStats {
+  name: string;
+  quantization: 'int8' | 'int4' | 'binary';
+  vector_count: number;
+  disk_bytes: number;
+  memory_bytes: number;
+  index: {
+    /** What is done in the background. indexing: rows are added to the graph, and scanned until then; compacting: dead rows are removed; refining: the links of rows that were added quickly are chosen anew, after which searches are quicker; measuring: the effort of searches is calibrated. Searches keep their recall in all states. */
+    state: 'indexing' | 'compacting' | 'refining' | 'measuring' | 'ready';
+    /** Rows of all shards, including those of deleted and replaced vectors that were not removed yet. */
+    rows: number;
+    /** Rows in the graph. The others are scanned; a shard with few rows needs no graph. */
+    rows_indexed: number;
+    rows_refined: number;
+    /** Share of the work that is done, by rows indexed and refined. */
+    fraction: number;
+    /** Until the state is ready, by the pace so far; null when it is not known yet. */
+    seconds_left: number | null;
+    /** Whether an optimize is under way. */
+    optimizing: boolean;
+  };
+}
+
+export interface Reshard {
+  collection: string;
+  /** Shards that the collection had. */
+  from: number;
+  /** Shards that it gets. */
+  to: number;
+  /** filling: the new shards are filled, and the old ones used; sealing, opening: the new ones take over, and calls wait for that; retiring: they have taken over, and the old ones go in a moment; cancelling: it is being undone; failed: it was undone, because of the error; stuck: the cluster store was put back from a backup, and it is not clear which shards count. */
+  state: 'filling' | 'sealing' | 'opening' | 'retiring' | 'cancelling' | 'failed' | 'stuck';
+  /** Share of the vectors that are copied. */
+  fraction: number;
+  copied: number;
+  /** Vectors when it began. */
+  total: number;
+  /** Changes that the new shards do not have yet. */
+  behind: number;
+  started_at: string;
+  error: string | null;
+}
+
+/** Milliseconds; present when include_timing is true. */
+export interface WriteTiming {
+  embedding_ms: number;
+  storage_ms: number;
+  total_ms: number;
+}
+
+export interface StoredVector {
+  external_id: string;
+  /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
+  vector?: Float32Array;
+  metadata: Metadata;
+  text: string | null;
+}
+
+/** Higher scores are better: cosine; ip: dot product; l2: 1 / (1 + distance). */
+export interface SearchResult {
+  external_id: string;
+  score: number;
+  metadata: Metadata;
+}
+
+/** Milliseconds; present when include_timing is true. */
+export interface SearchTiming {
+  embedding_ms: number;
+  search_ms: number;
+  total_ms: number;
+}
+
+/** score is the fused one. With explain: the ranks (from 1, over the whole collection) in the two lists and the scores they are by, the metric’s and BM25’s; null where the item is not in that list, or the list has weight 0 and was not looked up. */
+export interface HybridResult {
+  external_id: string;
+  score: number;
+  metadata: Metadata;
+  vector_rank?: number | null;
+  vector_score?: number | null;
+  keyword_rank?: number | null;
+  keyword_score?: number | null;
+}
+
+export interface QueryResult {
+  text: string;
+  score: number;
+  metadata: Metadata;
+  external_id: string;
+}
+
+export interface RecallReport {
+  collection: string;
+  k: number;
+  /** How many were asked: fewer than were to be, when time ran out. */
+  queries: number;
+  /** The share of the exact k nearest that calibrated searches found; null when there was nothing to find. */
+  recall: number | null;
+  /** Of the recall; null for fewer than two queries. */
+  standard_error: number | null;
+  /** Of a query, on average, over all shards: rows scored by what is held of them in memory. null: a node of an earlier version did not say it. */
+  rows_scored: number | null;
+  /** Of a query, on average, over all shards: rows scored by their original vectors. */
+  rows_rescored: number | null;
+  /** Of a query, on average, over all shards. */
+  calibrated_ms: number;
+  /** Of a query, on average, over all shards. */
+  exact_ms: number;
+}
+
+export interface Sample {
+  size: number;
+  /** Items that match. */
+  population: number;
+  seed: number;
+  items: Array<{
+    external_id: string;
+    metadata: Metadata;
+  }>;
+  vectors?: {
+    format: 'base64_float32';
+    count: number;
+    dimensions: number;
+    /** Little-endian float32 values, row-major, in the order of items. */
+    data: Float32Array;
+  };
+  projection?: {
+    method: 'pca';
+    dimensions: number;
+    format: 'base64_float32';
+    /** Share of the variance along each axis, 0 to 1, falling. */
+    explained_variance: number[];
+    /** Of the coordinates along each axis; empty without items. */
+    bounds: {
+      minimum: number[];
+      maximum: number[];
+    };
+    /** Little-endian float32 values, row-major, in the order of items. */
+    data: Float32Array;
+  };
+}
+
+export interface Demo {
+  collection: string;
+  /** Texts of the demo. */
+  count: number;
+  /** Whether this call stored them; false: they were there. */
+  loaded: boolean;
+  dim: number;
+  embedding_model: string | null;
+}
+
+export interface ApiKeyWithSecret {
+  id: number;
+  name: string;
+  role: 'admin' | 'readwrite' | 'readonly';
+  created_at: string;
+  is_active: boolean;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** The secret; shown this once. */
+  key: string;
+}
+
+export interface ApiKey {
+  id: number;
+  name: string;
+  role: 'admin' | 'readwrite' | 'readonly';
+  created_at: string;
+  is_active: boolean;
+  expires_at: string | null;
+  last_used_at: string | null;
+}
+
+export interface RotatedApiKey {
+  id: number;
+  name: string;
+  role: 'admin' | 'readwrite' | 'readonly';
+  created_at: string;
+  is_active: boolean;
+  expires_at: string | null;
+  last_used_at: string | null;
+  /** The secret; shown this once. */
+  key: string;
+  rotated: true;
+}
+
+export interface Usage {
+  total_requests: number;
+  last_24h: number;
+  last_7d: number;
+  last_30d: number;
+  by_endpoint: Record<string, number>;
+  last_request_at: string | null;
+}
+
+export interface UsageSummary {
+  total_requests: number;
+  last_24h: number;
+  last_7d: number;
+  last_30d: number;
+  by_endpoint: Record<string, number>;
+  last_request_at: string | null;
+  overall: Usage;
+  by_key: Array<{
+    key_id: number;
+    key_name: string;
+    total_requests: number;
+    last_24h: number;
+    last_7d: number;
+    last_30d: number;
+    by_endpoint: Record<string, number>;
+    last_request_at: string | null;
+  }>;
+}
+
+export interface Caller {
+  key_id: number;
+  name: string;
+  role: 'admin' | 'readwrite' | 'readonly';
+  expires_at: string | null;
+}
+
+export interface Node {
+  id: string;
+  address: string;
+  zone: string;
+  pid: number;
+  state: 'up' | 'draining' | 'drained' | 'down';
+  primaries: number;
+  replicas: number;
+  vectors: number;
+  disk_bytes: number;
+}
+
+export interface Shard {
+  collection: string;
+  shard: number;
+  epoch: number;
+  primary: string | null;
+  in_sync: string[];
+  learners: Array<{
+    node: string;
+    progress: number;
+  }>;
+  state: 'ok' | 'degraded' | 'unavailable';
+  vectors: number;
+  last_op: number;
+  /** Operations each replica is behind, by node id. */
+  lag_ops: Record<string, number>;
+  /** The latest epoch that a node knows, when the shard map is earlier: etcd was put back from a backup. */
+  later_epoch: number | null;
+}
+
+export interface Activity {
+  process: {
+    id: string;
+    pid: number;
+    uptime_seconds: number;
+    memory_bytes: number;
+    heap_bytes: number;
+    /** How many are busy with it. */
+    processors: number;
+  };
+  /** The time that rates are over, up to now. */
+  rate_seconds: number;
+  /** The time that p50_ms and p99_ms are over. */
+  quantile_seconds: number;
+  requests: {
+    per_second: number;
+    errors_per_second: number;
+    /** null: there was none. */
+    p50_ms: number | null;
+    p99_ms: number | null;
+    /** Since the process started. */
+    total: number;
+    errors: number;
+  };
+  /** Those that were called since the start, the busiest first. */
+  operations: Array<{
+    endpoint: string;
+    per_second: number;
+    errors_per_second: number;
+    /** null: there was none. */
+    p50_ms: number | null;
+    p99_ms: number | null;
+    /** Since the process started. */
+    total: number;
+    errors: number;
+  }>;
+  /** Calls of the model for queries and for passages to store. */
+  embedding: Array<{
+    kind: string;
+    per_second: number;
+    errors_per_second: number;
+    /** null: there was none. */
+    p50_ms: number | null;
+    p99_ms: number | null;
+    /** Since the process started. */
+    total: number;
+    errors: number;
+  }>;
+  in_flight: number;
+  body_bytes: number;
+  /** Requests refused because the process was busy, since it started. */
+  shed_total: number;
+  /** LOG_SLOW_MS. */
+  slow_ms: number;
+  /** The last hundred that took slow_ms or longer, the latest first; null unless the key is an admin’s. */
+  slow_requests: Array<{
+    at: string;
+    method: string;
+    endpoint: string;
+    collection: string | null;
+    code: number;
+    ms: number;
+    key_id: number | null;
+    request_id: string;
+  }> | null;
+}
+
+/** What each operation takes and answers, by its operationId. */
+export interface Operations {
+  /**
+   * What this is and where to go on: GET /
+   *
+   * A browser, which accepts text/html, is sent to the dashboard at /ui.
+   *
+   * No key needed.
+   */
+  get: {
+    answer: {
+      message: string;
+      docs: string | null;
+      ui: string | null;
+      endpoints: Array<{
+        method: string;
+        path: string;
+        summary: string;
+      }>;
+    };
+  };
+  /**
+   * Metrics in Prometheus text format: GET /metrics
+   *
+   * At most a second old.
+   *
+   * No key needed.
+   */
+  get_metrics: {
+    answer: string;
+  };
+  /**
+   * This document: GET /openapi.json
+   *
+   * No key needed.
+   */
+  get_openapi_json: {
+    answer: Record<string, unknown>;
+  };
+  /**
+   * Create a collection: POST /v1/collections
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 409, 422, 429, 500.
+   */
+  post_collections: {
+    body: {
+      name: string;
+      dim: number;
+      /** Default: "cosine". */
+      distance_metric?: 'cosine' | 'l2' | 'ip';
+      description?: string;
+      /** Language of the keyword text, for good: words are found in all their forms, and its function words are left out of queries that hold others. Default: none. */
+      language?: 'ar' | 'ca' | 'cs' | 'da' | 'de' | 'en' | 'es' | 'eu' | 'fi' | 'fr' | 'ga' | 'hu' | 'hy' | 'it' | 'nl' | 'no' | 'pt' | 'ro' | 'ru' | 'sl' | 'sv' | 'ta' | 'tr';
+      /** How vectors are held in memory, for good: a byte per dimension (int8), half a byte (int4) or one bit (binary). Fewer bits take less memory and make searches slower; the promised recall is the same, because the best are scored again with the original vectors on the disk. Default: "int8". */
+      quantization?: 'int8' | 'int4' | 'binary';
+      shards?: number;
+      replicas?: number;
+      /** Replicas that must have a write before it is acknowledged: 1 by default for up to two replicas, 2 for more; at most `replicas`. */
+      min_in_sync?: number;
+    };
+    answer: Collection;
+  };
+  /**
+   * List all collections: GET /v1/collections
+   *
+   * Role: any.
+   *
+   * Error codes: 401, 429, 500.
+   */
+  get_collections: {
+    answer: {
+      collections: Collection[];
+    };
+  };
+  /**
+   * Show one collection: GET /v1/collections/{name}
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 429, 500.
+   */
+  get_collections_name: {
+    answer: Collection;
+  };
+  /**
+   * Set or clear the description of a collection: PATCH /v1/collections/{name}
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  patch_collections_collection_name: {
+    body: {
+      description: string | null;
+    };
+    answer: Collection;
+  };
+  /**
+   * Delete a collection with everything in it, for good: DELETE /v1/collections/{name}
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_collections_name: {
+    answer: {
+      deleted: string;
+      name: string;
+      status: 'deleted';
+    };
+  };
+  /**
+   * Show how far the index of a collection is built: GET /v1/collections/{name}/stats
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 429, 500.
+   */
+  get_collections_name_stats: {
+    answer: CollectionStats;
+  };
+  /**
+   * Make the best index of the vectors that are there: POST /v1/collections/{name}/optimize
+   *
+   * Removes the rows of deleted and replaced vectors, adds all others to the graph, refines them and measures the effort of searches anew: what happens in the background anyway where it is worth it. Goes on after the answer; the stats show how far it is. Does nothing while one is under way.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_collections_name_optimize: {
+    answer: CollectionStats;
+  };
+  /**
+   * Change the number of shards of a collection: POST /v1/collections/{name}/reshard
+   *
+   * Goes on after the answer; `GET /v1/cluster` shows how far it is. The collection is used as before meanwhile, and calls wait for less than a second when its new shards take over. Until then it takes the room of both sets of shards.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  post_collections_name_reshard: {
+    body: {
+      shards: number;
+    };
+    answer: Reshard;
+  };
+  /**
+   * Give up a change of the number of shards: DELETE /v1/collections/{name}/reshard
+   *
+   * The collection stays as it was. Also removes one that failed from the list in `GET /v1/cluster`.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_collections_name_reshard: {
+    answer: Reshard;
+  };
+  /**
+   * Export vectors in insertion order: GET /v1/collections/{name}/export
+   *
+   * The answer is streamed; a failure half-way breaks the connection off.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 429, 500.
+   */
+  get_collections_collection_name_export: {
+    query: {
+      /** Default: 10000. */
+      limit?: number;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
+    };
+    answer: {
+      collection: string;
+      dim: number;
+      distance_metric: 'cosine' | 'l2' | 'ip';
+      vectors: Array<{
+        external_id: string;
+        /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
+        vector: Float32Array;
+        metadata: Metadata;
+      }>;
+      count: number;
+    };
+  };
+  /**
+   * Insert or update one vector: POST /v1/collections/{name}/upsert
+   *
+   * Give a vector or a text that the service embeds; the vector wins. Metadata or text that is left out of an update stays as stored.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_upsert: {
+    body: {
+      /** Any Unicode but control characters. */
+      external_id: string;
+      /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+      vector?: VectorLike;
+      /** At most 262144 bytes in UTF-8. */
+      text?: string;
+      /** Another name for text. */
+      content?: string;
+      /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
+      metadata?: Metadata;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      external_id: string;
+      status: 'inserted' | 'updated';
+      timing_ms?: WriteTiming;
+    };
+  };
+  /**
+   * Insert or update many vectors: POST /v1/collections/{name}/bulk_upsert
+   *
+   * The whole batch is checked before anything is written; one bad item refuses it all.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_bulk_upsert: {
+    body: {
+      items: Array<{
+        /** Any Unicode but control characters. */
+        external_id: string;
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        /** At most 262144 bytes in UTF-8. */
+        text?: string;
+        /** Another name for text. */
+        content?: string;
+        /** At most 65536 bytes as JSON, 4096 keys and array elements, and 32 levels deep. */
+        metadata?: Metadata;
+      }>;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      results: Array<{
+        external_id: string;
+        status: 'inserted' | 'updated';
+      }>;
+      timing_ms?: WriteTiming;
+    };
+  };
+  /**
+   * Delete one vector: DELETE /v1/collections/{name}/delete/{id}
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_collections_name_delete_id: {
+    answer: {
+      deleted: string;
+      external_id: string;
+      status: 'deleted';
+    };
+  };
+  /**
+   * Delete many vectors: POST /v1/collections/{name}/delete_batch
+   *
+   * Ids that do not exist are skipped and listed in not_found.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_delete_batch: {
+    body: {
+      external_ids: string[];
+    };
+    answer: {
+      deleted_count: number;
+      deleted_ids: string[];
+      deleted: string[];
+      not_found: string[];
+    };
+  };
+  /**
+   * Delete every vector whose metadata match: POST /v1/collections/{name}/delete_by_filter
+   *
+   * Filters must not be empty; a document goes by {"document_id": …}. A vector that is written meanwhile may stay or go. Should a shard fail half-way (500), some matches are deleted and the others are as they were: repeat the call to delete the rest. deleted_count is what this call deleted.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_delete_by_filter: {
+    body: {
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters: Filters;
+    };
+    answer: {
+      deleted_count: number;
+    };
+  };
+  /**
+   * Show one stored vector: GET /v1/collections/{name}/vectors/{id}
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 429, 500.
+   */
+  get_collections_name_vectors_id: {
+    query: {
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
+    };
+    answer: {
+      external_id: string;
+      /** Numbers, or with vector_format base64 the base64 of little-endian float32 values. */
+      vector: Float32Array;
+      metadata: Metadata;
+      text: string | null;
+    };
+  };
+  /**
+   * Fetch stored vectors by id: POST /v1/collections/{name}/vectors/fetch
+   *
+   * In the order asked, missing ones left out.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_vectors_fetch: {
+    body: {
+      ids: string[];
+      /** Default: true. */
+      include_vectors?: boolean;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
+    };
+    answer: {
+      vectors: StoredVector[];
+    };
+  };
+  /**
+   * Read a collection page by page, in insertion order: POST /v1/collections/{name}/scroll
+   *
+   * A cursor stays valid while the collection changes; next_cursor is null at the end.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_scroll: {
+    body: {
+      /** next_cursor of the page before; left out for the first page. */
+      cursor?: string;
+      /** Default: 100. */
+      limit?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Default: true. */
+      include_vectors?: boolean;
+      /** How vectors are answered: as an array of numbers, or as base64 of little-endian float32 values, which is shorter and faster to write and to read. Default: "array". */
+      vector_format?: 'array' | 'base64';
+    };
+    answer: {
+      vectors: StoredVector[];
+      next_cursor: string | null;
+    };
+  };
+  /**
+   * Find the nearest vectors: POST /v1/collections/{name}/search
+   *
+   * Order: score, highest first, then external_id. k + offset is at most MAX_K.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_search: {
+    body: {
+      /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+      vector?: VectorLike;
+      text?: string;
+      /** Default: 10. */
+      k?: number;
+      /** Default: 0. */
+      offset?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
+      ef?: number;
+      /** Compares with every vector. Default: false. */
+      exact?: boolean;
+      /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
+      min_score?: number;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      results: SearchResult[];
+      /** Vectors in the collection, before filtering. */
+      total_count: number;
+      k: number;
+      offset: number;
+      timing_ms?: SearchTiming;
+    };
+  };
+  /**
+   * Run several searches in one call: POST /v1/collections/{name}/bulk_search
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_bulk_search: {
+    body: {
+      queries: Array<{
+        /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+        vector?: VectorLike;
+        text?: string;
+        /** Default: 10. */
+        k?: number;
+        /** Default: 0. */
+        offset?: number;
+        /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+        filters?: Filters;
+        /** Search effort set by hand; left out, it is calibrated to RECALL_TARGET. */
+        ef?: number;
+        /** Compares with every vector. Default: false. */
+        exact?: boolean;
+        /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
+        min_score?: number;
+      }>;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      results: SearchResult[][];
+      timing_ms?: SearchTiming;
+    };
+  };
+  /**
+   * Search by vector and keywords together: POST /v1/collections/{name}/hybrid_search
+   *
+   * Reciprocal Rank Fusion: alpha / (60 + vector rank) + (1 − alpha) / (60 + keyword rank).
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_hybrid_search: {
+    body: {
+      query_text: string;
+      /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+      vector?: VectorLike;
+      /** Default: 10. */
+      k?: number;
+      /** Default: 0. */
+      offset?: number;
+      /** 1 = vector only, 0 = keywords only. Default: 0.5. */
+      alpha?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Results whose fused score is less are left out; the best that there can be is 1 / 61. */
+      min_score?: number;
+      /** Results also carry vector_rank, vector_score, keyword_rank and keyword_score. Default: false. */
+      explain?: boolean;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      results: HybridResult[];
+      timing_ms?: SearchTiming;
+    };
+  };
+  /**
+   * Score listed candidates exactly: POST /v1/collections/{name}/rerank
+   *
+   * Unknown candidates are skipped, repeated ones count once.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_rerank: {
+    body: {
+      /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+      vector?: VectorLike;
+      text?: string;
+      candidates: string[];
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      results: SearchResult[];
+      timing_ms?: SearchTiming;
+    };
+  };
+  /**
+   * Find vectors similar to a stored one: POST /v1/collections/{name}/recommend/{id}
+   *
+   * The stored vector itself is left out. k and offset in the body win over those in the query string.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_recommend_id: {
+    query: {
+      k?: number;
+      offset?: number;
+    };
+    body: {
+      /** Default 10. */
+      k?: number;
+      /** Default 0. */
+      offset?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+    };
+    answer: {
+      results: SearchResult[];
+      collection: string;
+      source_id: string;
+      k: number;
+      offset: number;
+    };
+  };
+  /**
+   * Cosine similarity of two stored vectors: POST /v1/collections/{name}/similarity
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 429, 500.
+   */
+  post_collections_name_similarity: {
+    query: {
+      /** Any Unicode but control characters. */
+      id1: string;
+      /** Any Unicode but control characters. */
+      id2: string;
+    };
+    answer: {
+      id1: string;
+      id2: string;
+      similarity: number;
+      score: number;
+    };
+  };
+  /**
+   * Ask in natural language; answers with texts: POST /v1/query
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_query: {
+    body: {
+      query: string;
+      collection_name: string;
+      /** Default: 5. */
+      top_k?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Results that score less are left out: of the list before it is cut by offset and k, so that pages stay as they are. Any finite number. */
+      min_score?: number;
+      /** Default: false. */
+      include_timing?: boolean;
+    };
+    answer: {
+      query: string;
+      collection: string;
+      results: QueryResult[];
+      timing_ms?: SearchTiming;
+    };
+  };
+  /**
+   * Measure the recall of searches: POST /v1/collections/{name}/recall_check
+   *
+   * Runs calibrated and exact searches for the same queries, one after the other, and compares their answers over all shards. Without `queries`, vectors of the collection are asked for, each left out of its own answer; they are somewhat easier to find than vectors that were never stored, because they are in the graph. One check runs at a time; queries × vectors are bounded, and no further query is asked when most of the time for a request is over.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_recall_check: {
+    body: {
+      /** Vectors to ask for, best ones that were never stored. Left out: vectors of the collection. */
+      queries?: VectorLike[];
+      /** How many vectors of the collection are asked for; left out: 100, or fewer in a large collection. */
+      samples?: number;
+      /** Which vectors are drawn: the same ones for the same seed, however many shards there are. Default: 1. */
+      seed?: number;
+      /** Default: 10. */
+      k?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+    };
+    answer: RecallReport;
+  };
+  /**
+   * Draw a uniform sample of the items that match: POST /v1/collections/{name}/sample
+   *
+   * Which items are drawn follows from the seed and their ids, not from shards or the order of writes. A `projection` shows the vectors in few dimensions, for pictures; its axes are found from the first of a large sample (16 MiB of vectors). An answer holds at most 16 MiB of vectors, and 33,554,432 characters of ids and metadata. Items that are written meanwhile may be left out. At most 50000 items.
+   *
+   * Role: any.
+   *
+   * Error codes: 400, 401, 404, 422, 429, 500.
+   */
+  post_collections_name_sample: {
+    body: {
+      /** Default: 1000. */
+      size?: number;
+      /** The same seed gives the same sample, and a larger sample with it holds the smaller one. Default: 0. */
+      seed?: number;
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters?: Filters;
+      /** Keys of metadata, at the top, to be answered. Left out: all; []: none. */
+      metadata_fields?: string[];
+      /** Default: false. */
+      include_vectors?: boolean;
+      /** The only form in which a sample has vectors: one text for all of them. Default: "base64". */
+      vector_format?: 'base64';
+      projection?: {
+        /** Principal component analysis: the axes along which the vectors vary most. For the metric cosine, of the vectors’ directions. */
+        method: 'pca';
+        dimensions: number;
+      };
+    };
+    answer: Sample;
+  };
+  /**
+   * Upload a .txt file: it is split, embedded and stored: POST /v1/documents/upload
+   *
+   * The file is cut, embedded and stored as it arrives (most quickly with collection_name before it), all or nothing: what was stored of an upload that fails, or whose client goes away, is deleted again. Chunks are stored as <document_id>-chunk-<n>, counted from 0, with document_id, chunk_index, source and text as metadata.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_documents_upload: {
+    body: {
+      collection_name: string;
+      /** Default: false. */
+      include_timing?: boolean;
+      /** A UTF-8 .txt file; the fields may come before or after it. */
+      file: string;
+    };
+    answer: {
+      document_id: string;
+      chunks_created: number;
+      timing_ms?: WriteTiming;
+    };
+  };
+  /**
+   * Load a small sample of texts into the collection demo, to try search, hybrid search and filters with: POST /v1/demo
+   *
+   * Some 250 short texts about animals, countries, culture, elements, inventions, nature and space, with metadata (`topic`, `title`, `group`, `region`, `year`), embedded by the configured model. It takes some seconds. Calling again changes nothing. The texts are free of rights (CC0).
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 401, 403, 409, 429, 500.
+   */
+  post_demo: {
+    answer: Demo;
+  };
+  /**
+   * Create an API key: POST /v1/admin/keys
+   *
+   * The secret is in this answer and never again.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 422, 429, 500.
+   */
+  post_admin_keys: {
+    body: {
+      name: string;
+      role: 'admin' | 'readwrite' | 'readonly';
+      expires_in_days?: number;
+    };
+    answer: ApiKeyWithSecret;
+  };
+  /**
+   * List API keys: GET /v1/admin/keys
+   *
+   * Role: admin.
+   *
+   * Error codes: 401, 403, 429, 500.
+   */
+  get_admin_keys: {
+    answer: {
+      keys: ApiKey[];
+    };
+  };
+  /**
+   * Show one API key: GET /v1/admin/keys/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_admin_keys_id: {
+    answer: ApiKey;
+  };
+  /**
+   * Rename an API key, change its role, switch it off or on: PATCH /v1/admin/keys/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  patch_admin_keys_id: {
+    body: {
+      name?: string;
+      role?: 'admin' | 'readwrite' | 'readonly';
+      is_active?: boolean;
+    };
+    answer: ApiKey;
+  };
+  /**
+   * Delete an API key: DELETE /v1/admin/keys/{id}
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  delete_admin_keys_id: {
+    answer: {
+      deleted: number;
+      id: number;
+      name: string;
+    };
+  };
+  /**
+   * Give an API key a new secret: POST /v1/admin/keys/{id}/rotate
+   *
+   * The old secret stops working; the new one is in this answer and never again.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_admin_keys_id_rotate: {
+    answer: RotatedApiKey;
+  };
+  /**
+   * Requests made with one key: GET /v1/admin/keys/{id}/usage
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  get_admin_keys_id_usage: {
+    answer: Usage;
+  };
+  /**
+   * Requests made with all keys: GET /v1/admin/keys/usage/summary
+   *
+   * Of all keys together, those that were deleted since too, at the top and as `overall`; of each key that there is in `by_key`.
+   *
+   * Role: admin.
+   *
+   * Error codes: 401, 403, 429, 500.
+   */
+  get_admin_keys_usage_summary: {
+    answer: UsageSummary;
+  };
+  /**
+   * Get the admin key for the link that the first start printed: POST /v1/sign_in
+   *
+   * A first start without `API_KEY` prints a link to the dashboard with a token, which gives the admin key once and for ten minutes; afterwards, and for any other token, the code is 401. Calls are limited like those with a bad key (`BAD_KEY_LIMIT_PER_MINUTE`).
+   *
+   * No key needed.
+   *
+   * Error codes: 400, 401, 422, 429.
+   */
+  post_sign_in: {
+    body: {
+      /** What stands behind `#sign-in=` in the link. */
+      token: string;
+    };
+    answer: {
+      api_key: string;
+      role: 'admin' | 'readwrite' | 'readonly';
+      key_id: number;
+    };
+  };
+  /**
+   * Show which key this is, and what it may do: GET /v1/me
+   *
+   * Role: any.
+   *
+   * Error codes: 401, 429, 500.
+   */
+  get_me: {
+    answer: Caller;
+  };
+  /**
+   * Whether the service is well, and what it holds: GET /v1/health
+   *
+   * Role: any.
+   *
+   * Error codes: 401, 429, 500.
+   */
+  get_health: {
+    answer: {
+      status: 'ok';
+      total_vectors: number;
+      total_collections: number;
+      uptime_seconds: number;
+      collections: Array<{
+        name: string;
+        vector_count: number;
+        dim: number;
+      }>;
+      embedding: {
+        configured: string;
+        active: string;
+        fallback_reason: string | null;
+        /** Dimension of the model in use; null when it fits any. */
+        dim: number | null;
+      };
+    };
+  };
+  /**
+   * Nodes, shards, moves and reshards: GET /v1/cluster
+   *
+   * Role: admin.
+   *
+   * Error codes: 401, 403, 429, 500.
+   */
+  get_cluster: {
+    answer: {
+      mode: 'embedded' | 'cluster';
+      controller: string | null;
+      coordinators: Array<{
+        id: string;
+        address: string;
+        pid: number;
+        started_at: string;
+      }>;
+      nodes: Node[];
+      shards: Shard[];
+      moves: Array<{
+        collection: string;
+        shard: number;
+        from: string;
+        to: string;
+        phase: string;
+        progress: number;
+      }>;
+      /** Collections that change their number of shards, or failed to. */
+      reshards: Reshard[];
+    };
+  };
+  /**
+   * Move every shard away from a node: POST /v1/cluster/nodes/{id}/drain
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_cluster_nodes_id_drain: {
+    answer: Node;
+  };
+  /**
+   * Let a node hold shards again: POST /v1/cluster/nodes/{id}/undrain
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 429, 500.
+   */
+  post_cluster_nodes_id_undrain: {
+    answer: Node;
+  };
+  /**
+   * Make one replica of a shard what counts, after etcd was put back: POST /v1/cluster/shards/{collection}/{shard}/adopt
+   *
+   * Only for a shard with a `later_epoch`, where the cluster can not tell what was in force. The node leads, and other replicas are copied from it: what it lacks is lost.
+   *
+   * Role: admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_cluster_shards_collection_shard_adopt: {
+    body: {
+      node: string;
+    };
+    answer: {
+      collection: string;
+      shard: number;
+      primary: string;
+      epoch: number;
+      earlier_epoch: number;
+    };
+  };
+  /**
+   * What this process does at present: rates, times, and slow requests: GET /v1/metrics/summary
+   *
+   * Of the process that answers: a coordinator, or the one of the embedded form. Cheap enough to be asked every second. `/metrics` has more of it, and `/v1/cluster` the nodes. Slow requests are shown to admins.
+   *
+   * Role: any.
+   *
+   * Error codes: 401, 429, 500.
+   */
+  get_metrics_summary: {
+    answer: Activity;
+  };
+}

@@ -1,0 +1,14 @@
+export type * from './api';
+export type { BulkOptions, BulkProgress, WrittenBatch } from './bulk-write';
+export { type DocumentUpload, QuiverClient } from './client';
+export type { ClusterApi } from './cluster';
+export { QuiverCollection } from './collection';
+export * from './errors';
+export type * from './generated/api-types';
+export type { KeysApi } from './keys';
+export { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry';
+export type { CallOptions } from './request';
+export type { QuiverOptions } from './transport';
+export type { UploadProgress, UploadSource } from './upload';
+export type { Comparison, Filters, Metadata, VectorLike } from './values';
+export { base64FromVector, vectorFromBase64 } from './vectors';

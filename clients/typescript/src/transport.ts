@@ -1,0 +1,195 @@
+import { Deadline, pause } from './deadline';
+import { dataOf } from './envelope';
+import { ConnectionError, QuiverError, TimeoutError } from './errors';
+import type { ApiRequest, CallOptions } from './request';
+import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
+
+/** How to reach a service. */
+export interface QuiverOptions {
+  /** Where the service is, with the path before `/v1` if a proxy puts one there: `http://localhost:8000`. */
+  url: string;
+  /** Sent as `x-api-key`; left out, only public endpoints answer. */
+  apiKey?: string;
+  /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 90,000. */
+  timeoutMs?: number;
+  /** Changes to {@link DEFAULT_RETRY_POLICY}; `{ retries: 0 }` sends everything once. */
+  retry?: Partial<RetryPolicy>;
+  /** Sent with every request. */
+  headers?: Record<string, string>;
+  /** In the place of the runtime's own `fetch`. */
+  fetch?: typeof fetch;
+}
+
+/** Connections that were never made, by the names that Node, Bun and Deno have for that. */
+const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
+/** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
+const TIMEOUT_MS = 90_000;
+/** How the service begins the envelope of a success. */
+const SUCCESS_HEAD = '{"status":"success"';
+/** Characters after which an answer that has begun otherwise is none of the service's. */
+const FOREIGN_MAX = 64 * 1024;
+
+interface PiecesInProgress {
+  first: string;
+  /** null at the end. */
+  next: () => Promise<string | null>;
+  cancel: () => Promise<void>;
+}
+
+/** Sends requests with deadlines and repetitions, and takes envelopes apart. */
+export class Transport {
+  private readonly base: string;
+  private readonly headers: Record<string, string>;
+  private readonly timeoutMs: number;
+  private readonly policy: RetryPolicy;
+  private readonly fetch: typeof fetch;
+
+  constructor(options: QuiverOptions) {
+    this.base = baseOf(options.url);
+    this.headers = { ...options.headers, ...(options.apiKey === undefined ? {} : { 'x-api-key': options.apiKey }) };
+    this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
+    // Browsers want it called on the window.
+    this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
+  }
+
+  /**
+   * The `data` of a success.
+   *
+   * Throws the error of an envelope (`ApiError`), {@link ConnectionError}, {@link TimeoutError} or
+   * {@link BadAnswerError}, after the repetitions that it is worth; and the reason of a signal that fired.
+   */
+  async data<Data>(request: ApiRequest, options: CallOptions = {}): Promise<Data> {
+    return this.repeated(request, options, async (attempt) => this.attempt(request, options, async (response) => dataOf<Data>(await response.text(), response, request, attempt)));
+  }
+
+  /** The text of an answer that has no envelope. */
+  async text(request: ApiRequest, options: CallOptions = {}): Promise<string> {
+    return this.repeated(request, options, async (attempt) =>
+      this.attempt(request, options, async (response) => {
+        const text = await response.text();
+        if (response.ok && !text.startsWith('{"status":"error"')) return text;
+        return dataOf<never>(text, response, request, attempt);
+      }),
+    );
+  }
+
+  /** The text of an answer in pieces as they come, each within the timeout. Only the beginning is repeated. */
+  async *pieces(request: ApiRequest, options: CallOptions = {}): AsyncGenerator<string> {
+    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    try {
+      const { next, cancel, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, watch, attempt));
+      try {
+        for (let text: string | null = first; text !== null; text = await next()) yield text;
+      } finally {
+        // A consumer that had enough leaves no connection behind.
+        await cancel();
+      }
+    } finally {
+      watch.end();
+    }
+  }
+
+  /** The first piece of a success, and what gives the others. */
+  private async begin(request: ApiRequest, options: CallOptions, watch: Deadline, attempt: number): Promise<PiecesInProgress> {
+    const response = await this.send(request, options, watch);
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder();
+    const next = async (): Promise<string | null> => {
+      if (reader === undefined) return null;
+      watch.restart();
+      const { done, value } = await watch.within(reader.read()).catch((error: unknown) => this.failed(error, watch, request));
+      watch.pause();
+      return done ? null : decoder.decode(value, { stream: true });
+    };
+    const cancel = async (): Promise<void> => reader?.cancel().catch(() => undefined);
+    let first = '';
+    for (let text = await next(); text !== null; text = await next()) {
+      first += text;
+      if (first.startsWith(SUCCESS_HEAD)) return { first, next, cancel };
+      if (first.length > FOREIGN_MAX) break;
+    }
+    await cancel();
+    dataOf(first, response, request, attempt);
+    return { first, next: async () => null, cancel };
+  }
+
+  /** Calls `send` until it succeeds or is not worth repeating. */
+  private async repeated<Result>(request: ApiRequest, options: CallOptions, send: (attempt: number) => Promise<Result>): Promise<Result> {
+    const policy = options.retries === undefined ? this.policy : { ...this.policy, retries: options.retries };
+    const isRepeatable = request.isRepeatable ?? request.method === 'GET';
+    // A body that was read once can't be sent again, whatever became of it.
+    const retries = request.body?.isRepeatable === false ? 0 : policy.retries;
+    for (let attempt = 0; ; attempt++) {
+      options.signal?.throwIfAborted();
+      try {
+        return await send(attempt);
+      } catch (error) {
+        const delayMs = retryDelayMs(error, { policy: { ...policy, retries }, attempt, isRepeatable, chance: Math.random() });
+        if (delayMs === null) throw error;
+        await pause(delayMs, options.signal);
+      }
+    }
+  }
+
+  private async attempt<Result>(request: ApiRequest, options: CallOptions, read: (response: Response) => Promise<Result>): Promise<Result> {
+    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    try {
+      const response = await this.send(request, options, watch);
+      request.body?.onAnswered?.();
+      return await watch.within(read(response)).catch((error: unknown) => this.failed(error, watch, request));
+    } finally {
+      watch.end();
+      // The rest of a body that was refused early goes nowhere.
+      if (request.body !== undefined) watch.stop();
+    }
+  }
+
+  /** Sends once, and resolves when the head of the answer is there. */
+  private async send(request: ApiRequest, options: CallOptions, watch: Deadline): Promise<Response> {
+    const { method, json, body } = request;
+    const headers: Record<string, string> = { ...this.headers, ...options.headers };
+    const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal };
+    if (json !== undefined) {
+      headers['content-type'] = 'application/json';
+      init.body = typeof json === 'string' ? json : JSON.stringify(json);
+    } else if (body !== undefined) {
+      headers['content-type'] = body.contentType;
+      init.body = body.open(() => watch.restart());
+      // Needed for streams, which are sent before the answer comes.
+      init.duplex = 'half';
+    }
+    watch.restart();
+    return watch.within(this.fetch(this.base + request.path + queryText(request.query), init)).catch((error: unknown) => this.failed(error, watch, request));
+  }
+
+  /** Throws what a failure of `fetch` means. */
+  private failed(error: unknown, watch: Deadline, { method, path, body }: ApiRequest): never {
+    if (error instanceof QuiverError) throw error;
+    watch.throwIfGivenUp();
+    const failure = body?.failure?.();
+    if (failure !== undefined && failure !== null) throw failure.error;
+    if (watch.isOver) throw new TimeoutError(`${method} ${path}: no answer within ${watch.timeoutMs} ms`, { cause: error });
+    const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+    const code = cause?.code ?? (error as { code?: string }).code;
+    const reason = [error instanceof Error ? error.message : String(error), cause?.message].filter((text) => text !== undefined && text !== '').join(': ');
+    throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, { cause: error, mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code) });
+  }
+}
+
+/** Throws a TypeError for an address that is none, rather than at the first call. `localhost:8000` is one with a strange scheme. */
+function baseOf(url: string): string {
+  let address: URL;
+  try {
+    address = new URL(url);
+  } catch (error) {
+    throw new TypeError(`the url is no address: ${JSON.stringify(url)}`, { cause: error });
+  }
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') throw new TypeError(`the url must begin with http:// or https://, not ${JSON.stringify(url)}`);
+  return address.href.replace(/\/+$/, '');
+}
+
+function queryText(query: ApiRequest['query'] = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`]));
+  return given.length === 0 ? '' : `?${given.join('&')}`;
+}

@@ -1,0 +1,63 @@
+import type { VectorLike } from './values';
+
+/** Vectors as base64 of little-endian float32 values, the form in which they go over the wire. */
+
+/** What some runtimes have for it; looked up by name, so that bundlers put nothing in its place. */
+interface BinaryText {
+  Buffer?: { from(data: ArrayBufferLike | string, offset?: number | 'base64', length?: number): Uint8Array & { toString(encoding: 'base64'): string } };
+}
+
+const { Buffer: NodeBuffer } = globalThis as BinaryText;
+
+/** Characters that String.fromCharCode takes at once without a deep stack. */
+const CHARACTERS_AT_ONCE = 8192;
+
+const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+
+/** The base64 text of a vector; a text is taken for one already. Numbers are rounded to float32, as the service stores them. */
+export function base64FromVector(vector: VectorLike): string {
+  if (typeof vector === 'string') return vector;
+  const floats = vector instanceof Float32Array ? vector : Float32Array.from(vector);
+  const { buffer, byteOffset, byteLength } = isLittleEndian ? floats : swapped(floats);
+  if (NodeBuffer !== undefined) return NodeBuffer.from(buffer, byteOffset, byteLength).toString('base64');
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  let characters = '';
+  for (let i = 0; i < bytes.length; i += CHARACTERS_AT_ONCE) characters += String.fromCharCode(...bytes.subarray(i, i + CHARACTERS_AT_ONCE));
+  return btoa(characters);
+}
+
+/**
+ * The vector of a base64 text.
+ *
+ * Throws a RangeError when the bytes are no whole number of float32 values.
+ */
+export function vectorFromBase64(text: string): Float32Array {
+  const bytes = bytesFromBase64(text);
+  if (bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) throw new RangeError(`${bytes.length} bytes are no whole number of float32 values`);
+  // A view needs a multiple of four as its offset, which slices of a pool need not have.
+  const isAligned = bytes.byteOffset % Float32Array.BYTES_PER_ELEMENT === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  const own = isAligned ? bytes : bytes.slice();
+  const floats = new Float32Array(own.buffer, own.byteOffset, own.length / Float32Array.BYTES_PER_ELEMENT);
+  return isLittleEndian ? floats : swapped(floats);
+}
+
+/** A vector of an answer: base64 of a service that knows that form, else an array. */
+export function vectorFromAnswer(value: string | readonly number[]): Float32Array {
+  return typeof value === 'string' ? vectorFromBase64(value) : Float32Array.from(value);
+}
+
+function bytesFromBase64(text: string): Uint8Array {
+  if (NodeBuffer !== undefined) return new Uint8Array(NodeBuffer.from(text, 'base64'));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < characters.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes;
+}
+
+/** The same values with the bytes of each the other way round. */
+function swapped(floats: Float32Array): Float32Array {
+  const result = floats.slice();
+  const view = new DataView(result.buffer);
+  for (let i = 0; i < floats.length; i++) view.setUint32(4 * i, view.getUint32(4 * i, true), false);
+  return result;
+}

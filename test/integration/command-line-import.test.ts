@@ -1,0 +1,257 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { CommandLine } from '../support/command-line';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
+import { madeVector } from '../support/made-vectors.cjs';
+
+/** `quiver import` and `quiver export` against a real service. */
+
+interface StoredItem {
+  external_id: string;
+  vector: number[];
+  metadata: Record<string, unknown>;
+  text: string | null;
+}
+
+const DIM = 4;
+const server = new EmbeddedProcess();
+let cli: CommandLine;
+
+beforeAll(async () => {
+  await server.start();
+  cli = new CommandLine({ QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey });
+}, 120_000);
+afterAll(async () => {
+  cli.remove();
+  await server.destroy();
+});
+
+async function stored(collection: string): Promise<StoredItem[]> {
+  const items: StoredItem[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await server.data('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000 });
+    items.push(...page.vectors);
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return items.sort((a, b) => (a.external_id < b.external_id ? -1 : 1));
+}
+
+const floats = (row: number, dim = DIM): number[] => Array.from(madeVector(row, dim));
+/** What the service answers for a vector: its shortest decimals, which are the same float32 values. */
+const asFloats = (vector: number[]): number[] => Array.from(Float32Array.from(vector));
+
+function madeTable(format: string, file: string, rows: number, dim: number, options = {}): void {
+  execFileSync(process.execPath, [resolve(__dirname, '../support/made-tables.mjs'), format, cli.path(file), String(rows), String(dim), JSON.stringify(options)]);
+}
+
+/** Row i of a made table as it must be stored. */
+function madeItem(i: number, dim: number): Partial<StoredItem> {
+  return {
+    external_id: `r${i}`,
+    text: i % 5 === 4 ? null : `text number ${i}`,
+    metadata: { ...(i % 10 === 3 ? {} : { year: 1900 + (i % 120) }), tags: Array.from({ length: i % 4 }, (_, n) => `t${(i + n) % 7}`) },
+    vector: floats(i, dim),
+  };
+}
+
+function expectMade(items: StoredItem[], rows: number, dim: number): void {
+  const expected = Array.from({ length: rows }, (_, i) => madeItem(i, dim)).sort((a, b) => (a.external_id! < b.external_id! ? -1 : 1));
+  expect(items.map((item) => ({ external_id: item.external_id, text: item.text, metadata: item.metadata, vector: asFloats(item.vector) }))).toEqual(expected);
+}
+
+describe('quiver import', () => {
+  test('stores JSON lines as the columns say, and makes the collection', async () => {
+    const lines = [0, 1, 2].map((i) => JSON.stringify({ id: `a${i}`, embedding: floats(i), content: `words ${i}`, year: 2000 + i, nothing: null }));
+    writeFileSync(cli.path('a.jsonl'), `${lines.join('\r\n')}\n\n`);
+    const { messages } = await cli.succeed(['import', 'a.jsonl', '--into', 'lines', '--create', '--metric', 'l2']);
+    expect(messages).toContain('id: id; vector: embedding; text: content; metadata: year, nothing\n');
+    expect(messages).toMatch(/stored 3 rows in "lines"/);
+    expect((await stored('lines')).map(({ external_id, vector, metadata, text }) => [external_id, asFloats(vector), metadata, text])).toEqual(
+      [0, 1, 2].map((i) => [`a${i}`, floats(i), { year: 2000 + i, nothing: null }, `words ${i}`]),
+    );
+    expect(await server.data('GET', '/v1/collections/lines')).toMatchObject({ dim: DIM, distance_metric: 'l2' });
+  });
+
+  test('stores CSV with quotes and TSV that is compressed, with numbers and truth values made of text', async () => {
+    writeFileSync(cli.path('b.csv'), '\ufeffid,vector,title,year,isNew\n"x, 1","[1,2,3,4]","two\nlines ""quoted""",007,true\ny,1 2 3 4.5,,1999.5,no\n');
+    await cli.succeed(['import', 'b.csv', '--into', 'table', '--create']);
+    expect((await stored('table')).map(({ vector: _, ...item }) => item)).toEqual([
+      { external_id: 'x, 1', metadata: { year: '007', isNew: true }, text: 'two\nlines "quoted"' },
+      { external_id: 'y', metadata: { year: 1999.5, isNew: 'no' }, text: null },
+    ]);
+    writeFileSync(cli.path('b.tsv.gz'), gzipSync('k\td0\td1\td2\td3\tyear\none\t1\t2\t3\t4\t12\n'));
+    await cli.succeed(['import', 'b.tsv.gz', '--into', 'table', '--id', 'k', '--vector', 'd*', '--strings']);
+    expect((await stored('table')).find(({ external_id }) => external_id === 'one')).toMatchObject({ vector: [1, 2, 3, 4], metadata: { year: '12' } });
+  });
+
+  test('stores Parquet with lists, nulls and structs, from pages and row groups of any size', async () => {
+    madeTable('parquet', 'c.parquet', 150, DIM, { rowGroupSize: 100, pageSize: 300 });
+    await cli.succeed(['import', 'c.parquet', '--into', 'parquet', '--create']);
+    expectMade(await stored('parquet'), 150, DIM);
+    madeTable('parquet', 'nested.parquet', 3, DIM, { nested: true, codec: 'UNCOMPRESSED' });
+    await cli.succeed(['import', 'nested.parquet', '--into', 'nested', '--create', '--metadata', 'place,year']);
+    expect((await stored('nested')).map(({ metadata }) => metadata)).toEqual([0, 1, 2].map((i) => ({ place: { x: i, y: i / 2 }, year: 1900 + i })));
+  });
+
+  test.each(['arrow', 'arrow-stream'])('stores %s', async (format) => {
+    madeTable(format, `${format}.arrow`, 30, DIM);
+    await cli.succeed(['import', `${format}.arrow`, '--into', format, '--create']);
+    expectMade(await stored(format), 30, DIM);
+  });
+
+  test('stores vectors alone: .npy, .fvecs, and .bvecs by standard input that is compressed', async () => {
+    const head = `{'descr': '<f8', 'fortran_order': False, 'shape': (2, 4), }`.padEnd(117, ' ');
+    writeFileSync(cli.path('d.npy'), Buffer.concat([Buffer.from(`\u0093NUMPY\u0001\u0000\u0076\u0000${head}\n`, 'latin1'), Buffer.from(new Float64Array([...floats(0), ...floats(1)]).buffer)]));
+    await cli.succeed(['import', 'd.npy', '--into', 'npy', '--create']);
+    expect((await stored('npy')).map(({ external_id, vector }) => [external_id, asFloats(vector)])).toEqual([
+      ['0', floats(0)],
+      ['1', floats(1)],
+    ]);
+    const vecs = (i: number): Buffer => Buffer.concat([Buffer.from(Int32Array.of(DIM).buffer), Buffer.from(madeVector(i, DIM).buffer)]);
+    writeFileSync(cli.path('d.fvecs'), Buffer.concat([vecs(5), vecs(6)]));
+    await cli.succeed(['import', 'd.fvecs', '--into', 'npy', '--id-prefix', 'f']);
+    const bvecs = Buffer.from([4, 0, 0, 0, 1, 2, 3, 255]);
+    await cli.succeed(['import', '-', '--format', 'bvecs', '--into', 'npy', '--id-prefix', 'b'], { input: gzipSync(bvecs) });
+    expect((await stored('npy')).slice(2).map(({ external_id, vector }) => [external_id, asFloats(vector)])).toEqual([
+      ['b0', [1, 2, 3, 255]],
+      ['f0', floats(5)],
+      ['f1', floats(6)],
+    ]);
+  });
+
+  test('stores a folder of plain texts in chunks that the service embeds, and Zstandard', async () => {
+    mkdirSync(join(cli.folder, 'texts/deep'), { recursive: true });
+    writeFileSync(cli.path('texts/one.txt'), `The fox jumps. ${'It runs over the hill and far away. '.repeat(30)}`);
+    writeFileSync(cli.path('texts/deep/two.txt'), 'A whale sings.');
+    writeFileSync(cli.path('texts/.hidden.txt'), 'no');
+    await cli.succeed(['import', 'texts', '--into', 'texts', '--create', '--dim', '32']);
+    const items = await stored('texts');
+    expect(items.map(({ external_id }) => external_id)).toEqual(['deep/two.txt#0', 'one.txt#0', 'one.txt#1', 'one.txt#2']);
+    expect(items[0]).toMatchObject({ text: 'A whale sings.', metadata: { source: 'deep/two.txt', chunk_index: 0 } });
+    // {"id":"z1","text":"a zebra"} as zstd 1.5.4 compresses it.
+    const zebra = Buffer.from('KLUv/QRY6QAAeyJpZCI6InoxIiwidGV4dCI6ImEgemVicmEifQrLCIfr', 'base64');
+    await cli.succeed(['import', '-', '--format', 'jsonl', '--into', 'texts'], { input: zebra });
+    const found = await cli.succeed(['search', 'texts', '--text', 'a zebra', '-k', '1', '--show-text']);
+    expect(found.output).toMatch(/1\s+1\s+z1\s+\{\}\s+a zebra/);
+  });
+
+  test('lists bad rows with their lines and reasons, stores the others, and ends with 3', async () => {
+    const good = (id: string): string => JSON.stringify({ id, vector: [1, 2, 3, 4] });
+    const lines = [
+      good('g1'),
+      'no json',
+      JSON.stringify({ id: 'short', vector: [1] }),
+      JSON.stringify({ vector: [1, 2, 3, 4] }),
+      good('g2'),
+      JSON.stringify({ id: 'deep', vector: [1, 2, 3, 4], blob: 'x'.repeat(70_000) }),
+      good('g3'),
+    ];
+    writeFileSync(cli.path('bad.jsonl'), lines.join('\n'));
+    const { code, output } = await cli.run(['import', 'bad.jsonl', '--into', 'bad', '--create', '--json']);
+    expect(code).toBe(3);
+    expect(JSON.parse(output)).toMatchObject({ rows: 7, stored: 3, rejected: 4, rejects: 'bad.jsonl.rejects.jsonl' });
+    const rejects = readFileSync(cli.path('bad.jsonl.rejects.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    expect(rejects.map(({ place, external_id }) => [place, external_id]).sort()).toEqual([
+      ['line 2', null],
+      ['line 3', 'short'],
+      ['line 4', null],
+      ['line 6', 'deep'],
+    ]);
+    expect(rejects.find(({ place }) => place === 'line 3')?.reason).toBe('the vector has 1 numbers, the collection 4 dimensions');
+    expect(rejects.find(({ place }) => place === 'line 6')?.reason).toContain('MAX_METADATA_BYTES');
+    expect((await stored('bad')).map(({ external_id }) => external_id)).toEqual(['g1', 'g2', 'g3']);
+    const stopped = await cli.run(['import', 'bad.jsonl', '--into', 'bad', '--max-rejects', '1', '--restart']);
+    expect(stopped).toMatchObject({ code: 3, messages: expect.stringContaining('more than 1 rows are bad') });
+  });
+
+  test('goes on after kill -9 and a restart of the service, and ends with exactly the rows of the file', async () => {
+    const rows = 4000;
+    madeTable('parquet', 'k.parquet', rows, 32, { rowGroupSize: 1500, pageSize: 20_000 });
+    const words = ['import', 'k.parquet', '--into', 'killed', '--create', '--lanes', '2', '--batch-rows', '50'];
+    const checkpoint = (): { rows: number } | null => {
+      try {
+        return (JSON.parse(readFileSync(cli.path('check.json'), 'utf8')) as { state: { rows: number } }).state;
+      } catch {
+        return null;
+      }
+    };
+    let before = 0;
+    for (let kills = 0; kills < 2; kills++) {
+      const { child, outcome } = cli.start([...words, '--checkpoint', 'check.json']);
+      let isOver = false;
+      void outcome.then(() => (isOver = true));
+      await eventually('the import has come further', () => isOver || (checkpoint()?.rows ?? 0) > before);
+      child.kill('SIGKILL');
+      expect(await outcome).toMatchObject({ code: null });
+      before = checkpoint()!.rows;
+      expect(before).toBeGreaterThan(0);
+      expect(before).toBeLessThan(rows);
+    }
+    const last = cli.start([...words, '--checkpoint', 'check.json']);
+    await eventually('the import goes on', () => (checkpoint()?.rows ?? rows) > before);
+    await server.kill();
+    await server.start();
+    const { code, messages } = await last.outcome;
+    expect({ code, messages }).toEqual({ code: 0, messages: expect.stringMatching(new RegExp(`going on after ${before.toLocaleString('en')} rows[^]*stored 4,000 rows`)) });
+    expect(checkpoint()).toBeNull();
+    expectMade(await stored('killed'), rows, 32);
+  });
+
+  test('refuses a checkpoint of a file that has changed, until it is told to restart', async () => {
+    writeFileSync(cli.path('e.jsonl'), `${JSON.stringify({ id: 1, vector: [1, 2, 3, 4] })}\n`);
+    await cli.succeed(['create', 'changed', '--dim', '4']);
+    const { code } = await cli.run(['import', 'e.jsonl', '--into', 'changed', '--checkpoint', 'e.json', '--retry-for', '0.1'], { environment: { QUIVER_API_KEY: 'wrong-key' } });
+    expect(code).toBe(6);
+    writeFileSync(cli.path('e.json'), JSON.stringify({ version: 1, identity: { source: 'another' }, state: {} }));
+    expect(await cli.run(['import', 'e.jsonl', '--into', 'changed', '--checkpoint', 'e.json'])).toMatchObject({ code: 2, messages: expect.stringContaining('since then has changed: source') });
+    await cli.succeed(['import', 'e.jsonl', '--into', 'changed', '--checkpoint', 'e.json', '--restart']);
+    expect(await stored('changed')).toHaveLength(1);
+  });
+
+  test.each([
+    [['import', 'nowhere.jsonl', '--into', 'x'], 2, /nowhere\.jsonl is not there/],
+    [['import', 'a.jsonl', '--into', 'x'], 5, /--create makes it/],
+    [['import', 'a.jsonl', '--into', 'lines', '--vector', 'vec'], 2, /there is no column "vec"; there is: id, embedding/],
+    [['import', 'a.jsonl'], 2, /required option '--into/],
+  ])('%j ends with %d', async (words, code, messages) => {
+    expect(await cli.run(words)).toMatchObject({ code, messages: expect.stringMatching(messages) });
+  });
+});
+
+describe('quiver export', () => {
+  test.each(['jsonl', 'jsonl.gz', 'parquet', 'npy'])('to .%s and back gives the same collection', async (ending) => {
+    const name = `round-${ending.replace('.', '-')}`;
+    await server.data('POST', '/v1/collections', { name, dim: DIM });
+    const items = Array.from({ length: 1203 }, (_, i) => ({
+      external_id: `é ${i}/"x"`,
+      vector: floats(i),
+      metadata: i % 3 === 0 ? {} : { n: i / 7, deep: { list: [1, null, 'a'] }, flag: true },
+      ...(i % 2 === 0 ? { text: `line\n${i}` } : {}),
+    }));
+    await server.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: items.slice(0, 1000) });
+    await server.data('POST', `/v1/collections/${name}/bulk_upsert`, { items: items.slice(1000) });
+    await cli.succeed(['export', name, '--to', `${name}.${ending}`]);
+    expect(await cli.run(['export', name, '--to', `${name}.${ending}`])).toMatchObject({ code: 2, messages: expect.stringContaining('is there already') });
+    await cli.succeed(['import', `${name}.${ending}`, '--into', `${name}-2`, '--create']);
+    const [original, copy] = [await stored(name), await stored(`${name}-2`)];
+    expect(copy).toEqual(original);
+    expect(copy.length).toBe(1203);
+  });
+
+  test('writes what a filter finds to standard output', async () => {
+    const { output } = await cli.succeed(['export', 'lines', '--to', '-', '--filter', '{"year": {"$gte": 2001}}', '--no-vectors']);
+    expect(
+      output
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([1, 2].map((i) => ({ external_id: `a${i}`, text: `words ${i}`, metadata: { year: 2000 + i, nothing: null } })));
+  });
+});

@@ -1,0 +1,285 @@
+import {
+  BadRequestError,
+  ConflictError,
+  ForbiddenError,
+  type Item,
+  NotFoundError,
+  QuiverClient,
+  RateLimitError,
+  type StoredVector,
+  UnauthorizedError,
+  ValidationError,
+} from '../../clients/typescript/src/index';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { startPlainServer } from '../support/plain-server';
+import { seededRandom } from '../support/random';
+
+/** The TypeScript client against a real process, method by method. */
+
+const DIM = 8;
+const server = new EmbeddedProcess();
+let client: QuiverClient;
+
+beforeAll(async () => {
+  await server.start();
+  client = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey });
+});
+afterAll(() => server.destroy());
+
+/** Items whose vectors and metadata follow from their number. */
+function* numbered(count: number, ids = count): Generator<Item> {
+  const random = seededRandom(1);
+  for (let n = 0; n < count; n++) yield { external_id: `i${n % ids}`, vector: Float32Array.from({ length: DIM }, () => random() - 0.5), metadata: { n, parity: n % 2 } };
+}
+
+/** Each id with what was written to it last. */
+function lastOf(items: Iterable<Item>) {
+  return new Map([...items].map(({ external_id, vector, metadata }) => [external_id, { vector, metadata }]));
+}
+
+async function collected(items: AsyncIterable<Pick<StoredVector, 'external_id' | 'vector' | 'metadata'>>) {
+  const found = new Map<string, { vector: unknown; metadata: unknown }>();
+  for await (const { external_id, vector, metadata } of items) found.set(external_id, { vector, metadata });
+  return found;
+}
+
+test('a collection has a life', async () => {
+  const created = await client.createCollection({ name: 'life', dim: DIM, distance_metric: 'l2', description: 'short' });
+  expect(created).toMatchObject({ name: 'life', dim: DIM, vector_count: 0 });
+  await expect(client.createCollection({ name: 'life', dim: DIM })).rejects.toBeInstanceOf(ConflictError);
+  const life = client.collection('life');
+  expect(await life.info()).toEqual(created);
+  expect(await life.update({ description: null })).toEqual({ ...created, description: null });
+  expect((await client.listCollections()).map(({ name }) => name)).toContain('life');
+  expect(await life.optimize()).toMatchObject({ name: 'life', index: { rows: 0 } });
+  expect(await life.stats()).toMatchObject({ name: 'life', vector_count: 0 });
+  expect(await life.drop()).toEqual({ deleted: 'life', name: 'life', status: 'deleted' });
+  await expect(life.info()).rejects.toMatchObject({ name: 'NotFoundError', code: 404, message: expect.stringContaining('life'), requestId: expect.stringMatching(/\w{8}-/) });
+});
+
+describe('items', () => {
+  const COUNT = 3000;
+  const IDS = 2500;
+
+  beforeAll(async () => {
+    await client.createCollection({ name: 'items', dim: DIM });
+    const seen: number[] = [];
+    const progress = await client.collection('items').upsertMany(numbered(COUNT, IDS), { batchItems: 300, onProgress: ({ items }) => seen.push(items) });
+    expect(progress).toMatchObject({ items: COUNT, batches: 10, rejected: 0 });
+    expect(seen).toHaveLength(10);
+  });
+
+  test('come back as they were written, by scroll and by export', async () => {
+    const items = client.collection('items');
+    const written = lastOf(numbered(COUNT, IDS));
+    expect(await collected(items.scroll())).toEqual(written);
+    expect(await collected(items.export())).toEqual(written);
+    expect(await collected(items.export({ limit: 3 }))).toMatchObject({ size: 3 });
+    const odd = await collected(items.scroll({ filters: { parity: 1 }, limit: 100, include_vectors: false }));
+    expect(odd).toEqual(new Map([...written].flatMap(([id, { metadata }]) => (metadata?.parity === 1 ? [[id, { metadata }] as const] : []))));
+  });
+
+  test('a service that answers numbers gives the same vectors', async () => {
+    const older = new QuiverClient({
+      url: server.baseUrl,
+      apiKey: server.apiKey,
+      fetch: async (input, init) =>
+        fetch(String(input).replace('vector_format=base64', ''), { ...init, ...(typeof init?.body === 'string' ? { body: init.body.replace('"vector_format":"base64",', '') } : {}) }),
+    });
+    const [now, then] = [client, older].map((each) => each.collection('items'));
+    expect(await then.get('i7')).toEqual(await now.get('i7'));
+    expect(await then.fetch(['i7', 'none', 'i8'])).toEqual(await now.fetch(['i7', 'i8']));
+    expect((await then.scrollPage({ limit: 5 })).vectors).toEqual((await now.scrollPage({ limit: 5 })).vectors);
+    expect(await collected(then.export({ limit: 5 }))).toEqual(await collected(now.export({ limit: 5 })));
+  });
+
+  test('a consumer that had enough of an export leaves', async () => {
+    for await (const { external_id } of client.collection('items').export()) {
+      expect(external_id).toBe('i0');
+      break;
+    }
+    await expect(client.collection('nowhere').export().next()).rejects.toBeInstanceOf(NotFoundError);
+  });
+
+  test('are found by each kind of search', async () => {
+    const items = client.collection('items');
+    const { vector } = await items.get('i42');
+    const first = (results: { external_id: string }[]) => results[0].external_id;
+    const found = await items.search({ vector, k: 3, filters: { parity: 0 }, include_timing: true });
+    expect(found).toMatchObject({ k: 3, offset: 0, total_count: IDS, timing_ms: { embedding_ms: 0 } });
+    expect(first(found.results)).toBe('i42');
+    const queries = Array.from({ length: 45 }, (_, i) => ({ vector: i === 44 ? vector : new Float32Array(DIM).fill(1), k: 1 }));
+    const lists = await items.bulkSearch(queries);
+    expect(lists).toHaveLength(45);
+    expect(first(lists[44])).toBe('i42');
+    expect(first((await items.hybridSearch({ query_text: 'x', vector: [...vector], alpha: 1, k: 1 })).results)).toBe('i42');
+    expect((await items.rerank({ vector, candidates: ['i1', 'i42', 'none'] })).results.map(({ external_id }) => external_id)).toEqual(['i42', 'i1']);
+    expect(await items.recommend('i42', { k: 2 })).toMatchObject({ source_id: 'i42', k: 2, results: [{}, {}] });
+    expect((await items.similarity('i42', 'i42')).similarity).toBeCloseTo(1, 5);
+    expect(await items.recallCheck({ queries: [vector, [...vector]], k: 5 })).toMatchObject({ queries: 2, recall: 1 });
+    expect(await items.fetch(Array.from({ length: 250 }, (_, i) => `i${i}`))).toHaveLength(250);
+  });
+
+  test('a sample has its vectors and their projection as numbers', async () => {
+    const { vectors, projection, items } = await client.collection('items').sample({ size: 10, seed: 3, include_vectors: true, projection: { method: 'pca', dimensions: 2 } });
+    expect(vectors?.data).toHaveLength(10 * DIM);
+    expect(projection?.data).toHaveLength(10 * 2);
+    expect(vectors?.data.subarray(0, DIM)).toEqual((await client.collection('items').get(items[0].external_id)).vector);
+  });
+
+  test('go by id, by list and by filter', async () => {
+    await client.createCollection({ name: 'gone', dim: DIM });
+    const gone = client.collection('gone');
+    await gone.bulkUpsert([...numbered(100)]);
+    expect(await gone.delete('i0')).toMatchObject({ deleted: 'i0' });
+    await expect(gone.delete('i0')).rejects.toBeInstanceOf(NotFoundError);
+    expect(await gone.deleteBatch(['i1', 'i0'])).toMatchObject({ deleted_ids: ['i1'], not_found: ['i0'] });
+    expect(await gone.deleteByFilter({ parity: 1 })).toEqual({ deleted_count: 49 });
+    const counts: number[] = [];
+    expect(
+      await gone.deleteMany(
+        (function* () {
+          for (let n = 0; n < 100; n++) yield `i${n}`;
+        })(),
+        { batchItems: 30, onBatch: ({ answer }) => counts.push(answer.deleted_count) },
+      ),
+    ).toMatchObject({ items: 100, batches: 4 });
+    expect(counts.reduce((sum, count) => sum + count)).toBe(49);
+  });
+
+  test('have any id', async () => {
+    await client.createCollection({ name: 'ids', dim: DIM });
+    const ids = client.collection('ids');
+    const odd = ['.', '..', 'a/b', '../x', '%2F', 'ü 😀', '?a=b#c', '+&"\\'];
+    await ids.upsertMany(odd.map((external_id) => ({ external_id, vector: new Float32Array(DIM).fill(1) })));
+    for (const id of odd) {
+      expect((await ids.get(id)).external_id).toBe(id);
+      expect((await ids.similarity(id, '.')).similarity).toBeCloseTo(1, 5);
+      if (id === '.' || id === '..') await expect(ids.recommend(id)).rejects.toThrow(RangeError);
+      else expect((await ids.recommend(id)).source_id).toBe(id);
+    }
+    for (const id of odd) {
+      expect((await ids.delete(id)).deleted).toBe(id);
+      await expect(ids.get(id)).rejects.toBeInstanceOf(NotFoundError);
+      await expect(ids.delete(id)).rejects.toBeInstanceOf(NotFoundError);
+    }
+  });
+
+  test('the service refuses are handed over with the reason', async () => {
+    await client.createCollection({ name: 'refused', dim: DIM });
+    const refused = client.collection('refused');
+    const items: Item[] = [...numbered(200)];
+    items[17] = { external_id: 'short', vector: [1] };
+    items[90] = { external_id: 'not a number', vector: new Float32Array(DIM).fill(Number.NaN) };
+    items[91] = { external_id: '', vector: new Float32Array(DIM) };
+    const reasons = new Map<string, string>();
+    const progress = await refused.upsertMany(items, { batchItems: 50, onRejected: ({ external_id }, { name }) => reasons.set(external_id, name) });
+    expect(progress).toMatchObject({ items: 197, rejected: 3 });
+    expect(Object.fromEntries(reasons)).toEqual({ short: 'BadRequestError', 'not a number': 'ValidationError', '': 'ValidationError' });
+    await expect(refused.bulkUpsert([items[91]])).rejects.toBeInstanceOf(ValidationError);
+  });
+
+  test('are complete when the service dies while they are written', async () => {
+    await client.createCollection({ name: 'killed', dim: DIM });
+    const patient = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey, retry: { retries: 40, delayMs: 50, delayMaxMs: 500 } });
+    const killed = patient.collection('killed');
+    let restarted: Promise<void> | null = null;
+    const onProgress = ({ batches }: { batches: number }): void => {
+      if (batches === 5) restarted = server.kill().then(() => server.start());
+    };
+    await killed.upsertMany(numbered(2000, 1500), { batchItems: 100, onProgress });
+    await restarted;
+    expect(await collected(killed.scroll())).toEqual(lastOf(numbered(2000, 1500)));
+  });
+});
+
+describe('documents', () => {
+  const TEXT = 'Rivers flood in spring, when the snow melts. ';
+
+  beforeAll(async () => {
+    await client.createCollection({ name: 'documents', dim: 64 });
+  });
+
+  test('are uploaded as text, file and stream, with progress', async () => {
+    const text = TEXT.repeat(4000);
+    const steps: number[] = [];
+    const uploaded = await client.uploadDocument({ collection_name: 'documents', file: text, name: 'a "river".txt', include_timing: true, onProgress: ({ bytes }) => steps.push(bytes) });
+    expect(uploaded).toMatchObject({ document_id: expect.any(String), timing_ms: expect.any(Object) });
+    expect(uploaded.chunks_created).toBeGreaterThan(100);
+    expect(steps).toEqual([64 * 1024, 128 * 1024, text.length]);
+    const bytes = Buffer.from(TEXT);
+    async function* stream(): AsyncGenerator<Uint8Array> {
+      yield bytes.subarray(0, 10);
+      yield bytes.subarray(10);
+    }
+    for (const file of [bytes, new Blob([bytes]), new Blob([bytes]).stream(), stream(), [bytes]]) {
+      expect(await client.uploadDocument({ collection_name: 'documents', file, name: 'river.txt' })).toMatchObject({ chunks_created: 1 });
+    }
+    const { results } = await client.query({ collection_name: 'documents', query: 'When do rivers flood?', top_k: 1, filters: { source: 'river.txt' } });
+    expect(results).toEqual([expect.objectContaining({ text: TEXT.trim() })]);
+  });
+
+  test('that are refused say why, however much is still to be sent', async () => {
+    const large = { name: 'large.txt', file: Buffer.alloc(20 * 1024 * 1024, TEXT) };
+    await expect(client.uploadDocument({ collection_name: 'nowhere', ...large })).rejects.toBeInstanceOf(NotFoundError);
+    await expect(client.uploadDocument({ collection_name: 'documents', file: TEXT, name: 'a.pdf' })).rejects.toThrow('Only .txt');
+    const reason = new Error('the disk is gone');
+    async function* failing(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from(TEXT);
+      throw reason;
+    }
+    await expect(client.uploadDocument({ collection_name: 'documents', file: failing(), name: 'a.txt' })).rejects.toBe(reason);
+  });
+});
+
+test('keys are made, changed and counted', async () => {
+  const { keys } = client;
+  const made = await keys.create({ name: 'reader', role: 'readonly' });
+  const reader = new QuiverClient({ url: server.baseUrl, apiKey: made.key });
+  expect(await reader.me()).toMatchObject({ key_id: made.id, role: 'readonly' });
+  await expect(reader.createCollection({ name: 'mine', dim: 2 })).rejects.toBeInstanceOf(ForbiddenError);
+  await expect(new QuiverClient({ url: server.baseUrl }).health()).rejects.toBeInstanceOf(UnauthorizedError);
+  expect((await keys.list()).map(({ id }) => id)).toContain(made.id);
+  expect(await keys.update(made.id, { name: 'writer', role: 'readwrite' })).toMatchObject({ name: 'writer', role: 'readwrite' });
+  const rotated = await keys.rotate(made.id);
+  expect(rotated.key).not.toBe(made.key);
+  expect(await keys.get(made.id)).toMatchObject({ name: 'writer', is_active: true });
+  expect(await keys.usage(made.id)).toMatchObject({ total_requests: expect.any(Number) });
+  expect(await keys.usageSummary()).toMatchObject({ overall: expect.any(Object), by_key: expect.any(Array) });
+  expect(await keys.delete(made.id)).toMatchObject({ deleted: made.id });
+});
+
+test('the service tells of itself', async () => {
+  expect(await client.health()).toMatchObject({ status: 'ok' });
+  expect(await client.activity()).toMatchObject({ in_flight: expect.any(Number) });
+  const { mode, nodes } = await client.cluster.state();
+  expect(mode).toBe('embedded');
+  await expect(client.cluster.drain('nobody')).rejects.toBeInstanceOf(NotFoundError);
+  await expect(client.cluster.undrain('nobody')).rejects.toBeInstanceOf(NotFoundError);
+  await expect(client.cluster.adopt('nowhere', 0, nodes[0].id)).rejects.toBeInstanceOf(BadRequestError);
+  const stranger = new QuiverClient({ url: `${server.baseUrl}/` });
+  expect(await stranger.serviceInfo()).toMatchObject({ docs: '/docs' });
+  expect(await stranger.metrics()).toContain('vectordb_requests_total');
+  expect(await stranger.openApi()).toMatchObject({ openapi: '3.1.0' });
+  await expect(stranger.signIn('c29tZSB0b2tlbg')).rejects.toBeInstanceOf(UnauthorizedError);
+  expect(await client.loadDemo()).toMatchObject({ collection: 'demo', loaded: true });
+});
+
+test('a limit says how long it lasts, and a patient client waits that long', async () => {
+  const limited = await startPlainServer({ RATE_LIMIT_PER_MINUTE: '1' });
+  try {
+    const impatient = new QuiverClient({ url: limited.baseUrl, apiKey: limited.adminKey, retry: { retryAfterMaxMs: 0 } });
+    await impatient.health();
+    const error: RateLimitError = (await impatient.health().catch((thrown: RateLimitError) => thrown)) as RateLimitError;
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error.retryAfterMs).toBeGreaterThan(0);
+    expect(error.retryAfterMs).toBeLessThanOrEqual(60_000);
+    const patient = new QuiverClient({ url: limited.baseUrl, apiKey: limited.adminKey });
+    const reason = new Error('not so patient');
+    const call = patient.health({ signal: AbortSignal.timeout(50) });
+    await expect(call).rejects.toMatchObject({ name: 'TimeoutError' });
+    await expect(patient.health({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  } finally {
+    await limited.stop();
+  }
+});

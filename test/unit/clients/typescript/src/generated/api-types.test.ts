@@ -1,0 +1,100 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { QuiverClient } from '../../../../../../clients/typescript/src/index';
+import { recordingFetch, success } from '../../../../../support/recording-fetch';
+import { type PlainServer, startPlainServer } from '../../../../../support/plain-server';
+
+/** The TypeScript client knows the service whole: its types are those of the OpenAPI document, and each operation has a method. */
+
+interface Operation {
+  id: string;
+  method: string;
+  path: string;
+}
+
+const root = resolve(__dirname, '../../../../../..');
+const { clientTypes, operationsOf } = require(resolve(root, 'scripts/client-types.cjs')) as { clientTypes(document: object): string; operationsOf(document: object): Operation[] };
+const FILE = resolve(root, 'clients/typescript/src/generated/api-types.ts');
+
+let server: PlainServer;
+let document: object;
+
+beforeAll(async () => {
+  server = await startPlainServer();
+  document = (await (await fetch(`${server.baseUrl}/openapi.json`)).json()) as object;
+});
+afterAll(() => server.stop());
+
+test('the types are those of the OpenAPI document', () => {
+  const text = clientTypes(document);
+  if (process.env.UPDATE === '1') writeFileSync(FILE, text);
+  expect(readFileSync(FILE, 'utf8')).toBe(text);
+});
+
+test('the client has a method for each operation, and asks for none besides', async () => {
+  const { fetch, calls } = recordingFetch(({ url }) =>
+    url.pathname.endsWith('/export')
+      ? new Response('{"status":"success","data":{"collection":"a b","vectors":[],"count":0},"error":null}')
+      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [] }),
+  );
+  const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
+  const collection = client.collection('a/b');
+  const { keys, cluster } = client;
+  await client.serviceInfo();
+  await client.metrics();
+  await client.openApi();
+  await client.createCollection({ name: 'a', dim: 2 });
+  await client.listCollections();
+  await client.uploadDocument({ collection_name: 'a', file: 'text' });
+  await client.query({ collection_name: 'a', query: 'what' });
+  await client.health();
+  await client.me();
+  await client.signIn('token');
+  await client.loadDemo();
+  await client.activity();
+  await collection.info();
+  await collection.stats();
+  await collection.update({ description: null });
+  await collection.drop();
+  await collection.optimize();
+  await collection.reshard(2);
+  await collection.cancelReshard();
+  await collection.recallCheck();
+  await collection.upsert({ external_id: 'x', vector: [1, 2] });
+  await collection.bulkUpsert([{ external_id: 'x', vector: [1, 2] }]);
+  await collection.delete('x/y');
+  await collection.deleteBatch(['x']);
+  await collection.deleteByFilter({ a: 1 });
+  await collection.get('x/y');
+  await collection.fetch(['x']);
+  await collection.scrollPage();
+  for await (const _item of collection.export()) throw new Error('nothing is there');
+  await collection.sample();
+  await collection.search({ vector: [1, 2] });
+  await collection.bulkSearch([{ vector: [1, 2] }]);
+  await collection.hybridSearch({ query_text: 'what' });
+  await collection.rerank({ vector: [1, 2], candidates: ['x'] });
+  await collection.recommend('x/y');
+  await collection.similarity('x', 'y');
+  await keys.create({ name: 'reader', role: 'readonly' });
+  await keys.list();
+  await keys.get(1);
+  await keys.update(1, { is_active: false });
+  await keys.delete(1);
+  await keys.rotate(1);
+  await keys.usage(1);
+  await keys.usageSummary();
+  await cluster.state();
+  await cluster.drain('node/1');
+  await cluster.undrain('node/1');
+  await cluster.adopt('a/b', 0, 'node/1');
+
+  // The path without parameters is the closest one: /keys/usage/summary is not a key's.
+  const operations = operationsOf(document)
+    .map(({ id, method, path }) => ({ id, method, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`), parameters: path.split('{').length }))
+    .sort((a, b) => a.parameters - b.parameters);
+  const operationOf = (method: string, path: string): string => operations.find((operation) => operation.method === method.toLowerCase() && operation.pattern.test(path))?.id ?? `${method} ${path}`;
+  const called = calls.map(({ method, url }) => operationOf(method, url.pathname));
+  expect([...new Set(called)].sort()).toEqual(operations.map(({ id }) => id).sort());
+  expect(new Set(calls.map(({ headers }) => headers['x-api-key']))).toEqual(new Set(['key']));
+});

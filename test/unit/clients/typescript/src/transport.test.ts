@@ -1,0 +1,175 @@
+import {
+  ApiError,
+  BadAnswerError,
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  ForbiddenError,
+  NotFoundError,
+  QuiverClient,
+  type QuiverOptions,
+  QuiverError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnauthorizedError,
+  ValidationError,
+} from '../../../../../clients/typescript/src/index';
+import { brokenConnection, failure, recordingFetch, success } from '../../../../support/recording-fetch';
+
+/** How requests are sent, repeated and given up: clients/typescript/src/transport.ts, over a scripted fetch. */
+
+const QUICK = { delayMs: 1, delayMaxMs: 2 };
+const VECTOR = new Float32Array([1, 0]);
+
+function clientOver(script: Parameters<typeof recordingFetch>, options: Partial<QuiverOptions> = {}) {
+  const { fetch, calls } = recordingFetch(...script);
+  return { client: new QuiverClient({ url: 'http://service:1/base/', apiKey: 'secret', fetch, retry: QUICK, ...options }), calls };
+}
+
+/** What a call throws. */
+async function errorOf(call: Promise<unknown>): Promise<any> {
+  return call.then(
+    () => expect(null).toBe('an error'),
+    (error: unknown) => error,
+  );
+}
+
+test('a request goes to the address with the key, the headers and its body as JSON', async () => {
+  const { client, calls } = clientOver([success({ results: [] })], { headers: { 'x-team': 'search' } });
+  await client.collection('a b').search({ vector: [1, 0], k: 3 }, { headers: { 'x-request-id': 'mine' } });
+  await client.collection('a').similarity('x&y', 'ü/?');
+  expect(calls[0]).toMatchObject({ method: 'POST', headers: { 'x-api-key': 'secret', 'x-team': 'search', 'x-request-id': 'mine', 'content-type': 'application/json' } });
+  expect(calls[0].url.href).toBe('http://service:1/base/v1/collections/a%20b/search');
+  expect(JSON.parse(calls[0].body ?? '')).toEqual({ vector: Buffer.from(VECTOR.buffer).toString('base64'), k: 3 });
+  expect(calls[1]).toMatchObject({ body: null });
+  expect(calls[1].url.search).toBe(`?id1=x%26y&id2=${encodeURIComponent('ü/?')}`);
+});
+
+test('an address that is none is refused at once', () => {
+  expect(() => new QuiverClient({ url: 'localhost' })).toThrow('the url is no address: "localhost"');
+  expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow('the url must begin with http:// or https://, not "localhost:8000"');
+});
+
+test.each([
+  [400, BadRequestError],
+  [401, UnauthorizedError],
+  [403, ForbiddenError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [422, ValidationError],
+  [429, RateLimitError],
+  [500, ServerError],
+  [418, ApiError],
+])('code %d is an error of its own class, with what is known of it', async (code, type) => {
+  const { client } = clientOver([failure(code, 'that is why', { 'retry-after': '7' })], { retry: { retries: 0 } });
+  const error = await errorOf(client.createCollection({ name: 'a', dim: 2 }));
+  expect(error).toBeInstanceOf(type);
+  expect(error).toBeInstanceOf(QuiverError);
+  expect(error.constructor).toBe(type);
+  expect(error).toMatchObject({ name: type.name, message: 'that is why', code, requestId: 'request-1', retryAfterMs: 7000, method: 'POST', path: '/v1/collections', attempts: 1 });
+});
+
+test.each([
+  ['a page of a proxy', new Response('<html>Bad gateway</html>', { status: 502 }), 502],
+  ['JSON of something else', new Response('{"status":"up"}'), 200],
+  ['nothing', new Response(''), 200],
+])('%s is no answer of the service', async (_what, answer, httpStatus) => {
+  const { client } = clientOver([answer], { retry: { retries: 0 } });
+  const error = await errorOf(client.health());
+  expect(error).toBeInstanceOf(BadAnswerError);
+  expect(error).toMatchObject({ httpStatus });
+});
+
+describe('repetitions', () => {
+  const collection = (client: QuiverClient) => client.collection('a');
+  const passing = { broken: brokenConnection('ECONNRESET'), failing: failure(500, 'shard 0 is not available'), gateway: new Response('x', { status: 503 }) };
+  const untouched = { refused: brokenConnection('ECONNREFUSED'), limited: failure(429, 'too many requests') };
+
+  test.each(Object.entries({ ...passing, ...untouched }))('what may be carried out twice is sent again after: %s', async (_what, trouble) => {
+    const { client, calls } = clientOver([trouble, trouble, success({ results: [] })]);
+    await collection(client).upsert({ external_id: 'x', vector: VECTOR });
+    expect(calls).toHaveLength(3);
+    expect(new Set(calls.map(({ body }) => body)).size).toBe(1);
+  });
+
+  test.each(Object.entries(passing))('what may not is not, because it may have been carried out: %s', async (_what, trouble) => {
+    const { client, calls } = clientOver([trouble, success({})]);
+    expect(await errorOf(client.keys.create({ name: 'a', role: 'admin' }))).toBeInstanceOf(QuiverError);
+    expect(calls).toHaveLength(1);
+  });
+
+  test.each(Object.entries(untouched))('it is when the service has not begun with it: %s', async (_what, trouble) => {
+    const { client, calls } = clientOver([trouble, success({})]);
+    await client.keys.create({ name: 'a', role: 'admin' });
+    expect(calls).toHaveLength(2);
+  });
+
+  test.each([400, 401, 403, 404, 409, 422])('code %d stays what it is', async (code) => {
+    const { client, calls } = clientOver([failure(code, 'no')]);
+    await errorOf(client.health());
+    expect(calls).toHaveLength(1);
+  });
+
+  test('they have an end, and the error counts them', async () => {
+    const { client, calls } = clientOver([failure(500, 'no')]);
+    expect(await errorOf(client.health({ retries: 2 }))).toMatchObject({ attempts: 3 });
+    expect(calls).toHaveLength(3);
+  });
+
+  test('a stream that was read is not sent again, a text is', async () => {
+    const limited = failure(429, 'too many requests');
+    const answer = success({ document_id: 'd', chunks_created: 1 });
+    const streamed = clientOver([limited, answer]);
+    expect(await errorOf(streamed.client.uploadDocument({ collection_name: 'a', file: [Buffer.from('a text')] }))).toBeInstanceOf(RateLimitError);
+    const texts = clientOver([limited, answer]);
+    await texts.client.uploadDocument({ collection_name: 'a', file: 'a text' });
+    expect(texts.calls).toHaveLength(2);
+    expect(texts.calls[1].body).toContain('\r\n\r\na text\r\n');
+  });
+});
+
+describe('the end of patience', () => {
+  const never = () => new Promise<Response>(() => undefined);
+
+  test('an answer that does not come is a TimeoutError, which is repeated as the others', async () => {
+    const { client, calls } = clientOver([never]);
+    expect(await errorOf(client.health({ timeoutMs: 5, retries: 1 }))).toBeInstanceOf(TimeoutError);
+    expect(calls).toHaveLength(2);
+  });
+
+  test('an answer that stands still half-way, too', async () => {
+    const { client } = clientOver([() => new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"status":"success","data":{"vectors":[')) }))]);
+    expect(await errorOf(client.collection('a').export({}, { timeoutMs: 20 }).next())).toBeInstanceOf(TimeoutError);
+  });
+
+  test('a signal ends a call before, while and between it is sent, with its reason', async () => {
+    const reason = new Error('enough');
+    const unsent = clientOver([success({})]);
+    expect(await errorOf(unsent.client.health({ signal: AbortSignal.abort(reason) }))).toBe(reason);
+    expect(unsent.calls).toHaveLength(0);
+
+    const sending = new AbortController();
+    const { client } = clientOver([never]);
+    const call = errorOf(client.health({ signal: sending.signal }));
+    sending.abort(reason);
+    expect(await call).toBe(reason);
+
+    const waiting = new AbortController();
+    const limited = clientOver([
+      () => {
+        setImmediate(() => waiting.abort(reason));
+        return failure(429, 'later', { 'retry-after': '30' });
+      },
+    ]);
+    expect(await errorOf(limited.client.health({ signal: waiting.signal }))).toBe(reason);
+    expect(limited.calls).toHaveLength(1);
+  });
+
+  test('a connection that broke says so, with what the runtime said', async () => {
+    const { client } = clientOver([brokenConnection('ECONNREFUSED')], { retry: { retries: 0 } });
+    const error = await errorOf(client.health());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ mayHaveArrived: false, message: expect.stringContaining('ECONNREFUSED') });
+  });
+});
