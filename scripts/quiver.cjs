@@ -1,14 +1,17 @@
 #!/usr/bin/env node
 // `quiver <role>`: runs one role of the service in this process. `quiver check-config [role]`: prints the settings that
 // this role would use. `quiver etcd-users`: switches etcd's authentication on. `quiver demo`: has a running service load
-// its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set
-// up. This file is CommonJS, because loading an ES module already uses libuv's thread pool, whose size is fixed at its
-// first use.
+// its demo. Every other word is a command of cli/ (docs/command-line.md). Needs a checkout or image that is set up, or npm's
+// package, whose first start builds its native parts. This file is CommonJS, because loading an ES module already uses libuv's
+// thread pool, whose size is fixed at its first use.
+const { existsSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
 const { join } = require('node:path');
 const { loadProgram } = require('./load-program.cjs');
 
 const DIST = join(__dirname, '..', 'dist');
+/** What scripts/build-native.mjs makes. */
+const ADDONS = ['node/native/build/vectors.node', 'coordinator/native/build/body-scanner.node', 'node/kv/native/build/store.node'];
 /** For RocksDB's calls: a waiting fsync must not keep a search from its core. The same as libuv's default. */
 const STORAGE_THREADS = 4;
 
@@ -33,7 +36,10 @@ function sizeThreadPool(role) {
 /** @param {string} role */
 function become(role) {
   sizeThreadPool(role);
-  loadProgram(join(DIST, 'programs', `${role}.js`));
+  const load = () => loadProgram(join(DIST, 'programs', `${role}.js`));
+  if (ADDONS.every((path) => existsSync(join(__dirname, '..', path)))) load();
+  // The first start of a package that npm has installed.
+  else void import('./setup.mjs').then(({ setUpNativeOrExit }) => setUpNativeOrExit()).then(load);
 }
 
 /** @param {string[]} words */

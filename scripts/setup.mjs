@@ -116,6 +116,29 @@ async function compile(sourceHash, stop) {
   rmSync(last, { recursive: true, force: true });
 }
 
+/**
+ * Builds the addons of a package that npm has installed: what it was compiled to comes with it. Prints one clear message
+ * when that can't be done, and ends the process.
+ */
+export async function setUpNativeOrExit() {
+  const log = (/** @type {string} */ line) => process.stderr.write(`setup: ${line}\n`);
+  try {
+    checkNode();
+    await withSetupLock(
+      join(ROOT, '.setup', 'lock'),
+      async () => {
+        await ensureSystemPackages({ log });
+        log('building the native parts, once');
+        await buildNative({ log });
+      },
+      { log },
+    );
+  } catch (error) {
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   const isOld = major < NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor < NODE_MINIMUM[1]);

@@ -49,7 +49,8 @@ function vectorOfArray(values: unknown[], dim: number): Float32Array | string {
 
 function vectorOfBytes(bytes: Uint8Array, dim: number): Float32Array | string {
   if (bytes.length !== dim * 4) return `the vector has ${bytes.length} bytes, ${dim} dimensions of float32 have ${dim * 4}`;
-  return checked(new Float32Array(bytes.slice().buffer), dim);
+  // A copy: these may be anywhere in a larger buffer.
+  return checked(new Float32Array(new Uint8Array(bytes).buffer), dim);
 }
 
 function vectorOfText(text: string, dim: number): Float32Array | string {

@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { type Format, openFile, type SourceOptions } from '../../../../cli/formats/open-source';
+import type { RecordChunk, RecordSource } from '../../../../cli/formats/record-source';
+import { runSeed, seededRandom } from '../../../support/random';
+
+/** What every format promises: from the mark of any chunk, reading goes on with exactly the rows that are left. */
+
+const folder = mkdtempSync(join(tmpdir(), 'quiver-sources-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const options: SourceOptions = { format: null, delimiter: null, columns: null, split: { by: 'chunks', size: 60, overlap: 10 } };
+const seed = runSeed('sources');
+const random = seededRandom(seed);
+const upTo = (n: number): number => Math.floor(random() * n);
+const words = (): string => Array.from({ length: 1 + upTo(6) }, () => ['plain', 'ünï', '"q"', 'a,b', '日本', 'x\ny', ''][upTo(7)]).join(' ');
+
+async function open(name: string, format: Format, content: string | Buffer): Promise<RecordSource> {
+  writeFileSync(join(folder, name), content);
+  return openFile({ path: join(folder, name), format, name }, options);
+}
+
+async function all(source: RecordSource, mark: unknown = null): Promise<RecordChunk[]> {
+  const chunks: RecordChunk[] = [];
+  for await (const chunk of source.read(mark, null)) chunks.push(chunk);
+  return chunks;
+}
+
+const rowsOf = (chunks: RecordChunk[]): unknown[] => chunks.flatMap(({ records, unreadable }) => [...records, ...unreadable]);
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+const ROWS = 2100;
+const floats = (dim: number): Buffer => Buffer.from(Float32Array.from({ length: dim }, () => random() - 0.5).buffer);
+const npyHead = (rows: number, dim: number): Buffer => {
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dim}), }`.padEnd(117, ' ');
+  return Buffer.from(`\u0093NUMPY\u0001\u0000\u0076\u0000${text}\n`, 'latin1');
+};
+
+const FILES: [name: string, format: Format, content: string | Buffer, rows: number][] = [
+  ['a.jsonl', 'jsonl', Array.from({ length: ROWS }, (_, i) => (i % 97 === 5 ? 'broken' : `${JSON.stringify({ id: i, text: words() })}${i % 3 === 0 ? '\r' : ''}`)).join('\n'), ROWS],
+  ['a.csv', 'csv', `\ufeffid,text\r\n${Array.from({ length: ROWS }, (_, i) => (i % 97 === 5 ? `${i}` : `${i},${quoted(words())}`)).join('\r\n')}\r\n`, ROWS],
+  ['a.tsv', 'tsv', `id\ttext\n${Array.from({ length: ROWS }, (_, i) => `${i}\t${quoted(words())}\n`).join('')}`, ROWS],
+  ['a.fvecs', 'fvecs', Buffer.concat(Array.from({ length: ROWS }, () => Buffer.concat([Buffer.from([3, 0, 0, 0]), floats(3)]))), ROWS],
+  ['a.npy', 'npy', Buffer.concat([npyHead(ROWS, 5), floats(ROWS * 5)]), ROWS],
+  ['a.txt', 'text', Array.from({ length: 9000 }, words).join('. '), 0],
+];
+
+describe('a source', () => {
+  test.each(FILES)('%s goes on from every mark', async (name, format, content, rows) => {
+    const chunks = await all(await open(name, format, content));
+    if (rows > 0) expect(rowsOf(chunks)).toHaveLength(rows);
+    expect(chunks.length).toBeGreaterThan(2);
+    for (const [i, { mark }] of chunks.entries()) {
+      // As a checkpoint keeps it.
+      const rest = await all(await openFile({ path: join(folder, name), format, name }, options), JSON.parse(JSON.stringify(mark)));
+      expect(rowsOf(rest)).toEqual(rowsOf(chunks.slice(i + 1)));
+    }
+  });
+
+  test.each(FILES.filter(([, format]) => format !== 'text'))('%s is the same compressed, also from a mark', async (name, format, content) => {
+    const plain = await all(await open(name, format, content));
+    const zipped = await all(await open(`${name}.gz`, format, gzipSync(content)));
+    expect(rowsOf(zipped)).toEqual(rowsOf(plain));
+    const rest = await all(await openFile({ path: join(folder, `${name}.gz`), format, name }, options), zipped[0].mark);
+    expect(rowsOf(rest)).toEqual(rowsOf(plain.slice(1)));
+  });
+
+  test.each(FILES)('%s with damaged bytes gives rows, or one clear error', async (name, format, content) => {
+    const bytes = Buffer.from(content);
+    for (let run = 0; run < 25; run++) {
+      const damaged = Buffer.from(bytes.subarray(0, run % 2 === 0 ? bytes.length : upTo(bytes.length)));
+      for (let i = 0; i < 3; i++) if (damaged.length > 0) damaged[run % 3 === 0 ? upTo(Math.min(150, damaged.length)) : upTo(damaged.length)] = upTo(256);
+      const outcome = await open(`damaged-${name}`, format, damaged)
+        .then(all)
+        .then(
+          () => null,
+          (error: Error) => error,
+        );
+      if (outcome !== null) expect({ name: outcome.name, message: outcome.message }).toEqual({ name: 'CommandError', message: expect.stringContaining(format === 'jsonl' ? 'line' : name) });
+    }
+  });
+
+  test('of CSV tells rows with too few values and the line of each, also behind quoted line ends', async () => {
+    const source = await open('lines.csv', 'csv', 'id,text\n1,"a\nb"\n2\n3,c\n');
+    const [{ records, unreadable }] = await all(source);
+    expect(records).toEqual([
+      { fields: { id: '1', text: 'a\nb' }, number: 2 },
+      { fields: { id: '3', text: 'c' }, number: 5 },
+    ]);
+    expect(unreadable).toEqual([{ number: 4, reason: '1 values, where there are 2 columns' }]);
+  });
+});

@@ -1,0 +1,95 @@
+import { type ColumnMapping, mapColumns } from '../../../../cli/import/column-mapping';
+import { RowConverter } from '../../../../cli/import/item-of-row';
+
+const TABLE = { hasNullsForNothing: true, hasTextOnly: false };
+const whole: ColumnMapping = { id: 'id', vector: 'vector', text: 'text', metadataObject: null, metadata: null };
+
+function convert(fields: Record<string, unknown>, mapping: ColumnMapping = whole, source = TABLE): unknown {
+  const outcome = new RowConverter(mapping, 2, source, { idPrefix: '', guessTypes: true }).convert({ fields, number: 7 }, 'f:');
+  return 'json' in outcome ? (JSON.parse(outcome.json) as unknown) : outcome.reason;
+}
+
+const base64 = (...numbers: number[]): string => Buffer.from(Float32Array.from(numbers).buffer).toString('base64');
+
+describe('an item of a row', () => {
+  test.each([
+    ['an array', [0.1, 2]],
+    ['a typed array', Float64Array.of(0.1, 2)],
+    ['floats', Float32Array.of(0.1, 2)],
+    ['texts of numbers', ['0.1', '2']],
+    ['bytes', new Uint8Array(Float32Array.of(0.1, 2).buffer)],
+    ['base64', base64(0.1, 2)],
+    ['JSON', '[0.1, 2]'],
+    ['numbers apart', '0.1 2e0'],
+    ['big numbers', [0.1, 2n]],
+  ])('has its vector from %s', (_kind, vector) => {
+    expect(convert({ id: 'a', vector })).toEqual({ external_id: 'a', vector: base64(0.1, 2), metadata: {} });
+  });
+
+  test.each([
+    [{ vector: [1, 2] }, 'no id in column "id"'],
+    [{ id: '', vector: [1, 2] }, 'the id is empty'],
+    [{ id: 'a\u0000', vector: [1, 2] }, 'the id holds a control character'],
+    [{ id: 'x'.repeat(513), vector: [1, 2] }, 'the id has 513 characters, at most 512 are possible'],
+    [{ id: 1, vector: [1] }, 'the vector has 1 numbers, the collection 2 dimensions'],
+    [{ id: 1, vector: [1, null] }, 'number 1 of the vector is null'],
+    [{ id: 1, vector: [1, 1e39] }, 'number 1 of the vector is Infinity'],
+    [{ id: 1, vector: Float32Array.of(Number.NaN, 1) }, 'number 0 of the vector is NaN'],
+    [{ id: 1, vector: 'what?' }, 'the vector is neither a list of numbers nor base64'],
+    [{ id: 1, vector: { a: 1 } }, 'the vector is no list of numbers'],
+    [{ id: 1, text: ' ' }, 'neither a vector nor a text'],
+  ])('%j is refused: %s', (fields, reason) => {
+    expect(convert(fields)).toBe(reason);
+  });
+
+  test('has values of tables as JSON, without those that are not there', () => {
+    const fields = {
+      id: 12n,
+      vector: [1, 2],
+      day: new Date(0),
+      big: 2n ** 60n,
+      small: 3n,
+      list: Float32Array.of(1, 2),
+      bytes: Uint8Array.of(1, 2),
+      none: null,
+      nan: Number.NaN,
+      ['__proto__']: 'data',
+    };
+    expect(JSON.stringify((convert(Object.fromEntries(Object.entries(fields))) as { metadata: unknown }).metadata)).toBe(
+      '{"day":"1970-01-01T00:00:00.000Z","big":"1152921504606846976","small":3,"list":[1,2],"bytes":"AQI=","nan":null,"__proto__":"data"}',
+    );
+  });
+
+  test('has numbers and truth values of text where they would come back as they were', () => {
+    const fields = { id: 'a', vector: '1 2', n: '12', f: '-1.5', zip: '01234', long: '12345678901234567890', yes: 'true', plus: '+1', empty: '' };
+    expect(convert(fields, whole, { hasNullsForNothing: true, hasTextOnly: true })).toMatchObject({ metadata: { n: 12, f: -1.5, zip: '01234', long: '12345678901234567890', yes: true, plus: '+1' } });
+  });
+
+  test('has the object of a metadata column with the other columns beside it', () => {
+    const mapping = mapColumns(['id', 'vector', 'metadata', 'year'], {}, {});
+    expect(convert({ id: 'a', vector: [1, 2], metadata: '{"tag":"x","year":1}', year: 2 }, mapping)).toMatchObject({ metadata: { year: 1, tag: 'x' } });
+    expect(convert({ id: 'a', vector: [1, 2], metadata: 'no' }, mapping)).toBe('column "metadata" holds no JSON object');
+  });
+
+  test('has the number of its row as id where no column has one', () => {
+    expect(convert({ vector: [1, 2] }, { ...whole, id: null })).toMatchObject({ external_id: 'f:7' });
+  });
+});
+
+describe('the columns', () => {
+  test.each([
+    [['Id', 'Embedding', 'Content', 'n'], {}, { id: 'Id', vector: 'Embedding', text: 'Content' }],
+    [['a', 'v0', 'v1', 'title'], { vector: ['v*'] }, { id: null, vector: ['v0', 'v1'], text: 'title' }],
+    [['id', 'vector', 'text'], { vector: false as const, id: false as const }, { id: null, vector: null, text: 'text' }],
+  ])('%j are what they are called', (columns, options, expected) => {
+    expect(mapColumns(columns, {}, options)).toMatchObject(expected);
+  });
+
+  test.each([
+    [['a', 'b'], {}, /which column holds vectors/],
+    [['id', 'vector'], { text: 'words' }, /no column "words"; there is: id, vector/],
+    [['id', 'text'], { vector: ['d*'] }, /no column fits "d\*"/],
+  ])('%j with %j is refused', (columns, options, reason) => {
+    expect(() => mapColumns(columns, {}, options)).toThrow(reason);
+  });
+});

@@ -1,0 +1,52 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RejectFile } from '../../../../cli/writing/reject-file';
+import { ResumeFile, resumePath } from '../../../../cli/writing/resume-file';
+
+const folder = mkdtempSync(join(tmpdir(), 'quiver-resume-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('a resume file', () => {
+  test('keeps a state for what it belongs to, and refuses to be of something else', () => {
+    const path = join(folder, 'deep', 'a.json');
+    const file = new ResumeFile<{ row: number }>(path, { source: 'x', collection: ['c', 1] });
+    expect(file.read()).toBeNull();
+    file.write({ row: 7 });
+    expect(new ResumeFile<{ row: number }>(path, { source: 'x', collection: ['c', 1] }).read()).toEqual({ row: 7 });
+    expect(() => new ResumeFile(path, { source: 'y', collection: ['c', 1] }).read()).toThrow(/since then has changed: source\./);
+    writeFileSync(path, '{"version":1,"identity":{');
+    expect(() => file.read()).toThrow(/--restart/);
+    file.remove();
+    expect(file.read()).toBeNull();
+    expect(statSync(join(folder, 'deep')).mode & 0o777).toBe(0o700);
+  });
+
+  test('has a place of its own for each thing', () => {
+    const environment = { XDG_STATE_HOME: '/state' };
+    expect(resumePath(environment, ['a'])).toMatch(/^\/state\/quiver\/[0-9a-f]{24}\.json$/);
+    expect(resumePath(environment, ['a'])).not.toBe(resumePath(environment, ['b']));
+  });
+});
+
+describe('a reject file', () => {
+  const row = (n: number): { place: string; externalId: string; reason: string } => ({ place: `line ${n}`, externalId: `i${n}`, reason: 'bad' });
+  const places = (path: string): string[] =>
+    readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { place: string }).place);
+
+  test('that goes on is cut to what was settled, so that nothing is listed twice', () => {
+    const path = join(folder, 'r.jsonl');
+    const first = new RejectFile(path);
+    first.append([row(1), row(2)]);
+    const { bytes } = first;
+    first.append([row(3)]);
+    first.close();
+    const second = new RejectFile(path, bytes);
+    second.append([row(3), row(4)]);
+    second.close();
+    expect(places(path)).toEqual(['line 1', 'line 2', 'line 3', 'line 4']);
+  });
+});
