@@ -72,7 +72,9 @@ async function withRecorded(name: string, story: (address: string) => Promise<vo
 function guideCommands(peer: string, address: string): string[][] {
   const guide = readFileSync(resolve(__dirname, '../../docs/guides/migrating.md'), 'utf8');
   const lines = [...guide.matchAll(/^quiver (migrate --from (\w+) .*)$/gm)].filter((match) => match[2] === peer);
-  return lines.map(([, line]) => (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll(/^['"]|['"]$/g, '')).map((word) => (/^\w+:\/\/(?:\S+@)?localhost/.test(word) ? address : word)));
+  return lines.map(([, line]) =>
+    (line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll(/^['"]|['"]$/g, '')).map((word) => (/^\w+:\/\/(?:\S+@)?localhost/.test(word) ? address : word)),
+  );
 }
 
 /** Runs them against an empty service; each must move all it can. */

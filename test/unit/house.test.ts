@@ -221,6 +221,7 @@ describe('the house', () => {
     ['commander', (path: string) => /^cli\/(?:commands\/|main\.ts|program\.ts)/.test(path)],
     ['cli-progress', (path: string) => path === 'cli/terminal/progress.ts'],
     ['postgres', (path: string) => path === 'cli/migrate/sources/pgvector-source.ts'],
+    ['@modelcontextprotocol/server', (path: string) => path.startsWith('coordinator/http/mcp/')],
     ['busboy', (path: string) => path.startsWith('coordinator/http/')],
     ['prom-client', (path: string) => path.includes('/metrics/')],
     ['@grpc/grpc-js', (path: string) => /^shared\/(?:rpc\/|cluster-store\/etcd-)|^node\/rpc\/served-stream|^node\/replication\/(?:ack-stream|replication-service|snapshot-receiver)/.test(path)],
