@@ -1,0 +1,113 @@
+import { spawnSync } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
+import { CommandLine } from '../support/command-line';
+import { EmbeddedProcess } from '../support/embedded-process';
+
+/** The commands that ask and change a service, against a real one. */
+
+const server = new EmbeddedProcess();
+let cli: CommandLine;
+
+beforeAll(async () => {
+  await server.start();
+  cli = new CommandLine({ QUIVER_URL: server.baseUrl, QUIVER_API_KEY: server.apiKey });
+  await cli.succeed(['create', 'things', '--dim', '2', '--metric', 'ip', '--description', 'some things']);
+  await server.data('POST', '/v1/collections/things/bulk_upsert', {
+    items: [
+      { external_id: 'a', vector: [1, 0], text: 'red apple', metadata: { year: 1 } },
+      { external_id: 'b', vector: [0, 1], text: 'green pear', metadata: { year: 2 } },
+      { external_id: 'c', vector: [0.5, 0.5], metadata: { year: 3 } },
+    ],
+  });
+}, 120_000);
+afterAll(async () => {
+  cli.remove();
+  await server.destroy();
+});
+
+const ids = (output: string): string[] => (JSON.parse(output) as { results: { external_id: string }[] }).results.map(({ external_id }) => external_id);
+
+describe('quiver', () => {
+  test('shows collections, as a table and as JSON', async () => {
+    const { output } = await cli.succeed(['collections']);
+    expect(output).toMatch(/^name +vectors +dim +metric.*\nthings +3 +2 +ip /);
+    expect(JSON.parse((await cli.succeed(['collections', 'things', '--json'])).output)).toMatchObject({ name: 'things', description: 'some things' });
+    await cli.succeed(['create', 'things', '--dim', '2', '--if-missing']);
+    expect(await cli.run(['create', 'things', '--dim', '2'])).toMatchObject({ code: 1, messages: expect.stringContaining('exists') });
+  });
+
+  test('searches by vector, text, item, words and filter', async () => {
+    expect(ids((await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '2', '--json'])).output)).toEqual(['a', 'c']);
+    writeFileSync(cli.path('v.txt'), Buffer.from(Float32Array.of(0, 1).buffer).toString('base64'));
+    expect(ids((await cli.succeed(['search', 'things', '--vector', '@v.txt', '--filter', '{"year": {"$gt": 2}}', '--json'])).output)).toEqual(['c']);
+    expect(ids((await cli.succeed(['search', 'things', '--item', 'a', '-k', '1', '--json'])).output)).toEqual(['c']);
+    expect(ids((await cli.succeed(['search', 'things', '--text', 'pear', '--hybrid', '0', '--json'])).output)).toEqual(['b']);
+    const { output } = await cli.succeed(['search', 'things', '--vector', '[1, 0]', '-k', '1', '--fields', 'year', '--show-text']);
+    expect(output).toBe('#  score  id  year  text\n1      1  a   1     red apple\n');
+    expect(await cli.run(['search', 'things'])).toMatchObject({ code: 2, messages: expect.stringContaining('--text, --vector and --item') });
+    expect(await cli.run(['search', 'nothing', '--text', 'x'])).toMatchObject({ code: 5, messages: expect.stringContaining('nothing') });
+  });
+
+  test('deletes items, what a filter finds, and a collection only when it is sure', async () => {
+    await server.data('POST', '/v1/collections', { name: 'doomed', dim: 1 });
+    await server.data('POST', '/v1/collections/doomed/bulk_upsert', { items: ['..', 'x', 'y'].map((id, n) => ({ external_id: id, vector: [1], metadata: { n } })) });
+    expect(await cli.run(['delete', 'doomed', '..', 'z'])).toMatchObject({ code: 5, messages: 'deleted 1 of 2\nnot there: z\n' });
+    expect((await cli.succeed(['delete', 'doomed', '--filter', '{"n": 1}'])).messages).toBe('deleted 1\n');
+    expect(await cli.run(['delete', 'doomed'])).toMatchObject({ code: 2, messages: expect.stringContaining('with its 1 vectors') });
+    await cli.succeed(['delete', 'doomed', '--yes']);
+    expect(await cli.run(['delete', 'doomed', '--yes'])).toMatchObject({ code: 5 });
+  });
+
+  test('makes keys that a script can take, and shows what is used', async () => {
+    const secret = (await cli.succeed(['keys', 'create', 'reader'])).output.trim();
+    expect(await cli.run(['delete', 'things', '--yes'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({ code: 6 });
+    await cli.succeed(['collections'], { environment: { QUIVER_API_KEY: secret } });
+    const { id } = (JSON.parse((await cli.succeed(['keys', '--json'])).output) as { id: number; name: string }[]).find(({ name }) => name === 'reader')!;
+    expect((await cli.succeed(['keys', 'usage'])).output).toMatch(/^key +total.*\n[^]*reader +\d[^]*\nall +\d/);
+    await cli.succeed(['keys', 'disable', String(id)]);
+    expect(await cli.run(['collections'], { environment: { QUIVER_API_KEY: secret } })).toMatchObject({ code: 6 });
+    await cli.succeed(['keys', 'delete', String(id)]);
+    expect(await cli.run(['keys', 'delete', String(id)])).toMatchObject({ code: 5 });
+  });
+
+  test('shows the cluster, and says why this form can not be drained', async () => {
+    expect((await cli.succeed(['cluster'])).output).toMatch(/^embedded[^]*node +state[^]*shards, all ok/);
+    expect((await cli.run(['drain', 'nobody'])).code).not.toBe(0);
+  });
+
+  test('measures searches', async () => {
+    const { output } = await cli.succeed(['bench', 'things', '--seconds', '0.2', '--connections', '2', '-k', '2', '--json']);
+    expect(JSON.parse(output)).toMatchObject({ collection: 'things', recall: 1, searches: expect.any(Number), p99_ms: expect.any(Number) });
+  });
+
+  test('keeps profiles that only their owner can read, with a key from standard input', async () => {
+    const environment = { QUIVER_URL: '', QUIVER_API_KEY: '' };
+    await cli.succeed(['profile', 'set', 'here', '--url', server.baseUrl, '--key'], { input: `${server.apiKey}\n`, environment });
+    expect(statSync(cli.path('.config/quiver/profiles.json')).mode & 0o777).toBe(0o600);
+    expect((await cli.succeed(['profile', 'list'], { environment })).output).toContain(`*  here  ${server.baseUrl}  yes`);
+    await cli.succeed(['collections'], { environment });
+    expect(await cli.run(['collections', '--url', server.baseUrl], { environment })).toMatchObject({ code: 6 });
+  });
+
+  test('completes commands, options and choices in bash', async () => {
+    const { output } = await cli.succeed(['completion', 'bash']);
+    writeFileSync(cli.path('completion.bash'), output);
+    const complete = (...words: string[]): string[] => {
+      const script = `source completion.bash; COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _quiver; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      return spawnSync('bash', ['-c', script], { cwd: cli.folder, encoding: 'utf8' }).stdout.trim().split('\n');
+    };
+    expect(complete('quiver', 'imp')).toEqual(['import']);
+    expect(complete('quiver', 'keys', 'cre')).toEqual(['create']);
+    expect(complete('quiver', 'import', 'x', '--form')).toEqual(['--format']);
+    expect(complete('quiver', 'import', 'x', '--format', 'par')).toEqual(['parquet']);
+    for (const [shell, check] of [
+      ['zsh', '-n'],
+      ['fish', '--no-execute'],
+    ]) {
+      const script = await cli.succeed(['completion', shell]);
+      writeFileSync(cli.path('script'), script.output);
+      const { error, status } = spawnSync(shell, [check, cli.path('script')]);
+      if (error === undefined) expect(status).toBe(0);
+    }
+  });
+});
