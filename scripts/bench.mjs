@@ -18,6 +18,7 @@ const BENCHES = {
   keyword: ['../test/bench/keyword-bench.mjs', 'keywordBench'],
   map: ['../test/bench/map-bench.mjs', 'mapBench'],
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
+  import: ['../test/bench/import-bench.mjs', 'importBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
   migrate: ['../test/bench/migrate-bench.mjs', 'migrateBench', { packages: true }],
   sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
