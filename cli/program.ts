@@ -7,6 +7,7 @@ import type { AddCommand } from './commands/connected-command';
 import { addExportCommand } from './commands/export-command';
 import { addImportCommand } from './commands/import-command';
 import { addKeyCommands } from './commands/key-commands';
+import { addMigrateCommand } from './commands/migrate-command';
 import { addProfileCommands } from './commands/profile-commands';
 import { addRoles } from './commands/roles';
 import { addSearchCommand } from './commands/search-command';
@@ -17,6 +18,7 @@ const COMMANDS: AddCommand[] = [
   addCollectionCommands,
   addSearchCommand,
   addImportCommand,
+  addMigrateCommand,
   addExportCommand,
   addBenchCommand,
   addKeyCommands,

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { Backoff } from '../writing/backoff';
+import type { ItemFindings } from './finding';
+import { LARGE_INTEGERS, parseLossless } from './lossless-json';
+
+/** A peer refused, or answered what can't be read. `status` is HTTP's, null where there is none. */
+export class PeerError extends CommandError {
+  constructor(
+    message: string,
+    readonly status: number | null = null,
+    options?: ErrorOptions,
+  ) {
+    super(message, status === 401 || status === 403 ? EXIT_CODES.denied : EXIT_CODES.failed, options);
+    this.name = 'PeerError';
+  }
+}
+
+/** A page of a thousand vectors of 16,384 numbers takes some 300 MB as JSON. */
+const ANSWER_CHARACTERS_MAX = 500_000_000;
+const CALL_TIMEOUT_MS = 120_000;
+/** Before a peer has ever answered, more likely the address is wrong than the peer busy. */
+const FIRST_PATIENCE_MS = 5000;
+/** How much of a peer's own words goes into an error. */
+const QUOTED_MAX = 300;
+
+export interface PeerHttpOptions {
+  url: URL;
+  headers: Record<string, string>;
+  patienceMs: number;
+  signal: AbortSignal;
+  /** Told of waits, so that a person sees why nothing moves. */
+  onWait?: (reason: string, waitMs: number) => void;
+}
+
+/**
+ * Calls of a peer's HTTP API, all of them reads. What may pass (no connection, 429, 5xx) is tried again with longer and
+ * longer waits until `patienceMs` are over; then, and for everything else, a PeerError tells what the peer said.
+ */
+export class PeerHttp {
+  private readonly base: string;
+  private hasAnswered = false;
+
+  constructor(private readonly options: PeerHttpOptions) {
+    this.base = options.url.href.replace(/\/+$/, '');
+  }
+
+  /** `findings` are told of integers that became strings of their digits. */
+  get<Answer>(path: string, findings?: ItemFindings): Promise<Answer> {
+    return this.call<Answer>('GET', path, undefined, findings);
+  }
+
+  /** `body` is sent as JSON; a string is JSON already. */
+  post<Answer>(path: string, body: unknown, findings?: ItemFindings): Promise<Answer> {
+    return this.call<Answer>('POST', path, typeof body === 'string' ? body : JSON.stringify(body), findings);
+  }
+
+  private async call<Answer>(method: string, path: string, body?: string, findings?: ItemFindings): Promise<Answer> {
+    const backoff = firstOrLater(this.options.patienceMs, this.hasAnswered);
+    for (;;) {
+      const tried = await this.once(method, path, body, findings);
+      if ('answer' in tried) {
+        this.hasAnswered = true;
+        return tried.answer as Answer;
+      }
+      const wait = tried.isPassing ? backoff.next(tried.retryAfterMs) : null;
+      if (wait === null) throw tried.error;
+      this.options.onWait?.(tried.error.message, wait);
+      await sleep(wait, undefined, { signal: this.options.signal });
+    }
+  }
+
+  private async once(method: string, path: string, body?: string, findings?: ItemFindings): Promise<{ answer: unknown } | { error: PeerError; isPassing: boolean; retryAfterMs: number | null }> {
+    const { headers, signal } = this.options;
+    const where = `${method} ${this.base}${path.replace(/\?.*/, '')}`;
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(this.base + path, {
+        method,
+        headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        body,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
+      });
+      text = await response.text();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const { name, message, cause } = error as Error & { cause?: Error };
+      return { error: new PeerError(`${where}: ${name === 'TimeoutError' ? 'no answer in time' : cause?.message || message}`, null, { cause: error }), isPassing: true, retryAfterMs: null };
+    }
+    if (!response.ok) {
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      return {
+        error: new PeerError(`${where}: HTTP status ${response.status}: ${quoted(text)}`, response.status),
+        isPassing: response.status === 429 || response.status >= 500,
+        retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : null,
+      };
+    }
+    if (text.length > ANSWER_CHARACTERS_MAX) throw new PeerError(`${where}: an answer of ${text.length} characters is too long; --page-size asks for fewer items at once`);
+    try {
+      return { answer: parseLossless(text, () => findings?.add('numbers', 'changed', LARGE_INTEGERS)) };
+    } catch (error) {
+      throw new PeerError(`${where}: the answer is not JSON: ${quoted(text)}`, response.status, { cause: error });
+    }
+  }
+}
+
+/** Waits between tries: shorter ones before the peer has ever answered. */
+export function firstOrLater(patienceMs: number, hasAnswered: boolean): Backoff {
+  return new Backoff(hasAnswered ? patienceMs : Math.min(patienceMs, FIRST_PATIENCE_MS));
+}
+
+/** A peer's words, on one line and without what would move the cursor. */
+function quoted(text: string): string {
+  return text
+    .slice(0, QUOTED_MAX)
+    .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();
+}
+
+/** The header of HTTP's basic authentication, where user and password are given. */
+export function basicAuthorization(user: string | null, password: string | null): Record<string, string> {
+  return user === null ? {} : { authorization: `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}` };
+}

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { parseLossless } from '../../../../cli/migrate/lossless-json';
+
+describe('parseLossless', () => {
+  test('integers beyond 2^53 become strings of their digits, and are counted', () => {
+    let count = 0;
+    const parsed = parseLossless('{"a": 9007199254740993, "b": [-18446744073709551615,1], "c": 9007199254740991}', () => (count += 1));
+    expect(parsed).toEqual({ a: '9007199254740993', b: ['-18446744073709551615', 1], c: 9007199254740991 });
+    expect(count).toBe(2);
+  });
+
+  test('digits in strings, fractions and exponents stay what they are', () => {
+    const text = String.raw`{"a": "x: 9007199254740993, \"9007199254740993\"", "b": 0.12345678901234567, "c": 1234567890123456789e3, "9007199254740993": [12345678901234567.5], "d": 9007199254740993}`;
+    expect(parseLossless(text)).toEqual({ ...(JSON.parse(text) as object), d: '9007199254740993' });
+  });
+
+  test('JSON without large integers is what JSON.parse says', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = JSON.stringify(value);
+        // fast-check draws no integers beyond 2^53 without an exponent.
+        fc.pre(!/(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/.test(text));
+        expect(parseLossless(text)).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+});
