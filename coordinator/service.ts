@@ -2,6 +2,7 @@ import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
+import type { MetadataPatch } from '../shared/shard/shard-client';
 import type { Quantization } from '../shared/vector/quantization';
 
 /**
@@ -134,6 +135,17 @@ export interface VectorInput {
   expected?: number | undefined;
 }
 
+/** What of a vector is to be changed; what is undefined stays. */
+export interface VectorPatch {
+  externalId: string;
+  vector: Float32Array | undefined;
+  text: string | undefined;
+  /** Whether the vector is made of the text. */
+  embeds?: boolean;
+  metadata: MetadataPatch | undefined;
+  expected?: number | undefined;
+}
+
 export type UpsertStatus = 'inserted' | 'updated' | 'conflict';
 
 /** In the order of the items. */
@@ -160,6 +172,17 @@ export interface VectorsService {
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
   deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
+  /**
+   * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
+   * when its metadata would be too many.
+   */
+  patch(collection: string, patch: VectorPatch): Promise<{ version: number | null }>;
+  /**
+   * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
+   * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
+   * others are changed then.
+   */
+  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;

@@ -123,6 +123,40 @@ export function vectorEndpoints(parts: { vectors: VectorsService; format: Vector
       },
     }),
     defineEndpoint({
+      method: 'PATCH',
+      template: '/v1/collections/{name}/vectors/{id}',
+      access: 'readwrite',
+      tag,
+      summary: 'Change parts of one vector',
+      description: 'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).',
+      path: schemas.vectorPath,
+      body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
+      answer: { type: 'data', schema: schemas.patchedAnswer },
+      errors: [404, 409],
+      handle: async ({ path, body }) => {
+        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body });
+        return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/update_by_filter',
+      access: 'readwrite',
+      tag,
+      summary: 'Change the metadata of every vector whose metadata match',
+      description:
+        'Each match is changed once, if it still matches at that moment; one that is written meanwhile may be or not. updated_count is exact. Should a shard fail half-way (500), or metadata ' +
+        'become too many (400), the error says how many were changed; the others are as they were.',
+      path: collectionParameters,
+      body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
+      answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata);
+        return dataAnswer({ updated_count: updatedCount });
+      },
+    }),
+    defineEndpoint({
       method: 'POST',
       template: '/v1/collections/{name}/vectors/fetch',
       access: 'readonly',
