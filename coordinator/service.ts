@@ -1,3 +1,4 @@
+import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
@@ -146,22 +147,31 @@ export interface VectorPatch {
   expected?: number | undefined;
 }
 
-export type UpsertStatus = 'inserted' | 'updated' | 'conflict';
+/** `invalid`: see `errors` of the result. */
+export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
+
+/** `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their places. */
+export interface UpsertManner {
+  skips?: boolean;
+  places?: readonly number[];
+}
 
 /** In the order of the items. */
 export interface UpsertResult {
   statuses: UpsertStatus[];
   /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
   versions: (number | null)[];
+  /** By the place of an item that was skipped as invalid: why. */
+  errors: ReadonlyMap<number, QuiverError>;
   timing: WriteTiming;
 }
 
 export interface VectorsService {
   /**
    * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
-   * that is not as expected keeps all from being written, with the error conflict; with `skips`, only itself.
+   * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
-  upsert(collection: string, items: VectorInput[], options?: { skips?: boolean }): Promise<UpsertResult>;
+  upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
   /**
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
    * them is not as expected: nothing is deleted then.

@@ -11,11 +11,11 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
-import { checkDimension } from './dimension-check';
+import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
+import { checkDimension, dimensionMismatch } from './dimension-check';
 import { writeMatching } from './filtered-write';
 import { InsertionOrderReader } from './insertion-order-reader';
-import { ItemWrites } from './item-writes';
+import { type ItemResult, ItemWrites } from './item-writes';
 import { vectorNotFound } from './vector-not-found';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
@@ -59,23 +59,33 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false }: { skips?: boolean } = {}): Promise<UpsertResult> {
+  async upsert(name: string, items: VectorInput[], { skips = false, places }: UpsertManner = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const errors = new Map<number, QuiverError>();
+    const valid: VectorInput[] = [];
     const texts: string[] = [];
     for (let i = 0; i < items.length; i += 1) {
       const { externalId, source } = items[i];
       if (source.vector === undefined) texts.push(source.text);
-      else checkDimension(collection, source.vector, `the vector of items[${i}] (external_id ${JSON.stringify(externalId)})`);
+      else if (source.vector.length !== collection.dim) {
+        const error = dimensionMismatch(collection, source.vector, `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
+        if (!skips) throw error;
+        errors.set(i, error);
+        continue;
+      }
+      valid.push(items[i]);
     }
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     const embeddedMs = this.clock.monotonicMs();
-    const results = items.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(items, embedded, skips), call);
+    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(valid, embedded, skips), call);
     const endMs = this.clock.monotonicMs();
+    const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
-      statuses: results.map(({ outcome }) => outcome as UpsertStatus),
-      versions: results.map(({ version }) => version),
+      statuses: results.map((result) => (result === null ? 'invalid' : (result.outcome as UpsertStatus))),
+      versions: results.map((result) => result?.version ?? null),
+      errors,
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
   }
@@ -236,6 +246,12 @@ export class ShardedVectorsService implements VectorsService {
  */
 function itemsPerShard(limit: number, shardCount: number): number {
   return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
+}
+
+/** The results in the places of their items, null in those of items that were skipped. */
+function withSkipped(written: ItemResult[], skipped: { has(index: number): boolean }, count: number): (ItemResult | null)[] {
+  let next = 0;
+  return Array.from({ length: count }, (_, i) => (skipped.has(i) ? null : written[next++]));
 }
 
 /** `done`: how many others were updated. */

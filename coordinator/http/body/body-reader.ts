@@ -2,7 +2,7 @@ import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
 import { tooLong } from '../schema/fields';
-import { validate, validateElements } from '../schema/issue';
+import { validate, validateEachElement, validateElements } from '../schema/issue';
 import { TURN_MS, type Turns } from '../turns';
 import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
@@ -60,12 +60,13 @@ export class BodyReader {
     if (body.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
-    output[list.name] = await this.elements(judged, list, scan, isGone);
+    const check = list.keepsRefused?.(output) === true ? validateEachElement : validateElements;
+    output[list.name] = await this.elements(judged, { list, check }, scan, isGone);
     return output;
   }
 
   /** The list's elements, parsed and checked in parts. */
-  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
+  private async elements(judged: JudgedList, { list, check }: { list: BodyList; check: typeof validateEachElement }, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
     for (let i = 0; i < judged.partCount; i++) {
@@ -75,7 +76,7 @@ export class BodyReader {
       }
       const elements = JSON.parse(judged.part(i)) as unknown[];
       for (const element of elements) takeVector(element, scan);
-      for (const output of validateElements(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
+      for (const output of check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
   }

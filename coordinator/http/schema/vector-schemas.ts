@@ -49,14 +49,16 @@ export function upsertBody(limits: HttpLimits) {
 }
 
 const onError = withDefault(z.enum(['fail', 'skip']), 'fail').meta({
-  description: 'fail: an item that is not as its if_version or only_if says keeps all from being written. skip: only itself; its result says so.',
+  description:
+    'fail: an item that is not valid, of another dimension, or not as its if_version or only_if says keeps all from being written. skip: only itself, and its result says why. ' +
+    'What concerns the whole request, its size for example, refuses it all.',
 });
 
 export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
     schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), on_error: onError, include_timing: includeTiming }),
-    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item) },
+    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item), keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip' },
   };
 }
 
@@ -143,9 +145,10 @@ const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 
 
 export const upsertAnswer = outcome.extend({ timing_ms: writeTiming.optional() });
 const bulkOutcome = outcome.extend({
-  status: z.enum(['inserted', 'updated', 'conflict']),
+  external_id: z.string().nullable().meta({ description: 'null for a skipped item that has none.' }),
+  status: z.enum(['inserted', 'updated', 'conflict', 'invalid']),
   index: z.int().optional().meta({ description: 'The place in items; present for an item that was skipped.' }),
-  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there.' }),
+  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there, of a conflict.' }),
 });
 export const bulkUpsertAnswer = z.object({ results: z.array(bulkOutcome), timing_ms: writeTiming.optional() });
 export const vectorDeletedAnswer = z.object({ deleted: z.string(), external_id: z.string(), status: z.literal('deleted') });

@@ -290,6 +290,34 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(dataOf(await show(name, 'i3')).vector).toEqual([3, 1, 1]);
     });
 
+    test('a batch that skips tells of each item what is wrong with it', async () => {
+      const name = await context.collection();
+      const items = [
+        { external_id: 'a', vector: [1, 2, 3] },
+        { external_id: '', vector: [1, 2, 3] },
+        { external_id: 'c', vector: [1, 2] },
+        { vector: [1, 2, 3] },
+        null,
+        { external_id: 'f', vector: [1, 'x', 3] },
+        { external_id: 'g', vector: [3, 2, 1], only_if: 'present' },
+        { external_id: 'h', vector: [3, 2, 1] },
+      ];
+      const { results } = dataOf(await bulkUpsert(name, { items, on_error: 'skip' }));
+      expect(results).toEqual([
+        { external_id: 'a', status: 'inserted', version: expect.any(Number) },
+        { external_id: '', status: 'invalid', index: 1, error: { code: 422, message: 'items[1].external_id (external_id "") must not be empty' } },
+        { external_id: 'c', status: 'invalid', index: 2, error: { code: 400, message: expect.stringContaining('the vector of items[2] (external_id "c") has dimension 2') } },
+        { external_id: null, status: 'invalid', index: 3, error: { code: 422, message: 'items[3].external_id is required' } },
+        { external_id: null, status: 'invalid', index: 4, error: { code: 422, message: expect.stringContaining('items[4]') } },
+        { external_id: 'f', status: 'invalid', index: 5, error: { code: 422, message: expect.stringContaining('items[5].vector[1]') } },
+        { external_id: 'g', status: 'conflict', index: 6, error: { code: 409, message: 'external_id "g" does not exist' } },
+        { external_id: 'h', status: 'inserted', version: expect.any(Number) },
+      ]);
+      expect(await countOf(name)).toBe(2);
+      expect(failureOf(await bulkUpsert(name, { items })).code).toBe(422);
+      expect(dataOf(await bulkUpsert(name, { items: [null], on_error: 'skip' })).results).toHaveLength(1);
+    });
+
     test('a deletion is done only in the version that it says', async () => {
       const name = await context.collection();
       const [a, b] = dataOf(await bulkUpsert(name, { items: ['a', 'b'].map((id) => ({ external_id: id, vector: [1, 2, 3] })) })).results.map((one: { version: number }) => one.version);
