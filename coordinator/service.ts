@@ -1,7 +1,9 @@
+import type { QuiverError } from '../shared/errors/quiver-error';
 import type { Filter } from '../shared/filter/filter';
 import type { Metric } from '../shared/vector/metric';
 import type { IndexProgress, SearchEffort } from '../shared/shard/shard-read';
 import type { Language } from '../shared/text/language';
+import type { MetadataPatch } from '../shared/shard/shard-client';
 import type { Quantization } from '../shared/vector/quantization';
 
 /**
@@ -137,22 +139,42 @@ export interface VectorInput {
   expected?: number | undefined;
 }
 
-export type UpsertStatus = 'inserted' | 'updated' | 'conflict';
+/** What of a vector is to be changed; what is undefined stays. */
+export interface VectorPatch {
+  externalId: string;
+  vector: Float32Array | undefined;
+  text: string | undefined;
+  /** Whether the vector is made of the text. */
+  embeds?: boolean;
+  metadata: MetadataPatch | undefined;
+  expected?: number | undefined;
+}
+
+/** `invalid`: see `errors` of the result. */
+export type UpsertStatus = 'inserted' | 'updated' | 'conflict' | 'invalid';
+
+/** `skips`: an item that can't be written keeps no other from it. `places`: what messages call the items; default: their places. */
+export interface UpsertManner {
+  skips?: boolean;
+  places?: readonly number[];
+}
 
 /** In the order of the items. */
 export interface UpsertResult {
   statuses: UpsertStatus[];
   /** The version that an item got; of a conflict, that of the item that is there. null: none is there, or none is counted yet. */
   versions: (number | null)[];
+  /** By the place of an item that was skipped as invalid: why. */
+  errors: ReadonlyMap<number, QuiverError>;
   timing: WriteTiming;
 }
 
 export interface VectorsService {
   /**
    * All or nothing per shard; validated as a whole before anything is written. Outcomes are in the order of `items`. An item
-   * that is not as expected keeps all from being written, with the error conflict; with `skips`, only itself.
+   * that is not as expected, or of another dimension, keeps all from being written; with `skips`, only itself.
    */
-  upsert(collection: string, items: VectorInput[], options?: { skips?: boolean }): Promise<UpsertResult>;
+  upsert(collection: string, items: VectorInput[], options?: UpsertManner): Promise<UpsertResult>;
   /**
    * Ids in the order given; an id given twice counts once. `expected`: as in VectorInput, by id. Errors: conflict, when one of
    * them is not as expected: nothing is deleted then.
@@ -163,6 +185,17 @@ export interface VectorsService {
    * one matched at that moment. If a shard fails half-way (commit_unknown), calling again deletes the rest.
    */
   deleteByFilter(collection: string, filter: Filter): Promise<{ deletedCount: number }>;
+  /**
+   * Changes parts of a vector that is there, at one moment. Errors: not_found; conflict; dimension_mismatch; limit_exceeded
+   * when its metadata would be too many.
+   */
+  patch(collection: string, patch: VectorPatch): Promise<{ version: number | null }>;
+  /**
+   * Changes the metadata of every vector whose metadata match, each once. As with deleteByFilter, a failure half-way leaves
+   * some changed, and the error says how many. Errors also: limit_exceeded for those whose metadata would be too many; all
+   * others are changed then.
+   */
+  updateByFilter(collection: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }>;
   /** In the order of `externalIds`; missing ones are left out. */
   fetch(collection: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]>;
   scroll(collection: string, page: { cursor: string | null; limit: number; filter: Filter | null; vectors: boolean }): Promise<{ vectors: VectorView[]; nextCursor: string | null }>;

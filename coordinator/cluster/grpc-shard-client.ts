@@ -154,7 +154,7 @@ export class GrpcShardClient implements ShardClient {
 }
 
 function uncounted(id: ShardId): QuiverError {
-  return new QuiverError('unavailable', `shard ${id.shard} takes no conditions: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
+  return new QuiverError('unavailable', `shard ${id.shard} takes no conditions and no patches: a node of the cluster is of an earlier version, which knows none, or is not known at present`);
 }
 
 function unconfirmed(id: ShardId): QuiverError {

@@ -74,6 +74,11 @@ export interface BodyList {
   /** What more elements are; default: limit_exceeded. */
   excess?: ErrorKind;
   elements: z.ZodArray<z.ZodType>;
+  /**
+   * Whether elements that are not valid are left to the handler, each as a RefusedElement in its place, instead of refusing
+   * the body. Gets the output of the body's schema. Default: no.
+   */
+  keepsRefused?: (body: Record<string, unknown>) => boolean;
 }
 
 export type EndpointAnswer = { type: 'data'; schema: z.ZodType } | { type: 'text'; contentType: string };

@@ -1,5 +1,6 @@
+import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Filter } from '../../shared/filter/filter';
-import type { CallOptions, DeleteOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
+import type { CallOptions, DeleteOperation, MetadataPatch, PatchOperation, ShardClient, UpsertOperation } from '../../shared/shard/shard-client';
 import type { StoredItem } from '../../shared/shard/shard-read';
 import type { Clock } from '../../shared/time/clock';
 import type { CollectionCatalog } from '../collections/collection-catalog';
@@ -10,11 +11,12 @@ import type { ScatterGather } from '../routing/scatter-gather';
 import { groupByShard, inCallOrder } from '../routing/shard-router';
 import { ShardSets } from '../routing/shard-sets';
 import type { StampClock } from '../routing/stamp-clock';
-import type { CollectionsService, CollectionView, UpsertResult, UpsertStatus, VectorInput, VectorsService, VectorView } from '../service';
-import { checkDimension } from './dimension-check';
-import { deleteMatching } from './filtered-delete';
+import type { CollectionsService, CollectionView, UpsertManner, UpsertResult, UpsertStatus, VectorInput, VectorPatch, VectorsService, VectorView } from '../service';
+import { checkDimension, dimensionMismatch } from './dimension-check';
+import { writeMatching } from './filtered-write';
 import { InsertionOrderReader } from './insertion-order-reader';
-import { ItemWrites } from './item-writes';
+import { type ItemResult, ItemWrites } from './item-writes';
+import { vectorNotFound } from './vector-not-found';
 import { cursorFromPosition, positionFromCursor, type ScrollPosition } from './scroll-cursor';
 
 /** Vector bytes in one page of an export over all shards: large enough for few round trips, small enough for memory. */
@@ -57,24 +59,34 @@ export class ShardedVectorsService implements VectorsService {
     this.clock = options.clock;
   }
 
-  async upsert(name: string, items: VectorInput[], { skips = false }: { skips?: boolean } = {}): Promise<UpsertResult> {
+  async upsert(name: string, items: VectorInput[], { skips = false, places }: UpsertManner = {}): Promise<UpsertResult> {
     const startMs = this.clock.monotonicMs();
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const errors = new Map<number, QuiverError>();
+    const valid: VectorInput[] = [];
     const texts: string[] = [];
     for (let i = 0; i < items.length; i += 1) {
       const { externalId, source } = items[i];
       if (source.vector === undefined) texts.push(source.text);
-      else checkDimension(collection, source.vector, `the vector of items[${i}] (external_id ${JSON.stringify(externalId)})`);
+      else if (source.vector.length !== collection.dim) {
+        const error = dimensionMismatch(collection, source.vector, `the vector of items[${places?.[i] ?? i}] (external_id ${JSON.stringify(externalId)})`);
+        if (!skips) throw error;
+        errors.set(i, error);
+        continue;
+      }
+      valid.push(items[i]);
     }
     const embedded = texts.length === 0 ? [] : await this.embedder.embedPassages(collection, texts);
     // Where nothing is embedded, that takes exactly 0.
     const embeddedMs = texts.length === 0 ? startMs : this.clock.monotonicMs();
-    const results = items.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(items, embedded, skips), call);
+    const written = valid.length === 0 ? [] : await this.writes.write(collection, this.upsertsOf(valid, embedded, skips), call);
     const endMs = this.clock.monotonicMs();
+    const results = errors.size === 0 ? written : withSkipped(written, errors, items.length);
     return {
-      statuses: results.map(({ outcome }) => outcome as UpsertStatus),
-      versions: results.map(({ version }) => version),
+      statuses: results.map((result) => (result === null ? 'invalid' : (result.outcome as UpsertStatus))),
+      versions: results.map((result) => result?.version ?? null),
+      errors,
       timing: { embeddingMs: embeddedMs - startMs, storageMs: endMs - embeddedMs, totalMs: endMs - startMs },
     };
   }
@@ -94,7 +106,34 @@ export class ShardedVectorsService implements VectorsService {
   async deleteByFilter(name: string, filter: Filter): Promise<{ deletedCount: number }> {
     const call = this.scatter.begin();
     const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
-    return { deletedCount: await deleteMatching({ shards: this.shards, scatter: this.scatter, sets: this.sets }, collection, filter, call) };
+    const { done } = await writeMatching(
+      { shards: this.shards, scatter: this.scatter, sets: this.sets },
+      collection,
+      { filter, done: 'deleted', operationOf: (externalId) => ({ type: 'delete', externalId, filter }) },
+      call,
+    );
+    return { deletedCount: done };
+  }
+
+  async patch(name: string, { externalId, vector, text, embeds, metadata, expected }: VectorPatch): Promise<{ version: number | null }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    if (vector !== undefined) checkDimension(collection, vector, 'the vector');
+    const [embedded] = embeds === true && text !== undefined ? await this.embedder.embedPassages(collection, [text]) : [vector];
+    const operation: PatchOperation = { type: 'patch', externalId, vector: embedded, metadata, text };
+    const [{ outcome, version }] = await this.writes.write(collection, [expected === undefined ? operation : { ...operation, expected }], call);
+    if (outcome === 'absent') throw vectorNotFound(name, externalId);
+    if (outcome === 'excess') throw excessError(1, externalId);
+    return { version };
+  }
+
+  async updateByFilter(name: string, filter: Filter, metadata: MetadataPatch): Promise<{ updatedCount: number }> {
+    const call = this.scatter.begin();
+    const collection = this.catalog.known(name) ?? (await this.catalog.find(name));
+    const operationOf = (externalId: string): PatchOperation => ({ type: 'patch', externalId, vector: undefined, metadata, text: undefined, filter });
+    const { done, excess } = await writeMatching({ shards: this.shards, scatter: this.scatter, sets: this.sets }, collection, { filter, done: 'updated', operationOf }, call);
+    if (excess.first !== null) throw excessError(excess.count, excess.first, done);
+    return { updatedCount: done };
   }
 
   async fetch(name: string, externalIds: string[], options: { vectors: boolean }): Promise<VectorView[]> {
@@ -208,6 +247,18 @@ export class ShardedVectorsService implements VectorsService {
  */
 function itemsPerShard(limit: number, shardCount: number): number {
   return Math.min(limit, Math.ceil((limit / shardCount) * 1.5) + 4);
+}
+
+/** The results in the places of their items, null in those of items that were skipped. */
+function withSkipped(written: ItemResult[], skipped: { has(index: number): boolean }, count: number): (ItemResult | null)[] {
+  let next = 0;
+  return Array.from({ length: count }, (_, i) => (skipped.has(i) ? null : written[next++]));
+}
+
+/** `done`: how many others were updated. */
+function excessError(count: number, first: string, done?: number): QuiverError {
+  const what = `the metadata of ${count === 1 ? '' : `${count} vectors, of them `}${JSON.stringify(first)} would have more than MAX_METADATA_BYTES or MAX_METADATA_FIELDS`;
+  return new QuiverError('limit_exceeded', done === undefined ? `${what}; nothing was changed` : `${done} vectors were updated; ${what}, and stayed as they were`);
 }
 
 function viewOf({ externalId, metadata, text, vector, version }: StoredItem): VectorView {

@@ -14,8 +14,8 @@ const SESSIONS_MAX = 256;
 /** Writes remembered for a session that never says what it has settled; coordinators have at most some hundreds under way. */
 const WRITES_MAX = 4096;
 
-const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a', refused: 'r', outdated: 'o', conflict: 'c', withheld: 'w' };
-const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent', r: 'refused', o: 'outdated', c: 'conflict', w: 'withheld' };
+const LETTER_OF: Record<WriteOutcome, string> = { inserted: 'i', updated: 'u', deleted: 'd', absent: 'a', refused: 'r', outdated: 'o', conflict: 'c', withheld: 'w', excess: 'e' };
+const OUTCOME_OF: Record<string, WriteOutcome> = { i: 'inserted', u: 'updated', d: 'deleted', a: 'absent', r: 'refused', o: 'outdated', c: 'conflict', w: 'withheld', e: 'excess' };
 
 interface Known {
   sequence: number;

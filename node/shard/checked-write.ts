@@ -1,13 +1,14 @@
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { JsonObject } from '../../shared/filter/filter';
-import type { DeleteOperation, ImportOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import type { DeleteOperation, ImportOperation, PatchOperation, StageOperation, UpsertOperation, WriteOperation } from '../../shared/shard/shard-client';
+import { mergedObject } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
 /** What a directory entry can hold of an id; callers allow 512 characters. */
 const EXTERNAL_ID_LENGTH_MAX = 16_383;
 
 /** An operation on its way through a shard. `parsed`: its metadata, where the check has parsed them. */
-export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation;
+export type ShardOperation = (UpsertOperation & { parsed?: JsonObject }) | PatchOperation | DeleteOperation | (ImportOperation & { parsed?: JsonObject }) | StageOperation;
 
 /** Gets the metadata of an item that is to be stored. */
 type MetadataLook = (metadata: JsonObject, operation: { externalId: string }) => void;
@@ -31,6 +32,7 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   const { externalId } = operation;
   if (typeof externalId !== 'string' || externalId.length === 0 || externalId.length > EXTERNAL_ID_LENGTH_MAX) throw refusal('an external id of this length');
   if (operation.type === 'delete') return operation;
+  if (operation.type === 'patch') return checkedPatch(operation, dim, look);
   const item = operation.type === 'import' ? operation.item : operation;
   if (item === null) return operation;
   if (item.vector.length !== dim) throw refusal(`a vector of ${item.vector.length} elements in a shard of dimension ${dim}`);
@@ -39,6 +41,14 @@ function checkedOperation(operation: WriteOperation, dim: number, look: Metadata
   const parsed = checkedMetadata(item.metadata);
   look(parsed, operation);
   return { ...operation, parsed };
+}
+
+function checkedPatch(operation: PatchOperation, dim: number, look: MetadataLook): PatchOperation {
+  const { vector, metadata } = operation;
+  if (vector !== undefined && vector.length !== dim) throw refusal(`a vector of ${vector.length} elements in a shard of dimension ${dim}`);
+  // What it takes away claims nothing.
+  if (metadata !== undefined) look(mergedObject({}, checkedMetadata(metadata.json)), operation);
+  return operation;
 }
 
 function checkedStage(operation: StageOperation): StageOperation {

@@ -83,6 +83,7 @@ export class ShardWriter {
     const plan = await inSlices(
       planWrites(requests, {
         priorOf: (externalId) => this.priorOf(externalId, texts),
+        vectorOf: (slot) => indexes.vectors.vectors(Uint32Array.of(slot)),
         gate: gate.now,
         versions: counters.versions,
         counted: writing.counted,
@@ -187,7 +188,7 @@ export class ShardWriter {
     const recnos = new Set<number>();
     for (const operations of requests) {
       for (const operation of operations) {
-        if (operation.type !== 'upsert' || operation.text !== undefined) continue;
+        if ((operation.type !== 'upsert' && operation.type !== 'patch') || operation.text !== undefined) continue;
         const slot = directory.slotOf(operation.externalId);
         if (slot >= 0 && directory.hasText(slot)) recnos.add(directory.recnoOf(slot));
       }

@@ -4,6 +4,7 @@ import { matches } from '../filter/matches';
 import { type Gate, gateAfter, refusesWrites } from '../records/shard-gate';
 import type { VersionCount } from '../records/version-count';
 import type { ShardOperation } from './checked-write';
+import { patchedMetadata } from './metadata-patch';
 import { parsedMetadata } from './shard-indexes';
 
 /** What is stored of an item before a batch. */
@@ -47,6 +48,8 @@ export interface WritePlan {
 /** What a batch is planned on. */
 export interface PlanGround {
   priorOf(externalId: string): PriorItem | null;
+  /** The vector of an item that is stored: memory of its own. */
+  vectorOf(slot: number): Float32Array;
   gate: Gate;
   versions: VersionCount;
   /** Which requests say that versions are counted from them on; default: all. */
@@ -167,9 +170,16 @@ class WritePlanner {
       state.now = null;
       return existed ? 'deleted' : 'absent';
     }
-    const { isCounting } = this.versions;
-    state.now = updated(operation, state.now, isCounting ? version : 0);
-    if (isCounting) this.raise(version);
+    const given = this.versions.isCounting ? version : 0;
+    if (operation.type === 'patch') {
+      const { now } = state;
+      if (now === null || (operation.filter !== undefined && !matches(operation.filter, parsedMetadata(now.metadata)))) return 'absent';
+      const metadata = operation.metadata === undefined ? now.metadata : patchedMetadata(now.metadata, operation.metadata);
+      if (metadata === null) return 'excess';
+      const vector = operation.vector ?? ('vector' in now ? now.vector : this.ground.vectorOf(now.slot));
+      state.now = { externalId: operation.externalId, stamp: now.stamp, version: given, metadata: wellFormed(metadata), parsed: undefined, text: operation.text ?? now.text, vector };
+    } else state.now = updated(operation, state.now, given);
+    this.raise(given);
     return existed ? 'updated' : 'inserted';
   }
 

@@ -116,6 +116,10 @@ function bytesOf(operations: ShardOperation[]): number {
     bytes += 64;
     if (operation.type === 'stage') continue;
     bytes += operation.externalId.length;
+    if (operation.type === 'patch') {
+      bytes += (operation.vector?.byteLength ?? 0) + (operation.metadata?.json.length ?? 0) + (operation.text?.length ?? 0);
+      continue;
+    }
     const item = operation.type === 'import' ? operation.item : operation.type === 'upsert' ? operation : null;
     if (item !== null) bytes += item.vector.byteLength + (item.metadata?.length ?? 0) + (item.text?.length ?? 0);
   }

@@ -2,7 +2,7 @@ import { QuiverError } from '../errors/quiver-error';
 import type { WriteOutcome, WriteResult } from '../shard/shard-client';
 
 /** The outcomes in the order of their numbers on the wire (proto/quiver/v1/writes.proto). */
-const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld'];
+const OUTCOMES: readonly WriteOutcome[] = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld', 'excess'];
 const NUMBERS = new Map(OUTCOMES.map((outcome, number) => [outcome, number]));
 
 /** One byte per outcome. */

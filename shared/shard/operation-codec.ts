@@ -4,7 +4,17 @@ import type { Filter } from '../filter/filter';
 import { filterFromText, filterToText } from '../filter/filter-text';
 import { encodingOf } from '../text/text-encoding';
 import { resultOf } from '../time/work-slices';
-import { type Conditional, type DeleteOperation, type ImportOperation, ANY_VERSION, type StageOperation, type UpsertOperation, type WriteOperation } from './shard-client';
+import {
+  ANY_VERSION,
+  type Conditional,
+  type DeleteOperation,
+  type ImportOperation,
+  type MetadataPatch,
+  type PatchOperation,
+  type StageOperation,
+  type UpsertOperation,
+  type WriteOperation,
+} from './shard-client';
 import { SHARD_STAGES } from './shard-stage';
 
 /**
@@ -20,9 +30,14 @@ import { SHARD_STAGES } from './shard-stage';
  *   import   u8 4, u24 flags, u32 id bytes, f64 stamp, u32 dim, u32 metadata bytes, u32 text bytes, f64 term,
  *            dim × f32, id, metadata, text, zeros, [f64 version]; without the flag of metadata, the item is to be taken away
  *
+ *   patch    u8 5, u24 flags, u32 id bytes, u32 dim (0: no vector), u32 metadata bytes, u32 text bytes, u32 filter bytes,
+ *            u32 most bytes of the metadata, u32 most fields of them, dim × f32, id, metadata, text, filter, zeros,
+ *            [f64 expected]
+ *
  * Stages and imports are of version 2, and so is a write that has any. Version 3 says that the shard counts versions from
- * here on; without it, no operation has a number behind it. Flags: 256 there is a number behind the operation, 512 it is
- * alone in its conflicts. 4 the id is UTF-16. Of an upsert and an
+ * here on; without it, no operation has a number behind it, and there are no patches. Flags: 256 there is a number behind
+ * the operation, 512 it is alone in its conflicts. Of a patch: 128 its metadata replace what is there, 1024 they are those
+ * of the patch before. 4 the id is UTF-16. Of an upsert and an
  * import: 1 metadata and 2 text are present; 8 the metadata and 16 the text are UTF-16. Strings are UTF-16 if they are not well-formed Unicode, otherwise UTF-8. Of a delete: 32 a filter is present, as
  * JSON; 64 the filter is that of the delete before, because thousands of deletes may share one. A reader refuses unknown
  * versions and flags. Operations that an earlier reader does not know (a type, a flag) are written under a higher version,
@@ -41,11 +56,13 @@ const UPSERT_BYTES = 28;
 const DELETE_BYTES = 8;
 const STAGE_BYTES = 28;
 const IMPORT_BYTES = 36;
+const PATCH_BYTES = 32;
 
 const TYPE_UPSERT = 1;
 const TYPE_DELETE = 2;
 const TYPE_STAGE = 3;
 const TYPE_IMPORT = 4;
+const TYPE_PATCH = 5;
 
 const FLAG_METADATA = 1;
 const FLAG_TEXT = 2;
@@ -54,12 +71,15 @@ const FLAG_METADATA_UTF16 = 8;
 const FLAG_TEXT_UTF16 = 16;
 const FLAG_FILTER = 32;
 const FLAG_SAME_FILTER = 64;
+const FLAG_REPLACES = 128;
 const FLAG_NUMBER = 256;
 const FLAG_ALONE = 512;
+const FLAG_SAME_METADATA = 1024;
 const ITEM_FLAGS = FLAG_METADATA | FLAG_TEXT | FLAG_ID_UTF16 | FLAG_METADATA_UTF16 | FLAG_TEXT_UTF16;
 /** By version, what operations may have besides. */
 const COUNTED_FLAGS = FLAG_NUMBER | FLAG_ALONE;
 const DELETE_FLAGS = FLAG_ID_UTF16 | FLAG_FILTER | FLAG_SAME_FILTER;
+const PATCH_FLAGS = ITEM_FLAGS | FLAG_FILTER | FLAG_SAME_FILTER | FLAG_REPLACES | FLAG_SAME_METADATA;
 const NUMBER_BYTES = 8;
 
 /** `counted`: whether the shard counts versions from here on, as every node that may read this must know how to. */
@@ -69,15 +89,16 @@ export function operationsToBytes(operations: readonly WriteOperation[], counted
 
 /** Whether some operation is one that only a counted write can hold. */
 export function mustBeCounted(operations: readonly WriteOperation[]): boolean {
-  return operations.some((operation) => numberOf(operation) !== undefined);
+  return operations.some((operation) => operation.type === 'patch' || numberOf(operation) !== undefined);
 }
 
 /** Like {@link operationsToBytes}, one operation measured or written per step. */
 export function* operationsToBytesInSteps(operations: readonly WriteOperation[], counted: boolean): Generator<undefined, Buffer> {
   let size = HEADER_BYTES;
   const filters = filtersToWrite(operations);
+  const isSame = metadataRepeated(operations);
   for (let i = 0; i < operations.length; i++) {
-    size += aligned(operationBytes(operations[i], filters[i])) + (counted && numberOf(operations[i]) !== undefined ? NUMBER_BYTES : 0);
+    size += aligned(operationBytes(operations[i], filters[i], isSame[i])) + (counted && numberOf(operations[i]) !== undefined ? NUMBER_BYTES : 0);
     yield;
   }
   const bytes = Buffer.allocUnsafeSlow(size);
@@ -86,7 +107,7 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[],
   bytes.writeUInt32LE(operations.length, 4);
   let at = HEADER_BYTES;
   for (let i = 0; i < operations.length; i++) {
-    const end = writeOperation(bytes, at, operations[i], filters[i]);
+    const end = writeOperation(bytes, at, operations[i], filters[i], isSame[i]);
     const start = at;
     at = aligned(end);
     bytes.fill(0, end, at);
@@ -96,16 +117,27 @@ export function* operationsToBytesInSteps(operations: readonly WriteOperation[],
   return bytes;
 }
 
-/** The filter of a delete: its JSON, the word `same` (which is not JSON) for the filter of the delete before, or none. */
+/** The filter of a delete or a patch: its JSON, the word `same` (which is not JSON) for the filter of the one before, or none. */
 type FilterToWrite = string | undefined;
 
 function filtersToWrite(operations: readonly WriteOperation[]): FilterToWrite[] {
   let previous: Filter | undefined;
   return operations.map((operation) => {
-    if (operation.type !== 'delete' || operation.filter === undefined) return undefined;
+    if ((operation.type !== 'delete' && operation.type !== 'patch') || operation.filter === undefined) return undefined;
     if (operation.filter === previous) return 'same';
     previous = operation.filter;
     return filterToText(previous);
+  });
+}
+
+/** Of each operation, whether it is a patch with the metadata of the patch before: thousands may share some. */
+function metadataRepeated(operations: readonly WriteOperation[]): boolean[] {
+  let previous: MetadataPatch | undefined;
+  return operations.map((operation) => {
+    if (operation.type !== 'patch' || operation.metadata === undefined) return false;
+    const isSame = operation.metadata === previous;
+    previous = operation.metadata;
+    return isSame;
   });
 }
 
@@ -143,13 +175,19 @@ export function* operationsInSteps(bytes: Buffer): Generator<undefined, WriteOpe
   return operations;
 }
 
-function operationBytes(operation: WriteOperation, filter: FilterToWrite): number {
+function operationBytes(operation: WriteOperation, filter: FilterToWrite, isSame: boolean): number {
   if (operation.type === 'stage') return STAGE_BYTES + stringBytes(operation.reshard);
   if (operation.type === 'import') {
     const { externalId, item } = operation;
     return IMPORT_BYTES + stringBytes(externalId) + (item === null ? 0 : item.vector.byteLength + stringBytes(item.metadata) + stringBytes(item.text ?? undefined));
   }
   const idBytes = stringBytes(operation.externalId);
+  if (operation.type === 'patch') {
+    const { vector, metadata, text } = operation;
+    return (
+      PATCH_BYTES + (vector?.byteLength ?? 0) + idBytes + (isSame ? 0 : stringBytes(metadata?.json)) + stringBytes(text) + (filter === undefined || filter === 'same' ? 0 : Buffer.byteLength(filter))
+    );
+  }
   if (operation.type === 'delete') return DELETE_BYTES + idBytes + (filter === undefined || filter === 'same' ? 0 : 4 + Buffer.byteLength(filter));
   const { vector, metadata, text } = operation;
   return UPSERT_BYTES + vector.byteLength + idBytes + stringBytes(metadata) + stringBytes(text);
@@ -185,12 +223,14 @@ function stringFlags(text: string | undefined, present: number, utf16: number): 
   return encodingOf(text) === 'utf8' ? present : present | utf16;
 }
 
-function writeOperation(bytes: Buffer, at: number, operation: WriteOperation, filter: FilterToWrite): number {
+function writeOperation(bytes: Buffer, at: number, operation: WriteOperation, filter: FilterToWrite, isSame: boolean): number {
   switch (operation.type) {
     case 'upsert':
       return writeUpsert(bytes, at, operation);
     case 'delete':
       return writeDelete(bytes, at, operation, filter);
+    case 'patch':
+      return writePatch(bytes, at, operation, filter, isSame);
     case 'stage':
       return writeStage(bytes, at, operation);
     case 'import':
@@ -246,6 +286,24 @@ function writeUpsert(bytes: Buffer, at: number, operation: UpsertOperation): num
   return idAt + idBytes + metadataBytes + textBytes;
 }
 
+function writePatch(bytes: Buffer, at: number, operation: PatchOperation, filter: FilterToWrite, isSame: boolean): number {
+  const { externalId, metadata, text, vector = new Float32Array(0) } = operation;
+  bytes.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), at + PATCH_BYTES);
+  const hasFilter = filter !== undefined && filter !== 'same';
+  const json = isSame ? undefined : metadata?.json;
+  const idAt = at + PATCH_BYTES + vector.byteLength;
+  const idBytes = writeString(bytes, idAt, externalId);
+  const metadataBytes = writeString(bytes, idAt + idBytes, json);
+  const textAt = idAt + idBytes + metadataBytes;
+  const textBytes = writeString(bytes, textAt, text);
+  const filterBytes = hasFilter ? bytes.write(filter, textAt + textBytes, 'utf8') : 0;
+  let flags = stringFlags(externalId, 0, FLAG_ID_UTF16) | stringFlags(json, FLAG_METADATA, FLAG_METADATA_UTF16) | stringFlags(text, FLAG_TEXT, FLAG_TEXT_UTF16);
+  flags |= (hasFilter ? FLAG_FILTER : 0) | (filter === 'same' ? FLAG_SAME_FILTER : 0) | (isSame ? FLAG_SAME_METADATA : 0) | (!isSame && metadata?.replaces === true ? FLAG_REPLACES : 0);
+  bytes.writeUInt32LE((TYPE_PATCH | (flags << 8)) >>> 0, at);
+  for (const [i, number] of [idBytes, vector.length, metadataBytes, textBytes, filterBytes, metadata?.bytesMax ?? 0, metadata?.fieldsMax ?? 0].entries()) bytes.writeUInt32LE(number, at + 4 + i * 4);
+  return textAt + textBytes + filterBytes;
+}
+
 function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation, filter: FilterToWrite): number {
   const hasFilter = filter !== undefined && filter !== 'same';
   const idAt = at + DELETE_BYTES + (hasFilter ? 4 : 0);
@@ -263,8 +321,9 @@ function writeDelete(bytes: Buffer, at: number, operation: DeleteOperation, filt
 class OperationReader {
   private readonly bytes: Buffer;
   private at: number;
-  /** The filter of the last delete that had one. */
+  /** The filter of the last delete or patch that had one, and the metadata of the last patch that had some. */
   private filter: Filter | undefined;
+  private metadata: MetadataPatch | undefined;
   private readonly counted: boolean;
 
   constructor(bytes: Buffer, at: number, counted: boolean) {
@@ -289,6 +348,7 @@ class OperationReader {
     if (type === TYPE_DELETE && (plain & ~DELETE_FLAGS) === 0) return { ...this.delete(start, plain), ...this.condition(more) };
     if (type === TYPE_STAGE && (plain & ~FLAG_ID_UTF16) === 0) return { ...this.stage(start, plain), ...(more === 0 ? {} : { versionFloor: this.version() }) };
     if (type === TYPE_IMPORT && (plain & ~ITEM_FLAGS) === 0) return this.import(start, plain, more);
+    if (this.counted && type === TYPE_PATCH && (plain & ~PATCH_FLAGS) === 0) return { ...this.patch(start, plain), ...this.condition(more) };
     throw malformed('unknown type of operation');
   }
 
@@ -352,6 +412,36 @@ class OperationReader {
     if (isFiltered && this.filter === undefined) throw malformed('a filter that is none, or is not there');
     this.end(idAt + idBytes + filterBytes);
     return isFiltered ? { type: 'delete', externalId, filter: this.filter } : { type: 'delete', externalId };
+  }
+
+  private patch(start: number, flags: number): PatchOperation {
+    const { bytes } = this;
+    this.need(start, PATCH_BYTES);
+    const [idBytes, dim, metadataBytes, textBytes, filterBytes, bytesMax, fieldsMax] = Array.from({ length: 7 }, (_, i) => bytes.readUInt32LE(start + 4 + i * 4));
+    const hasMetadata = (flags & FLAG_METADATA) !== 0;
+    const hasText = (flags & FLAG_TEXT) !== 0;
+    const hasFilter = (flags & FLAG_FILTER) !== 0;
+    const isFiltered = hasFilter || (flags & FLAG_SAME_FILTER) !== 0;
+    const isSame = (flags & FLAG_SAME_METADATA) !== 0;
+    if ((!hasMetadata && metadataBytes > 0) || (!hasText && textBytes > 0) || (!hasFilter && filterBytes > 0) || (hasMetadata && isSame)) throw malformed('a string that is not announced');
+    const idAt = start + PATCH_BYTES + dim * 4;
+    const metadataAt = idAt + idBytes;
+    const textAt = metadataAt + metadataBytes;
+    const filterAt = textAt + textBytes;
+    this.need(start, filterAt + filterBytes - start);
+    if (hasFilter) this.filter = filterFromText(this.string(filterAt, filterBytes, 0));
+    if (isFiltered && this.filter === undefined) throw malformed('a filter that is none, or is not there');
+    if (hasMetadata) this.metadata = { json: this.string(metadataAt, metadataBytes, flags & FLAG_METADATA_UTF16), replaces: (flags & FLAG_REPLACES) !== 0, bytesMax, fieldsMax };
+    if (isSame && this.metadata === undefined) throw malformed('metadata that are not there');
+    this.end(filterAt + filterBytes);
+    const patch: PatchOperation = {
+      type: 'patch',
+      externalId: this.string(idAt, idBytes, flags & FLAG_ID_UTF16),
+      vector: dim === 0 ? undefined : this.vector(start + PATCH_BYTES, dim * 4),
+      metadata: hasMetadata || isSame ? this.metadata : undefined,
+      text: hasText ? this.string(textAt, textBytes, flags & FLAG_TEXT_UTF16) : undefined,
+    };
+    return isFiltered ? { ...patch, filter: this.filter } : patch;
   }
 
   /** What an upsert and an import have in common, behind a head of so many bytes. */

@@ -62,7 +62,7 @@ export interface ShardSpec extends ShardId {
 
 export type WriteOperation = ItemOperation | ImportOperation | StageOperation;
 /** What clients ask for. */
-export type ItemOperation = UpsertOperation | DeleteOperation;
+export type ItemOperation = UpsertOperation | PatchOperation | DeleteOperation;
 
 /** `expected`: the item must not exist. */
 export const NO_VERSION = 0;
@@ -87,6 +87,28 @@ export interface UpsertOperation extends Conditional {
   metadata: string | undefined;
   /** Keyword and answer text; undefined keeps what is stored (none for a new item), "" clears it. */
   text: string | undefined;
+}
+
+/** Changes parts of an item that is there; otherwise the outcome is `absent`. */
+export interface PatchOperation extends Conditional {
+  type: 'patch';
+  externalId: string;
+  /** undefined keeps what is stored. */
+  vector: Float32Array | undefined;
+  metadata: MetadataPatch | undefined;
+  /** As in an upsert. */
+  text: string | undefined;
+  /** Changes the item only if its metadata match when the operation is applied. Otherwise the outcome is `absent`. */
+  filter?: Filter | undefined;
+}
+
+/** `json`: a JSON Merge Patch (RFC 7396) to the metadata, or with `replaces` the metadata. */
+export interface MetadataPatch {
+  json: string;
+  replaces: boolean;
+  /** What the metadata may have afterwards: bytes as JSON, keys and array elements. With more, the outcome is `excess`. */
+  bytesMax: number;
+  fieldsMax: number;
 }
 
 export interface DeleteOperation extends Conditional {
@@ -124,9 +146,9 @@ export interface ImportOperation {
  * `refused`: nothing was done, because the shard is sealed or not open yet: the operation belongs to the collection's other
  * set of shards. `outdated`: nothing was done, because the term of the operation is over. `conflict`: nothing was done,
  * because the item is not as the operation expects. `withheld`: nothing was done, because another operation of the write
- * conflicts.
+ * conflicts. `excess`: nothing was done, because the item's metadata would be more than they may be.
  */
-export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated' | 'conflict' | 'withheld';
+export type WriteOutcome = 'inserted' | 'updated' | 'deleted' | 'absent' | 'refused' | 'outdated' | 'conflict' | 'withheld' | 'excess';
 
 /**
  * What became of a write. Versions rise with each change of an item, and no item of an id ever has one that an earlier item

@@ -1,5 +1,15 @@
 import { parseFilter } from '../../shared/filter/parse-filter';
-import { NO_VERSION, type CallOptions, ANY_VERSION, type ShardClient, type ShardId, type ShardSpec, type UpsertOperation, type WriteOperation } from '../../shared/shard/shard-client';
+import {
+  NO_VERSION,
+  type CallOptions,
+  ANY_VERSION,
+  type ShardClient,
+  type ShardId,
+  type PatchOperation,
+  type ShardSpec,
+  type UpsertOperation,
+  type WriteOperation,
+} from '../../shared/shard/shard-client';
 import type { RequestOf, StoredItem, VectorSearch } from '../../shared/shard/shard-read';
 import { sampleKey } from '../../shared/shard/sample-key';
 import { METRICS, type Metric, scoreOf } from '../../shared/vector/metric';
@@ -140,6 +150,35 @@ export function describeShardClient(name: string, make: () => Promise<ClientUnde
         ).toEqual(['inserted', 'updated', 'deleted']);
         // One that is alone keeps no other from being done.
         expect(await attempt(put('a', [3, 0, 0, 0], { expected: 1, alone: true }), put('e', [1, 0, 0, 0]))).toMatchObject({ outcomes: ['conflict', 'inserted'] });
+      });
+
+      test('patch parts of an item, in the same batch too', async () => {
+        const id = await opened();
+        const patch = (externalId: string, more: Partial<PatchOperation> = {}, json?: string): PatchOperation => ({
+          type: 'patch',
+          externalId,
+          vector: undefined,
+          text: undefined,
+          metadata: json === undefined ? undefined : { json, replaces: false, bytesMax: 100, fieldsMax: 10 },
+          ...more,
+        });
+        await write(id, put('a', [1, 2, 0, 0], { stamp: 7, metadata: '{"n":1,"deep":{"x":1}}', text: 'words' }));
+        expect(await write(id, patch('a', {}, '{"n":null,"deep":{"y":2}}'), patch('nobody', {}, '{"n":1}'))).toEqual(['updated', 'absent']);
+        expect(await fetchOne(id, 'a')).toEqual({ externalId: 'a', stamp: 7, metadata: '{"deep":{"x":1,"y":2}}', text: 'words', vector: Float32Array.of(1, 2, 0, 0) });
+        const filter = parseFilter({ 'deep.y': 2 }) ?? undefined;
+        expect(
+          await write(id, put('b', [0, 1, 0, 0]), patch('b', { text: 'other', vector: Float32Array.of(0, 0, 3, 0) }), patch('b', { filter }, '{"n":1}'), patch('a', { filter }, '{"n":1}')),
+        ).toEqual(['inserted', 'updated', 'absent', 'updated']);
+        expect(await fetchOne(id, 'b')).toMatchObject({ text: 'other', metadata: '{}', vector: Float32Array.of(0, 0, 3, 0) });
+        expect(await fetchOne(id, 'a')).toMatchObject({ metadata: '{"deep":{"x":1,"y":2},"n":1}' });
+        expect(await write(id, patch('a', {}, JSON.stringify({ more: 'x'.repeat(99) })), patch('a', { metadata: { json: '{"new":1}', replaces: true, bytesMax: 100, fieldsMax: 10 } }))).toEqual([
+          'excess',
+          'updated',
+        ]);
+        expect((await fetchOne(id, 'a'))?.metadata).toBe('{"new":1}');
+        expect(await searchIds(id, near([0, 0, 1, 0], { filter: parseFilter({ new: 1 }), k: 5 }))).toEqual(['a']);
+        const { firstVersion, present } = await client.write(id, [patch('a', { expected: 1 }, '{}')], IN_TIME());
+        expect([firstVersion > 7, present.length]).toEqual([true, 1]);
       });
 
       test('by many that expect the same version succeed once', async () => {

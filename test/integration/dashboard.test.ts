@@ -221,12 +221,12 @@ describe('browsing', () => {
       await page.getByLabel('Metadata, as JSON').fill('{ "topic": "cities", "year": 1234 }');
       await page.getByRole('button', { name: 'Save metadata' }).click();
       await eventually('it is stored', async () => (await stored()).data.metadata.year === 1234);
-      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 } });
+      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 }, version: expect.any(Number) });
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await eventually('it is deleted', async () => (await stored()).error?.code === 404);
       await page.getByRole('status').getByText('Deleted cities-0.').locator('..').getByRole('button', { name: 'Undo' }).click();
       await eventually('it is back', async () => (await stored()).status === 'success');
-      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 } });
+      expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 }, version: expect.any(Number) });
     }));
 });
 

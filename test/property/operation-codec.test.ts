@@ -13,6 +13,8 @@ const runs = { numRuns: 300 };
 
 /** Few, so that neighbours share one. */
 const FILTERS = [{ a: '\ud83d' }, { n: { $gte: 1 } }, { $or: [{ a: 'é' }, { b: [1, null] }] }].map((json) => parseFilter(json) ?? undefined);
+/** Few, so that neighbours share one. */
+const PATCHES = [true, false].map((replaces) => ({ json: '{"a":"\ud83d"}', replaces, bytesMax: 100, fieldsMax: 5 }));
 const anyCondition = fc.option(fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }), { nil: undefined });
 const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
   fc.record({ type: fc.constant('delete' as const), externalId: anyText, expected: anyCondition }),
@@ -24,6 +26,16 @@ const anyOperation: fc.Arbitrary<WriteOperation> = fc.oneof(
     stamp: fc.maxSafeNat(),
     metadata: fc.option(anyText, { nil: undefined }),
     text: fc.option(anyText, { nil: undefined }),
+    expected: anyCondition,
+    alone: fc.constantFrom(true, undefined),
+  }),
+  fc.record({
+    type: fc.constant('patch' as const),
+    externalId: anyText,
+    vector: fc.option(fc.float32Array({ noNaN: true, minLength: 1, maxLength: 20 }), { nil: undefined }),
+    text: fc.option(anyText, { nil: undefined }),
+    metadata: fc.option(fc.oneof(fc.constantFrom(...PATCHES), fc.record({ json: anyText, replaces: fc.boolean(), bytesMax: fc.nat(), fieldsMax: fc.nat() })), { nil: undefined }),
+    filter: fc.constantFrom(undefined, ...FILTERS),
     expected: anyCondition,
     alone: fc.constantFrom(true, undefined),
   }),

@@ -72,8 +72,8 @@ describe('bytes inside frames', () => {
   test('damaged strings are an error at worst', () => withstands(strings, stringsToBytes, stringsFromBytes));
 
   test('outcomes come back as they were; another byte is refused', () => {
-    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld'] as const;
+    const all = ['inserted', 'updated', 'deleted', 'absent', 'refused', 'outdated', 'conflict', 'withheld', 'excess'] as const;
     expect(outcomesFromBytes(outcomesToBytes(all))).toEqual(all);
-    expect(() => outcomesFromBytes(Buffer.of(8))).toThrow('malformed outcomes');
+    expect(() => outcomesFromBytes(Buffer.of(9))).toThrow('malformed outcomes');
   });
 });

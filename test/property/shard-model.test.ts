@@ -56,6 +56,20 @@ class Dice {
   operation(): WriteOperation {
     if (this.random() < 0.3) return { type: 'delete', externalId: this.id(), ...this.condition() };
     if (this.random() < 0.1) return { type: 'delete', externalId: this.id(), filter: this.filter().filter ?? undefined };
+    if (this.random() < 0.2) {
+      const json = this.oneOf(['{"n":null}', '{"deep":{"n":7,"note":null}}', '{"tag":{"x":{"y":1}}}', '{"n":3,"list":[null]}']);
+      const metadata = { json, replaces: this.random() < 0.1, bytesMax: 1500, fieldsMax: 1000 };
+      const { filter } = this.filter();
+      return {
+        type: 'patch',
+        externalId: this.id(),
+        vector: this.random() < 0.2 ? this.vector() : undefined,
+        text: this.random() < 0.2 ? this.text() : undefined,
+        metadata: this.random() < 0.9 ? metadata : undefined,
+        ...(filter !== null && this.random() < 0.2 && { filter }),
+        ...this.condition(),
+      };
+    }
     return {
       type: 'upsert',
       externalId: this.id(),

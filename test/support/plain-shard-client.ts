@@ -210,6 +210,15 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
     return 'conflict';
   }
   if (operation.type === 'delete' && operation.filter !== undefined && (previous === undefined || !passes(previous, operation.filter))) return 'absent';
+  if (operation.type === 'patch') {
+    const { metadata, filter, vector, text } = operation;
+    if (previous === undefined || (filter !== undefined && !passes(previous, filter))) return 'absent';
+    const json = metadata === undefined ? previous.metadata : metadata.replaces ? metadata.json : JSON.stringify(mergePatched(JSON.parse(previous.metadata), JSON.parse(metadata.json)));
+    if (metadata !== undefined && json.length > metadata.bytesMax) return 'excess';
+    shard.items.set(operation.externalId, { ...previous, metadata: json, vector: vector === undefined ? previous.vector : Float32Array.from(vector), text: text ?? previous.text, version });
+    shard.lastVersion = version;
+    return 'updated';
+  }
   if (operation.type === 'delete') return shard.items.delete(operation.externalId) ? 'deleted' : 'absent';
   if (operation.vector.length !== shard.spec.dim) throw new Error(`a vector of ${operation.vector.length} elements in a shard of dimension ${shard.spec.dim}`);
   shard.items.set(operation.externalId, {
@@ -223,6 +232,17 @@ function apply(shard: PlainShard, operation: WriteOperation, version: number, pr
   shard.lastVersion = version;
   shard.lastStamp = Math.max(shard.lastStamp, operation.stamp);
   return previous === undefined ? 'inserted' : 'updated';
+}
+
+/** As RFC 7396 writes it. */
+function mergePatched(target: any, patch: any): any {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const merged = typeof target !== 'object' || target === null || Array.isArray(target) ? {} : { ...target };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name];
+    else merged[name] = mergePatched(merged[name], value);
+  }
+  return merged;
 }
 
 function passing(shard: PlainShard, filter: Filter | null): PlainItem[] {

@@ -46,6 +46,8 @@ export interface StoredItem {
   vector?: number[];
   metadata: Metadata;
   text: string | null;
+  /** Absent while a cluster has nodes of an earlier version. */
+  version?: number;
 }
 
 export interface ClusterNode {

@@ -9,7 +9,7 @@ import { usePolling } from '../state/polling';
 import { go } from '../state/route';
 import { mayWrite } from '../state/session';
 import { tell } from '../state/toasts';
-import { deleteWithUndo, fetchItem, storeItem } from './stored-item';
+import { deleteWithUndo, fetchItem, storeMetadata } from './stored-item';
 
 const NEIGHBOURS = 8;
 /** Of a vector, how many numbers are put on the page when it is unfolded. */
@@ -127,12 +127,12 @@ function MetadataEditor({ collection, item, onDone }: { collection: Collection; 
     try {
       const metadata = JSON.parse(text) as unknown;
       if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) throw new Error('Metadata is a JSON object: { "field": value }.');
-      await storeItem(collection.name, item, metadata as Metadata);
+      await storeMetadata(collection.name, item, metadata as Metadata, true);
       tell(`Saved the metadata of ${item.external_id}.`, {
         action: {
           label: 'Undo',
           run: () =>
-            void storeItem(collection.name, item).then(
+            void storeMetadata(collection.name, item, item.metadata, false).then(
               () => onDone(true),
               (error: unknown) => tell(messageOf(error), { isBad: true }),
             ),

@@ -10,8 +10,19 @@ export async function fetchItem(collection: string, id: string, signal?: AbortSi
   return item;
 }
 
-/** Stores an item as it was, or with other metadata. Its text is not embedded again: the vector goes along. */
-export async function storeItem(collection: string, item: StoredItem, metadata: Metadata = item.metadata): Promise<void> {
+/**
+ * Gives an item these metadata in the place of what it has. `isUnchanged`: only if nobody has changed it since it was
+ * fetched; otherwise it throws what the service says.
+ */
+export async function storeMetadata(collection: string, item: StoredItem, metadata: Metadata, isUnchanged: boolean): Promise<void> {
+  // A browser takes these ids in a path for steps up. A cluster that is being upgraded has no versions and knows no patches yet.
+  if (item.external_id === '.' || item.external_id === '..' || item.version === undefined) return storeItem(collection, item, metadata);
+  const body = { metadata, metadata_mode: 'replace', ...(isUnchanged ? { if_version: item.version } : {}) };
+  await call('PATCH', path('/v1/collections/', collection, '/vectors/', item.external_id), { body });
+}
+
+/** Stores an item with other metadata. Its text is not embedded again: the vector goes along. */
+async function storeItem(collection: string, item: StoredItem, metadata: Metadata): Promise<void> {
   const body = { external_id: item.external_id, vector: item.vector, metadata, ...(item.text === null ? {} : { text: item.text }) };
   await call('POST', path('/v1/collections/', collection, '/upsert'), { body });
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
 import { fieldsOf, warnOfIgnoredFields } from '../schema/field-hints';
 import { tooLong } from '../schema/fields';
-import { validate, validateElements } from '../schema/issue';
+import { validate, validateEachElement, validateElements } from '../schema/issue';
 import { TURN_MS, type Turns } from '../turns';
 import { type BodyScanner, flawError, type JudgedBody, type JudgedList, type ScanBounds } from './body-scanner';
 import { ClientGone } from './client-gone';
@@ -72,12 +72,13 @@ export class BodyReader {
     if (body.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
-    output[list.name] = await this.elements(judged, list, scan, { isGone, warn });
+    const check = list.keepsRefused?.(output) === true ? validateEachElement : validateElements;
+    output[list.name] = await this.elements(judged, { list, check }, scan, { isGone, warn });
     return output;
   }
 
   /** The list's elements, parsed and checked in parts. */
-  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, { isGone, warn }: ReadOptions): Promise<unknown[]> {
+  private async elements(judged: JudgedList, { list, check }: { list: BodyList; check: typeof validateEachElement }, scan: JudgedBody, { isGone, warn }: ReadOptions): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
     for (let i = 0; i < judged.partCount; i++) {
@@ -89,7 +90,7 @@ export class BodyReader {
       for (const element of elements) takeVector(element, scan);
       // A program that has a name wrong has it wrong in every element.
       if (i === 0 && isObject(elements[0])) warnOfIgnoredFields(elements[0], this.known(list.elements.element), warn, `${list.name}[0]: `);
-      for (const output of validateElements(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
+      for (const output of check(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
   }

@@ -8,6 +8,7 @@ import { dataAnswer, defineEndpoint } from '../define-endpoint';
 import type { Endpoint } from '../endpoint';
 import type { HttpLimits } from '../http-limits';
 import { collectionParameters } from '../schema/collection-schemas';
+import { RefusedElement } from '../schema/issue';
 import * as schemas from '../schema/vector-schemas';
 
 const tag = 'Vectors';
@@ -46,17 +47,20 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       tag,
       summary: 'Insert or update many vectors',
       description:
-        'The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip. ' +
+        'The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip: then its result tells why it was skipped. ' +
         'Should another change come in between, the error tells which vectors of other shards were written.',
       path: collectionParameters,
       body: { type: 'json', required: true, ...schemas.bulkUpsertBody(limits), example: { items: [EXAMPLE_ITEM] } },
       answer: { type: 'data', schema: schemas.bulkUpsertAnswer },
       errors: [404, 409],
       handle: async ({ path, body }) => {
-        const result = await vectors.upsert(path.name, body.items, { skips: body.on_error === 'skip' });
-        const { timing } = result;
-        const outcomeJson = (item: VectorInput, i: number): string => bulkOutcomeJson(item, i, result);
-        return { type: 'pieces', pieces: listPieces('{"results":', body.items, outcomeJson, `${timingMember(timing, body.include_timing)}}`) };
+        const items: readonly (VectorInput | RefusedElement)[] = body.items;
+        const places = items.flatMap((item, i) => (item instanceof RefusedElement ? [] : [i]));
+        const valid = places.map((place) => items[place] as VectorInput);
+        const result = await vectors.upsert(path.name, valid, { skips: body.on_error === 'skip', places });
+        let next = 0;
+        const outcomeJson = (item: VectorInput | RefusedElement, i: number): string => (item instanceof RefusedElement ? invalidJson(item, i) : bulkOutcomeJson(item, i, result, next++));
+        return { type: 'pieces', pieces: listPieces('{"results":', items, outcomeJson, `${timingMember(result.timing, body.include_timing)}}`) };
       },
     }),
     defineEndpoint({
@@ -127,6 +131,40 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
       },
     }),
     defineEndpoint({
+      method: 'PATCH',
+      template: '/v1/collections/{name}/vectors/{id}',
+      access: 'readwrite',
+      tag,
+      summary: 'Change parts of one vector',
+      description: 'What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).',
+      path: schemas.vectorPath,
+      body: { type: 'json', required: true, schema: schemas.patchBody(limits), example: { metadata: { topic: 'lakes', draft: null } } },
+      answer: { type: 'data', schema: schemas.patchedAnswer },
+      errors: [404, 409],
+      handle: async ({ path, body }) => {
+        const { version } = await vectors.patch(path.name, { externalId: path.id, ...body });
+        return { type: 'data', json: `{"external_id":${JSON.stringify(path.id)},"status":"updated"${versionMember(version)}}` };
+      },
+    }),
+    defineEndpoint({
+      method: 'POST',
+      template: '/v1/collections/{name}/update_by_filter',
+      access: 'readwrite',
+      tag,
+      summary: 'Change the metadata of every vector whose metadata match',
+      description:
+        'Each match is changed once, if it still matches at that moment; one that is written meanwhile may be or not. updated_count is exact. Should a shard fail half-way (500), or metadata ' +
+        'become too many (400), the error says how many were changed; the others are as they were.',
+      path: collectionParameters,
+      body: { type: 'json', required: true, schema: schemas.updateByFilterBody(limits), example: { filters: { topic: 'rivers' }, set: { reviewed: true }, unset: ['draft'] } },
+      answer: { type: 'data', schema: schemas.filteredUpdatedAnswer },
+      errors: [404],
+      handle: async ({ path, body }) => {
+        const { updatedCount } = await vectors.updateByFilter(path.name, body.filters, body.metadata);
+        return dataAnswer({ updated_count: updatedCount });
+      },
+    }),
+    defineEndpoint({
       method: 'POST',
       template: '/v1/collections/{name}/vectors/fetch',
       access: 'readonly',
@@ -166,11 +204,22 @@ export function vectorEndpoints(parts: { vectors: VectorsService; formats: Vecto
   ];
 }
 
-/** What became of an item of a bulk; one that was skipped says why, and where it is. */
-function bulkOutcomeJson({ externalId, expected }: VectorInput, index: number, { statuses, versions }: UpsertResult): string {
-  const head = `{"external_id":${JSON.stringify(externalId)},"status":"${statuses[index]}"${versionMember(versions[index])}`;
-  if (statuses[index] !== 'conflict') return `${head}}`;
-  return `${head},"index":${index},"error":{"code":409,"message":${JSON.stringify(conflictText({ externalId, expected }, versions[index]))}}}`;
+/** What became of an item of a bulk, the one at `place` of those that were written; one that was skipped says why, and where it is. */
+function bulkOutcomeJson({ externalId, expected }: VectorInput, index: number, { statuses, versions, errors }: UpsertResult, place: number): string {
+  const head = `{"external_id":${JSON.stringify(externalId)},"status":"${statuses[place]}"${versionMember(versions[place])}`;
+  if (statuses[place] === 'conflict') return `${head}${skippedMembers(index, 409, conflictText({ externalId, expected }, versions[place]))}}`;
+  const error = errors.get(place);
+  return error === undefined ? `${head}}` : `${head}${skippedMembers(index, error.code, error.message)}}`;
+}
+
+/** An item that is not even one. */
+function invalidJson({ error, value }: RefusedElement, index: number): string {
+  const id = (value as { external_id?: unknown } | null)?.external_id;
+  return `{"external_id":${typeof id === 'string' ? JSON.stringify(id) : 'null'},"status":"invalid"${skippedMembers(index, error.code, error.message)}}`;
+}
+
+function skippedMembers(index: number, code: number, message: string): string {
+  return `,"index":${index},"error":${JSON.stringify({ code, message })}`;
 }
 
 /** By id. Errors: invalid_parameter. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { QuiverError, type ErrorKind } from '../../../shared/errors/quiver-error';
+import { type ErrorKind, isQuiverError, QuiverError } from '../../../shared/errors/quiver-error';
 import { missingFieldHint, valueHint } from './field-hints';
 
 /** The part of zod's own context with which a transform reports. */
@@ -95,6 +95,26 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown, place: 
   const result = schema.safeParse(value, { error: (issue) => wordsFor(issue) });
   if (result.success) return result.data;
   throw errorFromIssue(result.error.issues[0], place, value);
+}
+
+/** In the place of an element of a list that is not valid, where the handler is to know. `value`: the element as it came. */
+export class RefusedElement {
+  constructor(
+    readonly error: QuiverError,
+    readonly value: unknown,
+  ) {}
+}
+
+/** As {@link validateElements}, element by element: none keeps the others from being valid. */
+export function validateEachElement<S extends z.ZodType>(elements: z.ZodArray<S>, values: readonly unknown[], place: { list: string; first: number }): (z.output<S> | RefusedElement)[] {
+  return values.map((value, i) => {
+    try {
+      return validateElements(elements, [value], { list: place.list, first: place.first + i })[0];
+    } catch (error) {
+      if (!isQuiverError(error)) throw error;
+      return new RefusedElement(error, value);
+    }
+  });
 }
 
 /**

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { MetadataPatch } from '../../../shared/shard/shard-client';
 import type { VectorInput } from '../../service';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { itemVersion, storedVectorAnswer, writeTiming } from './answer-fields';
 import { expectedVersion, ifVersion, ifVersionText, onlyIf } from './condition';
 import { boundedArray, collectionName, externalId, filters, includeTiming, integer, itemText, metadata, optional, requiredFilters, vector, vectorFormat, withDefault } from './fields';
+import { report } from './issue';
 import { vectorSource } from './vector-source';
 
 const { fetchIdsMax, scrollDefault, scrollMax } = REQUEST_BOUNDS;
@@ -47,14 +49,16 @@ export function upsertBody(limits: HttpLimits) {
 }
 
 const onError = withDefault(z.enum(['fail', 'skip']), 'fail').meta({
-  description: 'fail: an item that is not as its if_version or only_if says keeps all from being written. skip: only itself; its result says so.',
+  description:
+    'fail: an item that is not valid, of another dimension, or not as its if_version or only_if says keeps all from being written. skip: only itself, and its result says why. ' +
+    'What concerns the whole request, its size for example, refuses it all.',
 });
 
 export function bulkUpsertBody(limits: HttpLimits) {
   const item = z.object(itemFields(limits)).transform(inputFromItem);
   return {
     schema: z.object({ items: boundedArray(item, limits.batchItemsMax, 'MAX_BATCH_SIZE'), on_error: onError, include_timing: includeTiming }),
-    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item) },
+    list: { name: 'items', lengthMax: limits.batchItemsMax, setting: 'MAX_BATCH_SIZE', elements: z.array(item), keepsRefused: (body: Record<string, unknown>) => body.on_error === 'skip' },
   };
 }
 
@@ -79,6 +83,55 @@ export function deleteByFilterBody(limits: HttpLimits) {
 
 export const vectorQuery = z.object({ vector_format: vectorFormat });
 
+/** A merge patch, or whole metadata, as the shards take it. */
+function metadataPatch(json: string, replaces: boolean, limits: HttpLimits): MetadataPatch {
+  return { json, replaces, bytesMax: limits.metadataBytesMax, fieldsMax: limits.metadataFieldsMax };
+}
+
+export function patchBody(limits: HttpLimits) {
+  return z
+    .object({
+      metadata: optional(metadata(limits)).meta({ description: 'A JSON Merge Patch (RFC 7396): members are put, objects merged, and what is null is taken away.' }),
+      metadata_mode: withDefault(z.enum(['merge', 'replace']), 'merge').meta({ description: 'replace: metadata is what the vector has afterwards.' }),
+      text: optional(itemText(limits.textBytesMax)).meta({ description: 'The vector stays, unless embed is true.' }),
+      embed: withDefault(z.boolean(), false).meta({ description: 'Whether the service makes the vector of the text.' }),
+      vector: optional(vector(limits.vectorDimMax)),
+      if_version: ifVersion,
+    })
+    .transform((body, context) => {
+      const { vector: given, text, embed, metadata: json, if_version: expected } = body;
+      if (given === undefined && text === undefined && json === undefined) report(context, body, 'must have metadata, text or vector');
+      if (embed && (text === undefined || text.trim() === '' || given !== undefined)) report(context, body, 'needs a text, and no vector', { path: ['embed'] });
+      const patched = json === undefined ? undefined : metadataPatch(json, body.metadata_mode === 'replace', limits);
+      return { vector: given, text, embeds: embed, metadata: patched, expected };
+    });
+}
+
+const METADATA_NAMES_MAX = 1000;
+
+export function updateByFilterBody(limits: HttpLimits) {
+  return z
+    .object({
+      filters: requiredFilters(limits),
+      set: optional(metadata(limits)).meta({ description: 'Members that the metadata get; objects are merged with those that are there.' }),
+      unset: withDefault(boundedArray(z.string(), METADATA_NAMES_MAX), []).meta({ description: 'Names of members that are taken away, of the metadata themselves: a dot is a part of a name.' }),
+    })
+    .transform((body, context) => {
+      const set = body.set === undefined ? {} : (JSON.parse(body.set) as Record<string, unknown>);
+      if (body.unset.length === 0 && Object.keys(set).length === 0) report(context, body, 'must have set or unset');
+      if (hasNull(set)) report(context, body, 'must hold no null: unset takes members away', { path: ['set'] });
+      const both = body.unset.find((name) => Object.hasOwn(set, name));
+      if (both !== undefined) report(context, body, `names ${JSON.stringify(both)}, which set has, too`, { path: ['unset'] });
+      const patch = Object.fromEntries([...Object.entries(set), ...body.unset.map((name) => [name, null] as const)]);
+      return { filters: body.filters, metadata: metadataPatch(JSON.stringify(patch), false, limits) };
+    });
+}
+
+/** Whether an object, or one in it, has a member that is null. */
+function hasNull(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && !Array.isArray(value) && Object.values(value).some(hasNull));
+}
+
 export const fetchBody = z.object({ ids: boundedArray(externalId, fetchIdsMax, undefined, 'schema_violation'), include_vectors: withDefault(z.boolean(), true), vector_format: vectorFormat });
 
 export function scrollBody(limits: HttpLimits) {
@@ -95,9 +148,10 @@ const outcome = z.object({ external_id: z.string(), status: z.enum(['inserted', 
 
 export const upsertAnswer = outcome.extend({ timing_ms: writeTiming.optional() });
 const bulkOutcome = outcome.extend({
-  status: z.enum(['inserted', 'updated', 'conflict']),
+  external_id: z.string().nullable().meta({ description: 'null for a skipped item that has none.' }),
+  status: z.enum(['inserted', 'updated', 'conflict', 'invalid']),
   index: z.int().optional().meta({ description: 'The place in items; present for an item that was skipped.' }),
-  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there.' }),
+  error: z.object({ code: z.int(), message: z.string() }).optional().meta({ description: 'Why the item was skipped. version is then that of the vector that is there, of a conflict.' }),
 });
 export const bulkUpsertAnswer = z.object({ results: z.array(bulkOutcome), timing_ms: writeTiming.optional() });
 export const vectorDeletedAnswer = z.object({ deleted: z.string(), external_id: z.string(), status: z.literal('deleted') });
@@ -107,6 +161,8 @@ export const batchDeletedAnswer = z.object({
   deleted: z.array(z.string()),
   not_found: z.array(z.string()),
 });
+export const patchedAnswer = z.object({ external_id: z.string(), status: z.literal('updated'), version: itemVersion.optional() });
+export const filteredUpdatedAnswer = z.object({ updated_count: z.int() });
 export const filteredDeletedAnswer = z.object({ deleted_count: z.int() });
 export const vectorAnswer = storedVectorAnswer.required({ vector: true });
 export const fetchAnswer = z.object({ vectors: z.array(storedVectorAnswer) });

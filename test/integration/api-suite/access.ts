@@ -31,6 +31,8 @@ const WRITING: Route[] = [
   { method: 'POST', path: '/v1/collections/none/recall_check', body: { samples: 1 } },
   { method: 'POST', path: '/v1/collections/none/upsert', body: { external_id: 'a', vector: [1, 2, 3] } },
   { method: 'POST', path: '/v1/collections/none/bulk_upsert', body: { items: [{ external_id: 'a', vector: [1, 2, 3] }] } },
+  { method: 'PATCH', path: '/v1/collections/none/vectors/a', body: { metadata: {} } },
+  { method: 'POST', path: '/v1/collections/none/update_by_filter', body: { filters: { a: 1 }, set: { b: 2 } } },
   { method: 'DELETE', path: '/v1/collections/none/delete/a' },
   { method: 'POST', path: '/v1/collections/none/delete_batch', body: { external_ids: ['a'] } },
   { method: 'POST', path: '/v1/collections/none/delete_by_filter', body: { filters: { a: 1 } } },

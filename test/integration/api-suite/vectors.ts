@@ -317,6 +317,34 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(dataOf(await show(name, 'i3')).vector).toEqual([3, 1, 1]);
     });
 
+    test('a batch that skips tells of each item what is wrong with it', async () => {
+      const name = await context.collection();
+      const items = [
+        { external_id: 'a', vector: [1, 2, 3] },
+        { external_id: '', vector: [1, 2, 3] },
+        { external_id: 'c', vector: [1, 2] },
+        { vector: [1, 2, 3] },
+        null,
+        { external_id: 'f', vector: [1, 'x', 3] },
+        { external_id: 'g', vector: [3, 2, 1], only_if: 'present' },
+        { external_id: 'h', vector: [3, 2, 1] },
+      ];
+      const { results } = dataOf(await bulkUpsert(name, { items, on_error: 'skip' }));
+      expect(results).toEqual([
+        { external_id: 'a', status: 'inserted', version: expect.any(Number) },
+        { external_id: '', status: 'invalid', index: 1, error: { code: 422, message: 'items[1].external_id (external_id "") must not be empty' } },
+        { external_id: 'c', status: 'invalid', index: 2, error: { code: 400, message: expect.stringContaining('the vector of items[2] (external_id "c") has dimension 2') } },
+        { external_id: null, status: 'invalid', index: 3, error: { code: 422, message: 'items[3].external_id is required' } },
+        { external_id: null, status: 'invalid', index: 4, error: { code: 422, message: expect.stringContaining('items[4]') } },
+        { external_id: 'f', status: 'invalid', index: 5, error: { code: 422, message: expect.stringContaining('items[5].vector[1]') } },
+        { external_id: 'g', status: 'conflict', index: 6, error: { code: 409, message: 'external_id "g" does not exist' } },
+        { external_id: 'h', status: 'inserted', version: expect.any(Number) },
+      ]);
+      expect(await countOf(name)).toBe(2);
+      expect(failureOf(await bulkUpsert(name, { items })).code).toBe(422);
+      expect(dataOf(await bulkUpsert(name, { items: [null], on_error: 'skip' })).results).toHaveLength(1);
+    });
+
     test('a deletion is done only in the version that it says', async () => {
       const name = await context.collection();
       const [a, b] = dataOf(await bulkUpsert(name, { items: ['a', 'b'].map((id) => ({ external_id: id, vector: [1, 2, 3] })) })).results.map((one: { version: number }) => one.version);
@@ -331,6 +359,68 @@ export function vectorsSuite(context: SuiteContext): void {
       expect(dataOf(await dropAll([null, b]))).toMatchObject({ deleted_count: 2 });
       dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3] }));
       dataOf(await drop('a', dataOf(await show(name, 'a')).version));
+    });
+  });
+
+  describe('patch, update_by_filter', () => {
+    const patch = (name: string, id: string, body: unknown) => context.api.patch(`/v1/collections/${name}/vectors/${inPath(id)}`, body);
+
+    test('metadata are merged, and what is left out stays', async () => {
+      const name = await context.collection();
+      dataOf(await upsert(name, { external_id: 'a/b', vector: [1, 2, 3], text: 'a text', metadata: { keep: [1], drop: 1, deep: { a: 1, b: 2 }, flat: 1 } }));
+      const { version } = dataOf(await patch(name, 'a/b', { metadata: { drop: null, deep: { b: null, c: 3 }, flat: { x: null, y: 1 }, __proto__: {} } }));
+      expect(dataOf(await show(name, 'a/b'))).toEqual({ external_id: 'a/b', vector: [1, 2, 3], text: 'a text', metadata: { keep: [1], deep: { a: 1, c: 3 }, flat: { y: 1 } }, version });
+      const search = async (filters: object) => dataOf(await context.api.post(`/v1/collections/${name}/search`, { vector: [1, 2, 3], filters })).results.length;
+      expect([await search({ drop: 1 }), await search({ 'deep.c': 3 })]).toEqual([0, 1]);
+      dataOf(await patch(name, 'a/b', { metadata: { only: null }, metadata_mode: 'replace', text: '', vector: [3, 2, 1] }));
+      expect(dataOf(await show(name, 'a/b'))).toMatchObject({ vector: [3, 2, 1], text: '', metadata: { only: null } });
+      expect(await countOf(name)).toBe(1);
+    });
+
+    test('a text may be embedded, and found by its words', async () => {
+      const name = await context.collection({ dim: 384 });
+      dataOf(
+        await bulkUpsert(name, {
+          items: [
+            { external_id: 'a', text: 'the river floods' },
+            { external_id: 'b', text: 'a quiet street' },
+          ],
+        }),
+      );
+      dataOf(await patch(name, 'b', { text: 'the river floods' }));
+      expect(dataOf(await show(name, 'b')).vector).not.toEqual(dataOf(await show(name, 'a')).vector);
+      dataOf(await patch(name, 'b', { text: 'the river floods', embed: true }));
+      expect(dataOf(await show(name, 'b'))).toMatchObject({ vector: dataOf(await show(name, 'a')).vector, text: 'the river floods' });
+    });
+
+    test('what is not there, is not as it says, or would be too much is refused', async () => {
+      const name = await context.collection();
+      const { version } = dataOf(await upsert(name, { external_id: 'a', vector: [1, 2, 3], metadata: { long: 'x'.repeat(40_000) } }));
+      expect(failureOf(await patch(name, 'nobody', { metadata: {} })).code).toBe(404);
+      expect(failureOf(await patch(name, 'a', { metadata: { n: 1 }, if_version: version + 1 }))).toMatchObject({ code: 409, conflicts: [{ external_id: 'a', version }] });
+      expect(failureOf(await patch(name, 'a', { vector: [1, 2] })).code).toBe(400);
+      expect(failureOf(await patch(name, 'a', { metadata: { more: 'x'.repeat(40_000) } }))).toMatchObject({ code: 400, message: expect.stringContaining('MAX_METADATA_BYTES') });
+      for (const body of [{}, { metadata: [] }, { embed: true }, { text: 'a', vector: [1, 2, 3], embed: true }, { metadata: {}, metadata_mode: 'other' }])
+        expect(failureOf(await patch(name, 'a', body)).code).toBe(422);
+      expect(dataOf(await patch(name, 'a', { metadata: { n: 1 }, if_version: version })).version).toBeGreaterThan(version);
+    });
+
+    test('every match of a filter is changed once', async () => {
+      const name = await context.collection();
+      dataOf(await bulkUpsert(name, { items: Array.from({ length: 90 }, (_, i) => ({ external_id: `i${i}`, vector: [i, 1, 1], metadata: { even: i % 2 === 0, draft: 1, n: { i } } })) }));
+      const update = (body: unknown) => context.api.post(`/v1/collections/${name}/update_by_filter`, body);
+      expect(dataOf(await update({ filters: { even: true }, set: { n: { seen: true }, even: true }, unset: ['draft', 'none'] }))).toEqual({ updated_count: 45 });
+      expect(dataOf(await show(name, 'i4'))).toMatchObject({ vector: [4, 1, 1], metadata: { even: true, n: { i: 4, seen: true } } });
+      expect(dataOf(await show(name, 'i5')).metadata).toEqual({ even: false, draft: 1, n: { i: 5 } });
+      expect(dataOf(await update({ filters: { draft: 1 }, unset: ['draft'] }))).toEqual({ updated_count: 45 });
+      expect(dataOf(await update({ filters: { draft: 1 }, unset: ['draft'] }))).toEqual({ updated_count: 0 });
+      dataOf(await upsert(name, { external_id: 'i4', vector: [1, 1, 1], metadata: { even: true, long: 'x'.repeat(40_000) } }));
+      expect(failureOf(await update({ filters: { even: true }, set: { more: 'x'.repeat(40_000) } }))).toMatchObject({
+        code: 400,
+        message: '44 vectors were updated; the metadata of "i4" would have more than MAX_METADATA_BYTES or MAX_METADATA_FIELDS, and stayed as they were',
+      });
+      for (const body of [{ filters: {}, set: { a: 1 } }, { filters: { a: 1 } }, { filters: { a: 1 }, set: { b: { c: null } } }, { filters: { a: 1 }, set: { b: 1 }, unset: ['b'] }])
+        expect(failureOf(await update(body)).code).toBe(422);
     });
   });
 

@@ -39,7 +39,7 @@ class Shelf {
     await this.beforeUpsert(batch);
     this.batches.push(batch.length);
     for (const item of batch) this.items.set(item.externalId, item);
-    return { statuses: batch.map(() => 'inserted' as const), versions: batch.map(() => null), timing: TIMING };
+    return { statuses: batch.map(() => 'inserted' as const), versions: batch.map(() => null), errors: new Map(), timing: TIMING };
   }
 
   async delete(name: string, ids: string[]) {

@@ -1,6 +1,9 @@
+import { ONLY_DRIVER } from '../../../../coordinator/collections/reshard/owned-reshard';
+import type { Filter } from '../../../../shared/filter/filter';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import { QuiverError } from '../../../../shared/errors/quiver-error';
 import { NO_VERSION, ANY_VERSION } from '../../../../shared/shard/shard-client';
+import { eventually } from '../../../support/eventually';
 import { item, markingModel, newCollection, PlainEmbedding, plainService, textItem } from '../../../support/plain-service';
 import type { Service, VectorView } from '../../../../coordinator/service';
 
@@ -336,5 +339,54 @@ describe('export', () => {
       for await (const _page of pages) shards.intercept = () => Promise.reject(new QuiverError('unavailable', 'down'));
     };
     await expect(read()).rejects.toMatchObject({ kind: 'unavailable' });
+  });
+});
+
+describe('update by filter', () => {
+  const even = parseFilter({ even: true }) as Filter;
+  const marked = { json: '{"seen":true}', replaces: false, bytesMax: 1000, fieldsMax: 10 };
+
+  test('changes each match once, though it still matches, in pages', async () => {
+    const { vectors } = await setUp();
+    await vectors.upsert('c', numbered(5000));
+    const before = await vectors.fetch('c', ['item-8', 'item-9'], { vectors: true });
+    expect(await vectors.updateByFilter('c', even, marked)).toEqual({ updatedCount: 2500 });
+    const [changed, other] = await vectors.fetch('c', ['item-8', 'item-9'], { vectors: true });
+    expect(changed).toEqual({ ...before[0], metadata: '{"even":true,"seen":true}', version: changed.version });
+    expect(other).toEqual(before[1]);
+  });
+
+  test('goes on with the shards that take the place of others, and passes over what it has changed', async () => {
+    const { vectors, shards, service } = await setUp({ shards: 1 });
+    await vectors.upsert('c', numbered(5000));
+    const resharder = await service.driveReshards(ONLY_DRIVER, 60_000);
+    let writes = 0;
+    shards.intercept = async (call) => {
+      if (call !== 'write' || ++writes !== 2) return;
+      // Between the first page and the second.
+      shards.intercept = undefined;
+      await service.collections.reshard('c', 3);
+      await eventually('it has its new shards', async () => (await service.collections.get('c')).shards === 3);
+    };
+    try {
+      expect(await vectors.updateByFilter('c', even, marked)).toEqual({ updatedCount: 2500 });
+      expect((await vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false })).vectors).toHaveLength(2500);
+    } finally {
+      await resharder.close();
+    }
+  });
+
+  test('says how many it changed when a shard fails half-way', async () => {
+    const { vectors, shards } = await setUp();
+    await vectors.upsert('c', numbered(3000));
+    let writes = 0;
+    shards.intercept = (call) => {
+      if (call === 'write' && ++writes > 1) throw new QuiverError('unavailable', 'down');
+    };
+    const error = (await vectors.updateByFilter('c', even, marked).catch((caught: unknown) => caught)) as QuiverError;
+    shards.intercept = undefined;
+    const [count] = /^\d+/.exec(error.message)!;
+    expect(error).toMatchObject({ kind: 'commit_unknown', message: expect.stringContaining('vectors were updated, then: ') });
+    expect((await vectors.scroll('c', { cursor: null, limit: 5000, filter: parseFilter({ seen: true }), vectors: false })).vectors).toHaveLength(Number(count));
   });
 });

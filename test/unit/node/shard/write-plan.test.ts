@@ -10,7 +10,7 @@ const put = (term: number, value: number): ShardOperation => ({ type: 'import', 
 const taken = (term: number): ShardOperation => ({ type: 'import', term, externalId: 'a', item: null });
 const upsert: ShardOperation = { type: 'upsert', externalId: 'a', vector: Float32Array.of(9), stamp: 9, metadata: undefined, text: undefined };
 const plan = (gate: Gate, ...operations: ShardOperation[]): WritePlan =>
-  resultOf(planWrites([operations], { priorOf: () => null, gate, versions: { isCounting: true, last: 0 }, highestVersion: () => 0 }));
+  resultOf(planWrites([operations], { priorOf: () => null, vectorOf: () => Float32Array.of(0), gate, versions: { isCounting: true, last: 0 }, highestVersion: () => 0 }));
 
 test('an import counts in the term of its shard alone: a copy that comes late, of an item or of its deletion, does nothing', () => {
   const { results, puts, deletes } = plan(FILLING, put(5, 1), put(4, 2), taken(4), put(6, 3));
@@ -34,7 +34,16 @@ test('only a shard that is being filled takes imports, and it takes nothing else
 describe('versions', () => {
   const PRIOR: PriorItem = { slot: 3, recno: 1, stamp: 70, version: 70, metadata: '{}', text: null };
   const planOn = (requests: ShardOperation[][], more: Partial<PlanGround> = {}): WritePlan =>
-    resultOf(planWrites(requests, { priorOf: (id) => (id === 'a' ? PRIOR : null), gate: OPEN_GATE, versions: UNCOUNTED, highestVersion: (except) => (except.has(3) ? 50 : 70), ...more }));
+    resultOf(
+      planWrites(requests, {
+        priorOf: (id) => (id === 'a' ? PRIOR : null),
+        vectorOf: () => Float32Array.of(0),
+        gate: OPEN_GATE,
+        versions: UNCOUNTED,
+        highestVersion: (except) => (except.has(3) ? 50 : 70),
+        ...more,
+      }),
+    );
   const upsertOf = (externalId: string, stamp: number): ShardOperation => ({ ...upsert, externalId, stamp }) as ShardOperation;
 
   test('none is given before a write says so', () => {
