@@ -100,6 +100,7 @@ export function readConfig(environment: Environment, cores: number): Config {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
   if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder, as file:/path/of/it');
+  if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
   return config;

@@ -273,6 +273,14 @@ export const SETTINGS = {
     name: 'BACKUP_TARGET', kind: 'text', fallback: '',
     meaning: 'Where backups are kept: `file:/folder`; in a cluster the same for all members, who all have to reach it; empty: there are none',
   },
+  backupSchedule: {
+    name: 'BACKUP_SCHEDULE', kind: 'text', fallback: '',
+    meaning: 'When a backup of everything is taken: the five fields of cron, in UTC, as `0 3 * * *`; empty: never by itself',
+  },
+  backupKeep: {
+    name: 'BACKUP_KEEP', kind: 'text', fallback: '7d,4w,12m',
+    meaning: 'Which scheduled backups are kept: the newest of each of the last so many hours (`h`), days (`d`), weeks (`w`), months (`m`) and years (`y`) that have one',
+  },
   backupBytesPerSecond: {
     name: 'BACKUP_BYTES_PER_SECOND', kind: 'integer', fallback: 104_857_600, minimum: 65_536, maximum: 10_737_418_240,
     meaning: 'Most that a process writes to BACKUP_TARGET, or reads there to verify, of all shards together',

@@ -69,6 +69,8 @@ describe('configuration', () => {
       apiDocs: 'true',
       apiUi: 'true',
       backupTarget: '',
+      backupSchedule: '',
+      backupKeep: '7d,4w,12m',
       backupBytesPerSecond: 104_857_600,
       shutdownTimeoutMs: 25_000,
     });
@@ -133,6 +135,8 @@ describe('configuration', () => {
       apiDocs: 'false',
       apiUi: 'false',
       backupTarget: 'file:/srv/backups',
+      backupSchedule: '0 3 * * *',
+      backupKeep: '2d',
       backupBytesPerSecond: 65_537,
       shutdownTimeoutMs: 15,
     };
