@@ -6,7 +6,7 @@ import { programVersion } from '../shared/process/program-version';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { Pace } from '../shared/time/pace';
-import { targetOpener } from '../shared/backup/open-target';
+import { type BackupTargetConfig, targetOpener } from '../shared/backup/open-target';
 import { BackupDriver, type BackupObserver } from './backup/backup-driver';
 import { BackupRequests } from './backup/backup-requests';
 import { Cron } from './backup/cron';
@@ -87,20 +87,11 @@ export function createService(options: {
   shardClient: ShardClient;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: Pick<
-    Config,
-    | 'defaultShards'
-    | 'defaultReplicas'
-    | 'requestTimeoutMs'
-    | 'chunkSize'
-    | 'chunkOverlap'
-    | 'uploadBytesMax'
-    | 'metadataBytesMax'
-    | 'backupTarget'
-    | 'backupBytesPerSecond'
-    | 'backupSchedule'
-    | 'backupKeep'
-  >;
+  config: BackupTargetConfig &
+    Pick<
+      Config,
+      'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax' | 'backupBytesPerSecond' | 'backupSchedule' | 'backupKeep'
+    >;
   log: Logger;
   quota: CollectionQuota;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
@@ -132,7 +123,7 @@ export function createService(options: {
     defaults,
     quota: options.quota,
   });
-  const openTarget = targetOpener(config.backupTarget);
+  const openTarget = targetOpener(config);
   const schedule = scheduleOf(config);
   const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
