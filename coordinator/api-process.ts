@@ -225,7 +225,7 @@ export class ApiProcess {
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
-    const { apiKey: _apiKey, ...config } = this.config;
+    const { apiKey: _apiKey, backupS3AccessKeyId: _id, backupS3SecretAccessKey: _secret, backupS3SessionToken: _token, ...config } = this.config;
     const { keys, usage, catalog } = main;
     const threads = await FrontThreads.start({
       entry: form.entry,

@@ -1,13 +1,16 @@
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
 import type { Config } from '../shared/config/config';
+import { QuiverError } from '../shared/errors/quiver-error';
 import type { Logger } from '../shared/logs/logger';
 import { programVersion } from '../shared/process/program-version';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
 import { Pace } from '../shared/time/pace';
-import { targetOpener } from '../shared/backup/open-target';
+import { type BackupTargetConfig, targetOpener } from '../shared/backup/open-target';
 import { BackupDriver, type BackupObserver } from './backup/backup-driver';
 import { BackupRequests } from './backup/backup-requests';
+import { Cron } from './backup/cron';
+import { type KeepRule, parseKeepRule } from './backup/kept-backups';
 import { CatalogCollectionsService } from './collections/catalog-collections-service';
 import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
@@ -84,7 +87,11 @@ export function createService(options: {
   shardClient: ShardClient;
   embedding: EmbeddingProvider;
   clock: Clock;
-  config: Pick<Config, 'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax' | 'backupTarget' | 'backupBytesPerSecond'>;
+  config: BackupTargetConfig &
+    Pick<
+      Config,
+      'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax' | 'backupBytesPerSecond' | 'backupSchedule' | 'backupKeep'
+    >;
   log: Logger;
   quota: CollectionQuota;
   /** Identifies this process among those that share the cluster store; a new one at each start. */
@@ -116,7 +123,8 @@ export function createService(options: {
     defaults,
     quota: options.quota,
   });
-  const openTarget = targetOpener(config.backupTarget);
+  const openTarget = targetOpener(config);
+  const schedule = scheduleOf(config);
   const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null) });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
@@ -162,6 +170,7 @@ export function createService(options: {
         observer,
         target: config.backupTarget,
         pace: new Pace(config.backupBytesPerSecond),
+        schedule,
         openTarget,
         drop,
         version: programVersion(),
@@ -174,4 +183,15 @@ export function createService(options: {
       catalog.close();
     },
   };
+}
+
+/** Errors: invalid_parameter for what is none. */
+function scheduleOf({ backupSchedule, backupKeep }: Pick<Config, 'backupSchedule' | 'backupKeep'>): { cron: Cron; keep: KeepRule | null } | null {
+  const keep = backupKeep === '' ? null : parseKeepRule(backupKeep);
+  if (keep === null && backupKeep !== '')
+    throw new QuiverError('invalid_parameter', `BACKUP_KEEP=${JSON.stringify(backupKeep)} is not valid: expected numbers of hours, days, weeks, months or years, as 7d,4w,12m`);
+  if (backupSchedule === '') return null;
+  const cron = Cron.parse(backupSchedule);
+  if (cron === null) throw new QuiverError('invalid_parameter', `BACKUP_SCHEDULE=${JSON.stringify(backupSchedule)} is not valid: expected the five fields of cron, as 0 3 * * *`);
+  return { cron, keep };
 }

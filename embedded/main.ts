@@ -68,7 +68,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
-    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config.backupTarget), pace: new Pace(config.backupBytesPerSecond) },
+    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config), pace: new Pace(config.backupBytesPerSecond) },
     openShardsMax: capacity.openShardsMax,
   });
   endings.defer(() => host.close());
@@ -137,7 +137,11 @@ function main(): void {
     process.exitCode = 1;
     return;
   }
-  const log = createLogger({ level: config.logLevel, secrets: config.apiKey === undefined ? [] : [config.apiKey], output: standardOutput(process.env) });
+  const log = createLogger({
+    level: config.logLevel,
+    secrets: [config.apiKey, config.backupS3SecretAccessKey, config.backupS3SessionToken].filter((secret) => secret !== undefined),
+    output: standardOutput(process.env),
+  });
   runUntilSignal({ start: (ending) => startWithEndings((endings) => build(config, log, endings, ending)), hardStopMs: config.shutdownTimeoutMs, logger: log });
 }
 

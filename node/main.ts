@@ -125,7 +125,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log,
-    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config.backupTarget), pace: new Pace(config.backupBytesPerSecond) },
+    backups: backupPlaceOf(config),
   };
   const budget = new WriteBudget();
   const stores = await ShardStores.load(folder, storeId);
@@ -313,6 +313,23 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   });
   readiness = { ready: true };
   log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
+}
+
+/** Where shards are backed up to; undefined: nowhere. */
+function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
+  if (config.backupTarget === '') return undefined;
+  const open = targetOpener({
+    backupTarget: config.backupTarget,
+    backupS3Endpoint: config.backupS3Endpoint,
+    backupS3Region: config.backupS3Region,
+    backupS3PathStyle: config.backupS3PathStyle,
+    backupS3AccessKeyId: config.backupS3AccessKeyId,
+    backupS3SecretAccessKey: config.backupS3SecretAccessKey,
+    backupS3SessionToken: config.backupS3SessionToken,
+    backupS3CredentialsFile: config.backupS3CredentialsFile,
+    backupS3Encryption: config.backupS3Encryption,
+  });
+  return { open, pace: new Pace(config.backupBytesPerSecond) };
 }
 
 function main(): void {

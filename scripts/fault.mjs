@@ -2,6 +2,8 @@
 // against a new service of real processes with recorded clients. Prints a line for each schedule; for one that breaks a
 // promise it prints the violation and the command that repeats it. The seed determines the faults and the clients'
 // requests, but not the timing.
+// `npm run fault -- --backups N --target cluster|embedded`: backups under writes while processes die, each restored into
+// another shape and compared with what clients saw.
 // `npm run fault -- --failovers N --failure kill|pause|hang-disk`: how long a shard takes no write after its primary failed.
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
@@ -15,6 +17,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '20' },
     target: { type: 'string', default: 'cluster' },
     failovers: { type: 'string' },
+    backups: { type: 'string' },
     failure: { type: 'string', default: 'kill' },
   },
 });
@@ -27,6 +30,7 @@ await setUpOrExit();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 require('../test/support/swc-register.js');
 const { runSchedule } = require('../test/fault/fault-schedule.ts');
+const { backupRounds } = require('../test/fault/backup-rounds.ts');
 const { FAILURES, failoverTimes } = require('../test/fault/failovers.ts');
 
 if (values.failovers !== undefined) {
@@ -39,6 +43,19 @@ if (values.failovers !== undefined) {
   const quantile = (share) => `${(times[Math.ceil(times.length * share) - 1] / 1000).toFixed(1)} s`;
   console.log(`${values.failure}: ${rounds} times without a write for ${quantile(0.5)} (median), ${quantile(0.99)} (99 of 100), ${quantile(1)} (longest)`);
   process.exit(0);
+}
+
+if (values.backups !== undefined) {
+  const rounds = Number(values.backups);
+  if (!Number.isSafeInteger(rounds) || rounds < 1) exitWithUsage();
+  /** @param {string} line */
+  const onRound = (line) => console.log(line);
+  const report = await backupRounds({ target: values.target === 'embedded' ? 'embedded' : 'cluster', rounds, seed: from, onRound });
+  for (const violation of report.violations) console.log(`  ${violation}`);
+  console.log(
+    `seed ${from}: ${report.backups} backups (${report.failed} failed when a process died, ${report.kills} kills), ${report.acknowledged} acknowledged writes, ${report.violations.length} violations`,
+  );
+  process.exit(report.violations.length > 0 ? 1 : 0);
 }
 
 const target = values.target === 'embedded' ? 'embedded' : 'cluster';
@@ -69,6 +86,8 @@ console.log(`${schedules} schedules from ${from} in ${((Date.now() - began) / 10
 process.exitCode = broken > 0 ? 1 : 0;
 
 function exitWithUsage() {
-  console.error('usage: fault --schedules N --seed S --seconds T --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk');
+  console.error(
+    'usage: fault --schedules N --seed S --seconds T --target cluster|embedded\n       fault --backups N --seed S --target cluster|embedded\n       fault --failovers N --failure kill|pause|hang-disk',
+  );
   process.exit(2);
 }

@@ -8,6 +8,10 @@ import { type ReshardOffice, Superseded } from '../collections/reshard/owned-res
 import { BackupPass, type BackupPassParts } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
+import { newBackupRecord } from './backup-requests';
+import { BackupSchedule, deleteOldBackups } from './backup-schedule';
+import type { Cron } from './cron';
+import type { KeepRule } from './kept-backups';
 import { OwnedEntry } from './owned-entry';
 import { RestorePass, type RestorePassParts } from './restore-pass';
 import { restoreKeys } from './restored-keys';
@@ -38,15 +42,28 @@ export class BackupDriver {
   private readonly stopping = new AbortController();
   private timer: NodeJS.Timeout | null = null;
   private newestTimer: NodeJS.Timeout | null = null;
+  private readonly schedule: BackupSchedule | null;
+  private scheduling = false;
 
   constructor(
     private readonly options: Omit<BackupPassParts, 'stop'> &
-      Omit<RestorePassParts, 'stop'> & { target: string; pace: Pace; office: ReshardOffice; openTarget: OpenTarget; log: Logger; observer: BackupObserver },
+      Omit<RestorePassParts, 'stop'> & {
+        target: string;
+        pace: Pace;
+        schedule: { cron: Cron; keep: KeepRule | null } | null;
+        office: ReshardOffice;
+        openTarget: OpenTarget;
+        log: Logger;
+        observer: BackupObserver;
+      },
   ) {
     const { store, log } = options;
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of a backup is unreadable and left alone');
     this.entries = new WatchedEntries({ store, prefix: BACKUPS_PATH, decode: backupFromEntry, onUnreadable });
     this.restores = new WatchedEntries({ store, prefix: RESTORES_PATH, decode: restoreFromEntry, onUnreadable });
+    const { schedule, clock, target } = options;
+    const newRecord = (): BackupRecord => newBackupRecord(clock.wallMs(), target, { collections: null, scheduled: true });
+    this.schedule = schedule === null || target === '' ? null : new BackupSchedule({ store, clock, cron: schedule.cron, newRecord, log });
   }
 
   /** Errors: unavailable. */
@@ -84,6 +101,7 @@ export class BackupDriver {
       if (value.state === 'failed') this.forget(key, value.endedAt);
       else if (value.state !== 'running' || key === first?.key) this.begin(key, value.state, (stop) => this.advanceBackup(key, stop));
     }
+    this.lookAtSchedule(first !== undefined);
     for (const { key, value } of this.restores.all()) {
       if (value.state === 'failed' || value.state === 'done') this.forget(key, value.endedAt);
       else this.begin(key, value.state, (stop) => this.advanceRestore(key, stop));
@@ -133,6 +151,8 @@ export class BackupDriver {
         await owned.end();
         const seconds = (clock.wallMs() - Date.parse(startedAt)) / 1000;
         log.info({ backup: id, target, copiedBytes: manifest.copiedBytes, totalBytes: manifest.totalBytes, seconds }, 'a backup is complete');
+        const keep = this.options.schedule?.keep ?? null;
+        if (keep !== null && owned.content.scheduled) await deleteOldBackups(repository, keep, log).catch((error: unknown) => log.warn({ error, target }, 'old backups are left for now'));
         observer.ended('done', { ...manifest, seconds, finishedMs: Date.parse(manifest.finishedAt) });
       } catch (error) {
         // Somebody else goes on with it, or gives it up.
@@ -197,6 +217,15 @@ export class BackupDriver {
     await pass.undo();
     if (owned.content.error === null) await owned.end();
     else await owned.change({ state: 'failed', endedAt: new Date(this.options.clock.wallMs()).toISOString() });
+  }
+
+  private lookAtSchedule(isBusy: boolean): void {
+    if (this.schedule === null || this.scheduling) return;
+    this.scheduling = true;
+    this.schedule
+      .look(isBusy)
+      .catch((error: unknown) => this.options.log.warn({ error }, 'it could not be seen whether a backup is due; it is tried again'))
+      .finally(() => (this.scheduling = false));
   }
 
   /** For the age of the newest backup, which every process shows. */

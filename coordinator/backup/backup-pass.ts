@@ -77,6 +77,7 @@ export class BackupPass {
       startedAt,
       finishedAt: new Date(this.parts.clock.wallMs()).toISOString(),
       version: this.parts.version,
+      scheduled: this.owned.content.scheduled,
       collections,
       keys: keys.map(({ value }) => value),
       copiedBytes: sum(progress.flatMap((one) => one.shards.map(({ copiedBytes }) => copiedBytes))),

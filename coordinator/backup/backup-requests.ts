@@ -28,12 +28,7 @@ export class BackupRequests implements BackupsService {
     },
   ) {}
 
-  async create(input: NewBackup): Promise<BackupView> {
-    return backupView(await this.begin(input, false));
-  }
-
-  /** As `create`, of the schedule. */
-  async begin({ collections, target }: NewBackup, scheduled: boolean): Promise<BackupRecord> {
+  async create({ collections, target }: NewBackup): Promise<BackupView> {
     const { store, clock } = this.options;
     const name = this.checked(target);
     this.checkObstacle();
@@ -41,21 +36,9 @@ export class BackupRequests implements BackupsService {
       const entry = await store.get(collectionPath(collection));
       if (entry === null || collectionFromEntry(entry).state !== 'ready') throw new QuiverError('not_found', `collection "${collection}" does not exist`);
     }
-    const wallMs = clock.wallMs();
-    const record: BackupRecord = {
-      id: backupId(wallMs, randomBytes(4).toString('hex')),
-      target: name,
-      state: 'running',
-      collections: collections === undefined ? null : [...new Set(collections)],
-      scheduled,
-      startedAt: new Date(wallMs).toISOString(),
-      endedAt: null,
-      error: null,
-      progress: [],
-      verified: null,
-    };
+    const record = newBackupRecord(clock.wallMs(), name, { collections: collections === undefined ? null : [...new Set(collections)], scheduled: false });
     await this.put(backupPath(record.id), 0, record);
-    return record;
+    return backupView(record);
   }
 
   async list(target?: string): Promise<BackupView[]> {
@@ -221,6 +204,12 @@ export class BackupRequests implements BackupsService {
   private async transact(key: string, revision: number, record: object): Promise<boolean> {
     return (await this.options.store.transact([{ key, revision }], [{ type: 'put', key, value: JSON.stringify(record) }])).applied;
   }
+}
+
+/** A backup that begins now. */
+export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupRecord, 'collections' | 'scheduled'>): BackupRecord {
+  const id = backupId(wallMs, randomBytes(4).toString('hex'));
+  return { id, target, state: 'running', ...of, startedAt: new Date(wallMs).toISOString(), endedAt: null, error: null, progress: [], verified: null };
 }
 
 /** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */

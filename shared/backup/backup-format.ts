@@ -32,6 +32,8 @@ export interface BackupManifest {
   finishedAt: string;
   /** The version of the program that made it. */
   version: string;
+  /** Whether a schedule asked for it. */
+  scheduled: boolean;
   collections: BackedUpCollection[];
   /** Keys of the API, as the cluster store holds them, without the secrets themselves. */
   keys: string[];

@@ -1,13 +1,29 @@
 import { fileURLToPath } from 'node:url';
+import type { Config } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
 import type { BackupTarget, OpenTarget } from './backup-target';
 import { FolderTarget } from './folder-target';
+import { S3Target } from './s3-target';
 
-/** Opens targets by name, below the one that is configured. */
-export function targetOpener(configured: string): OpenTarget {
+/** What of the configuration concerns targets. */
+export type BackupTargetConfig = Pick<
+  Config,
+  | 'backupTarget'
+  | 'backupS3Endpoint'
+  | 'backupS3Region'
+  | 'backupS3PathStyle'
+  | 'backupS3AccessKeyId'
+  | 'backupS3SecretAccessKey'
+  | 'backupS3SessionToken'
+  | 'backupS3CredentialsFile'
+  | 'backupS3Encryption'
+>;
+
+/** Opens targets by name: the one that is configured, and what is below it. */
+export function targetOpener(config: BackupTargetConfig): OpenTarget {
   const open = new Map<string, BackupTarget>();
   return (name) => {
-    const found = open.get(name) ?? targetOf(checkedName(configured, name));
+    const found = open.get(name) ?? targetOf(checkedName(config.backupTarget, name), config);
     open.set(name, found);
     return found;
   };
@@ -19,35 +35,22 @@ export function targetOpener(configured: string): OpenTarget {
  */
 export function checkedName(configured: string, name: string): string {
   if (configured === '') throw new QuiverError('invalid_parameter', 'there is no place for backups: BACKUP_TARGET is not set');
-  const rest = name.slice(configured.length);
-  const isBelow = name.startsWith(configured) && /^(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*\/?$/.test(configured.endsWith('/') && rest !== '' ? `/${rest}` : rest);
+  const base = configured.replace(/\/$/, '');
+  const isBelow = name.startsWith(base) && /^(?:\/[A-Za-z0-9_][A-Za-z0-9._-]*)*\/?$/.test(name.slice(base.length));
   if (!isBelow) throw new QuiverError('invalid_parameter', 'target must be BACKUP_TARGET, or a folder below it');
   return name;
 }
 
-/** Why a name is none of a target; null if it is one. */
-export function targetProblem(name: string): string | null {
-  try {
-    targetOf(name);
-    return null;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
-
-function targetOf(name: string): BackupTarget {
-  if (name.startsWith('file:/')) {
-    let path: string;
-    try {
-      path = fileURLToPath(name);
-    } catch {
-      throw unknown();
-    }
-    return new FolderTarget(name, path);
-  }
-  throw unknown();
-}
-
-function unknown(): QuiverError {
-  return new QuiverError('invalid_parameter', 'expected a folder as file:/path/of/it');
+function targetOf(name: string, config: BackupTargetConfig): BackupTarget {
+  if (name.startsWith('file:')) return new FolderTarget(name, fileURLToPath(name));
+  return new S3Target(name, {
+    endpoint: config.backupS3Endpoint,
+    region: config.backupS3Region,
+    isPathStyle: config.backupS3PathStyle === 'true',
+    accessKeyId: config.backupS3AccessKeyId,
+    secretAccessKey: config.backupS3SecretAccessKey,
+    sessionToken: config.backupS3SessionToken,
+    credentialsFile: config.backupS3CredentialsFile,
+    encryption: config.backupS3Encryption,
+  });
 }

@@ -54,6 +54,7 @@ export function memberAddress(config: ClusterConfig, rpcPort: number): string {
 }
 
 /** Texts that must never be in a log. */
-export function secretsOf(config: Pick<Config, 'apiKey'> & ClusterConfig): string[] {
-  return [config.apiKey, config.etcdPassword, config.clusterSecret, config.clusterSecretOther].filter((secret) => secret !== undefined);
+export function secretsOf(config: Pick<Config, 'apiKey' | 'backupS3SecretAccessKey' | 'backupS3SessionToken'> & ClusterConfig): string[] {
+  const { apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken } = config;
+  return [apiKey, etcdPassword, clusterSecret, clusterSecretOther, backupS3SecretAccessKey, backupS3SessionToken].filter((secret) => secret !== undefined);
 }

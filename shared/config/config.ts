@@ -43,7 +43,8 @@ const ENDPOINT = /^(?:https?:\/\/)?(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\]):\d{1,5}
 /** It becomes a part of URLs. */
 const REVISION = /^(?:[A-Za-z0-9][A-Za-z0-9._-]{0,127})?$/;
 const SHA256 = /^(?:[0-9a-f]{64})?$/;
-const BACKUP_TARGET = /^(?:file:\/(?:\/\/)?[^/?#%\s][^?#%]*)?$/;
+const BACKUP_TARGET = /^(?:file:\/(?:\/\/)?[^/?#%\s][^?#%]*|s3:\/\/[a-z0-9][a-z0-9.-]{1,62}(?:\/[A-Za-z0-9._-]+)*\/?)?$/;
+const STORE_URL = /^(?:https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?\/?)?$/;
 const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE]-?\d{1,3})?$/;
 
 /** Throws a configuration error: one line that names the variable, without the value of a secret. */
@@ -100,7 +101,9 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (config.chunkOverlap >= config.chunkSize) {
     refuse(SETTINGS.chunkOverlap, String(config.chunkOverlap), `an integer below CHUNK_SIZE (${config.chunkSize})`);
   }
-  if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder, as file:/path/of/it');
+  if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder or a bucket, as file:/path/of/it or s3://bucket/prefix');
+  if (!STORE_URL.test(config.backupS3Endpoint)) refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, 'http://host:port or https://host:port');
+  if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
   const trustedProxies = listOf(config.trustedProxies);

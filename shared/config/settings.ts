@@ -279,7 +279,35 @@ export const SETTINGS = {
   },
   backupTarget: {
     name: 'BACKUP_TARGET', kind: 'text', fallback: '',
-    meaning: 'Where backups are kept: `file:/folder`; in a cluster the same for all members, who all have to reach it; empty: there are none',
+    meaning: 'Where backups are kept: `file:/folder` or `s3://bucket/prefix`; in a cluster the same for all members, who all have to reach it; empty: there are none',
+  },
+  backupSchedule: {
+    name: 'BACKUP_SCHEDULE', kind: 'text', fallback: '',
+    meaning: 'When a backup of everything is taken: the five fields of cron, in UTC, as `0 3 * * *`; empty: never by itself',
+  },
+  backupKeep: {
+    name: 'BACKUP_KEEP', kind: 'text', fallback: '7d,4w,12m',
+    meaning: 'Which scheduled backups are kept: the newest of each of the last so many hours (`h`), days (`d`), weeks (`w`), months (`m`) and years (`y`) that have one',
+  },
+  backupS3Endpoint: {
+    name: 'BACKUP_S3_ENDPOINT', kind: 'text', fallback: '',
+    meaning: 'Where the store of an `s3:` target is, as `https://host:port`; empty: AWS',
+  },
+  backupS3Region: { name: 'BACKUP_S3_REGION', kind: 'text', fallback: 'us-east-1', meaning: 'Its region' },
+  backupS3PathStyle: {
+    name: 'BACKUP_S3_PATH_STYLE', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
+    meaning: '`true`: the bucket is in the path of URLs; `false`: in the name of the host',
+  },
+  backupS3AccessKeyId: { name: 'BACKUP_S3_ACCESS_KEY_ID', kind: 'secret', meaning: 'Id of the access key for it' },
+  backupS3SecretAccessKey: { name: 'BACKUP_S3_SECRET_ACCESS_KEY', kind: 'secret', meaning: 'Its secret' },
+  backupS3SessionToken: { name: 'BACKUP_S3_SESSION_TOKEN', kind: 'secret', meaning: 'Token of a session, where the key needs one' },
+  backupS3CredentialsFile: {
+    name: 'BACKUP_S3_CREDENTIALS_FILE', kind: 'text', fallback: '',
+    meaning: 'A file with `aws_access_key_id`, `aws_secret_access_key` and perhaps `aws_session_token`, each with `=` and its value, in the place of the three; read again when it is refused',
+  },
+  backupS3Encryption: {
+    name: 'BACKUP_S3_ENCRYPTION', kind: 'choice', fallback: '', choices: ['', 'AES256', 'aws:kms'],
+    meaning: 'Encryption that the store is asked for (`x-amz-server-side-encryption`); empty: none',
   },
   backupBytesPerSecond: {
     name: 'BACKUP_BYTES_PER_SECOND', kind: 'integer', fallback: 104_857_600, minimum: 65_536, maximum: 10_737_418_240,

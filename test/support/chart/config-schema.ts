@@ -29,8 +29,11 @@ const OF_THE_CHART = [
   'HTTP_THREADS',
 ];
 
+/** Secrets that the chart does not know: `extraEnv` of both roles takes them from a Secret of the cluster's. */
+const OF_EXTRA_ENV = ['BACKUP_S3_ACCESS_KEY_ID', 'BACKUP_S3_SECRET_ACCESS_KEY', 'BACKUP_S3_SESSION_TOKEN'];
+
 /** The settings that `config` of the chart's values may hold. */
-export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(({ name }) => !OF_THE_CHART.includes(name));
+export const CONFIGURABLE: Setting[] = [...Object.values(SETTINGS), ...Object.values(CLUSTER_SETTINGS)].filter(({ name }) => ![...OF_THE_CHART, ...OF_EXTRA_ENV].includes(name));
 
 /** The part of values.schema.json about `config`, made from the program's table of settings. */
 export function configSchema(): object {

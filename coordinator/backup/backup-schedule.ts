@@ -1,0 +1,62 @@
+import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
+import type { Logger } from '../../shared/logs/logger';
+import type { Clock } from '../../shared/time/clock';
+import { type BackupRecord, backupPath, SCHEDULE_PATH } from './backup-record';
+import type { BackupRepository } from './backup-repository';
+import type { Cron } from './cron';
+import { type KeepRule, keptBackups } from './kept-backups';
+
+/**
+ * Begins backups when they are due, once each, whoever is the controller: the entry says up to when that was done. What was
+ * due while nobody was there is made up for once.
+ */
+export class BackupSchedule {
+  private dueMs: number | null = null;
+
+  constructor(
+    private readonly parts: {
+      store: ClusterStore;
+      clock: Clock;
+      cron: Cron;
+      newRecord: () => BackupRecord;
+      log: Logger;
+    },
+  ) {}
+
+  /** Begins a backup if one is due. `isBusy`: one is under way already. Errors: unavailable. */
+  async look(isBusy: boolean): Promise<void> {
+    const { store, clock, cron, newRecord, log } = this.parts;
+    const nowMs = clock.wallMs();
+    if (this.dueMs !== null && nowMs < this.dueMs) return;
+    const entry = await store.get(SCHEDULE_PATH);
+    const lastMs = Number(entry?.value ?? nowMs);
+    const dueMs = cron.after(Number.isFinite(lastMs) ? Math.min(lastMs, nowMs) : nowMs);
+    if (dueMs === null || nowMs < dueMs) {
+      this.dueMs = dueMs;
+      if (entry === null) await store.transact([{ key: SCHEDULE_PATH, revision: 0 }], [{ type: 'put', key: SCHEDULE_PATH, value: String(nowMs) }]);
+      return;
+    }
+    const record = newRecord();
+    if (isBusy) log.warn({}, 'a scheduled backup is left out, because the one before is still under way');
+    const result = await store.transact(
+      [{ key: SCHEDULE_PATH, revision: entry?.revision ?? 0 }],
+      [{ type: 'put', key: SCHEDULE_PATH, value: String(nowMs) }, ...(isBusy ? [] : [{ type: 'put' as const, key: backupPath(record.id), value: JSON.stringify(record) }])],
+    );
+    if (result.applied) this.dueMs = cron.after(nowMs);
+  }
+}
+
+/** Deletes the scheduled backups that the rule does not keep. Those that somebody asked for stay. Errors: those of the target. */
+export async function deleteOldBackups(repository: BackupRepository, rule: KeepRule, log: Logger): Promise<void> {
+  const found: { id: string; finishedMs: number }[] = [];
+  for (const id of await repository.ids()) {
+    const manifest = await repository.find(id).catch(() => null);
+    if (manifest?.scheduled === true) found.push({ id, finishedMs: Date.parse(manifest.finishedAt) });
+  }
+  const kept = keptBackups(found, rule);
+  for (const backup of found) {
+    if (kept.has(backup)) continue;
+    await repository.makeVoid(backup.id);
+    log.info({ backup: backup.id, finishedAt: new Date(backup.finishedMs).toISOString() }, 'a scheduled backup is old and deleted');
+  }
+}

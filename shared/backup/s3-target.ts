@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AwsClient } from 'aws4fetch';
+import { isQuiverError, QuiverError } from '../errors/quiver-error';
+import { RetryBackoff } from '../time/retry-backoff';
+import { type BackupObject, type BackupTarget } from './backup-target';
+import { sha256Of } from './backup-format';
+
+/** How an S3-compatible store is reached. */
+export interface S3Access {
+  /** Empty: that of AWS in the region. */
+  endpoint: string;
+  region: string;
+  /** Whether the bucket is in the path, or in the name of the host. */
+  isPathStyle: boolean;
+  accessKeyId: string | undefined;
+  secretAccessKey: string | undefined;
+  sessionToken: string | undefined;
+  /** A file with `aws_access_key_id = …` and so on, in the place of the three; empty: none. It may change. */
+  credentialsFile: string;
+  /** The header `x-amz-server-side-encryption`; empty: not sent. */
+  encryption: string;
+}
+
+const ATTEMPTS_MAX = 6;
+const PAUSES = { firstMs: 200, longestMs: 10_000 };
+/** Of one attempt: an answer must begin within this, and what is sent or read has as long again for each 256 KiB. */
+const ATTEMPT_MS = 15_000;
+const PACE_BYTES = 256 * 1024;
+/** Of an object whose size is not known. */
+const OBJECT_BYTES = 8 * 1024 * 1024;
+/** Of an answer that is read: no object is larger than some segments. */
+const OBJECT_BYTES_MAX = 1024 * 1024 * 1024;
+
+/**
+ * Backups in a bucket of an S3-compatible store, under a prefix. Objects are at most some 8 MiB, so each is one request: a
+ * cut upload leaves nothing, and there are no parts to clean up. What may pass is tried again with rising pauses.
+ */
+export class S3Target implements BackupTarget {
+  private client: AwsClient | null = null;
+  private readonly base: string;
+
+  /** `name`: s3://bucket/prefix. */
+  constructor(
+    readonly name: string,
+    private readonly access: S3Access,
+  ) {
+    const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*?))?\/?$/.exec(name)!;
+    const endpoint = new URL(access.endpoint === '' ? `https://s3.${access.region}.amazonaws.com` : access.endpoint);
+    if (!access.isPathStyle) endpoint.host = `${bucket}.${endpoint.host}`;
+    const path = endpoint.pathname.replace(/\/$/, '');
+    this.base = `${endpoint.origin}${path}${access.isPathStyle ? `/${bucket}` : ''}`;
+    this.prefix = prefix === '' ? '' : `${prefix}/`;
+  }
+
+  private readonly prefix: string;
+
+  async put(key: string, bytes: Buffer): Promise<void> {
+    const headers: Record<string, string> = { 'x-amz-content-sha256': sha256Of(bytes), 'content-type': 'application/octet-stream' };
+    if (this.access.encryption !== '') headers['x-amz-server-side-encryption'] = this.access.encryption;
+    await this.persistently('write', `${this.base}/${this.prefix}${key}`, { method: 'PUT', headers, body: bytes });
+  }
+
+  get(key: string): Promise<Buffer | null> {
+    return this.persistently('read', `${this.base}/${this.prefix}${key}`, { method: 'GET' });
+  }
+
+  async list(prefix: string): Promise<BackupObject[]> {
+    const found: BackupObject[] = [];
+    for (let token = ''; ;) {
+      const query = new URLSearchParams({ 'list-type': '2', 'max-keys': '1000', prefix: this.prefix + prefix, ...(token !== '' && { 'continuation-token': token }) });
+      const answer = await this.persistently('list', `${this.base}/?${query.toString().replaceAll('+', '%20')}`, { method: 'GET' });
+      if (answer === null) throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
+      const text = answer.toString();
+      for (const [, content] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
+        const key = unescaped(/<Key>(.*?)<\/Key>/s.exec(content)?.[1] ?? '');
+        if (key.startsWith(this.prefix)) found.push({ key: key.slice(this.prefix.length), bytes: Number(/<Size>(\d+)<\/Size>/.exec(content)?.[1] ?? 0) });
+      }
+      const next = unescaped(/<NextContinuationToken>(.*?)<\/NextContinuationToken>/s.exec(text)?.[1] ?? '');
+      if (!/<IsTruncated>true<\/IsTruncated>/.test(text) || next === '' || next === token) return found;
+      token = next;
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    await this.persistently('remove', `${this.base}/${this.prefix}${key}`, { method: 'DELETE' });
+  }
+
+  /** The body of the answer; null: there is no such thing. */
+  private async persistently(verb: string, url: string, request: { method: string; headers?: Record<string, string>; body?: Buffer }): Promise<Buffer | null> {
+    const pauses = new RetryBackoff(PAUSES);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.attempt(verb, url, request);
+      } catch (error) {
+        const isLasting = isQuiverError(error) && error.kind !== 'unavailable';
+        if (isLasting || attempt === ATTEMPTS_MAX) {
+          throw isQuiverError(error) ? error : new QuiverError('unavailable', `the backup target can not be reached to ${verb} an object`, { cause: error });
+        }
+        await sleep(pauses.nextMs());
+      }
+    }
+  }
+
+  private async attempt(verb: string, url: string, { method, headers, body }: { method: string; headers?: Record<string, string>; body?: Buffer }): Promise<Buffer | null> {
+    const client = await this.signer();
+    const signed = await client.sign(url, { method, headers: headers ?? {}, ...(body !== undefined && { body: new Uint8Array(body) }) });
+    const timeout = AbortSignal.timeout(ATTEMPT_MS * (1 + Math.ceil((body?.length ?? OBJECT_BYTES) / PACE_BYTES)));
+    const answer = await fetch(signed, { signal: timeout });
+    if (answer.status === 404 && method === 'DELETE') return null;
+    if (answer.status === 404) {
+      const text = await answer.text();
+      if (method === 'GET' && !text.includes('NoSuchBucket')) return null;
+      throw new QuiverError('storage_failed', 'the bucket of the backup target does not exist');
+    }
+    if (answer.ok) {
+      const length = Number(answer.headers.get('content-length') ?? 0);
+      if (length > OBJECT_BYTES_MAX) throw new QuiverError('storage_failed', 'an object in the backup target is larger than any that was written');
+      const content = Buffer.from(await answer.arrayBuffer());
+      // A connection that ends early may look like the end of the object.
+      if (method === 'GET' && answer.headers.has('content-length') && answer.headers.get('content-encoding') === null && content.length !== length) throw new Error('the answer was cut');
+      return content;
+    }
+    const code = /<Code>(\w{1,64})<\/Code>/.exec(await answer.text())?.[1] ?? '';
+    // It may have new ones by now.
+    if (answer.status === 401 || answer.status === 403) this.client = null;
+    const may = answer.status >= 500 || answer.status === 429 || answer.status === 408 || code === 'RequestTimeout' || code === 'SlowDown';
+    const isFull = answer.status === 507 || /Quota|StorageFull|InsufficientStorage/i.test(code);
+    throw new QuiverError(may && !isFull ? 'unavailable' : 'storage_failed', `the backup target refuses to ${verb} an object: ${answer.status}${code === '' ? '' : ` ${code}`}`);
+  }
+
+  private async signer(): Promise<AwsClient> {
+    if (this.client !== null) return this.client;
+    const { region, credentialsFile } = this.access;
+    let { accessKeyId, secretAccessKey, sessionToken } = this.access;
+    if (credentialsFile !== '') {
+      const text = await readFile(credentialsFile, 'utf8').catch((cause: unknown) => {
+        throw new QuiverError('storage_failed', 'the file with the credentials of the backup target cannot be read', { cause });
+      });
+      const valueOf = (name: string): string | undefined => new RegExp(`^\\s*${name}\\s*=\\s*(\\S+)\\s*$`, 'm').exec(text)?.[1];
+      [accessKeyId, secretAccessKey, sessionToken] = [valueOf('aws_access_key_id'), valueOf('aws_secret_access_key'), valueOf('aws_session_token')];
+    }
+    if (accessKeyId === undefined || secretAccessKey === undefined)
+      throw new QuiverError('storage_failed', 'there are no credentials for the backup target: set BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY, or BACKUP_S3_CREDENTIALS_FILE');
+    this.client = new AwsClient({ accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }), service: 's3', region, retries: 0 });
+    return this.client;
+  }
+}
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:lt|gt|quot|apos|#39|amp);/g, (entity) => ({ '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&#39;': "'", '&amp;': '&' })[entity]!);
+}

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BackupTarget } from '../../shared/backup/backup-target';
+import { FolderTarget } from '../../shared/backup/folder-target';
+import { type S3Access, S3Target } from '../../shared/backup/s3-target';
+import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+
+/**
+ * What every backup target promises. A real S3 server takes part where its address is in QUIVER_S3_ENDPOINT, with a bucket
+ * named `backups` (QUIVER_S3_KEY and QUIVER_S3_SECRET: its key): moto, versitygw, MinIO.
+ */
+
+const access: S3Access = {
+  endpoint: '',
+  region: 'us-east-1',
+  isPathStyle: true,
+  accessKeyId: S3_KEY.id,
+  secretAccessKey: S3_KEY.secret,
+  sessionToken: undefined,
+  credentialsFile: '',
+  encryption: '',
+};
+const folder = mkdtempSync(join(tmpdir(), 'quiver-target-'));
+let tiny: TinyS3;
+
+beforeAll(async () => {
+  tiny = await TinyS3.start();
+});
+
+afterAll(async () => {
+  await tiny.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const real = process.env.QUIVER_S3_ENDPOINT;
+const targets: [string, () => BackupTarget][] = [
+  ['a folder', () => new FolderTarget('file:x', folder)],
+  ['the tiny S3', () => new S3Target('s3://backups/some/prefix', { ...access, endpoint: tiny.endpoint })],
+];
+const realTarget = (name: string): BackupTarget =>
+  new S3Target(`s3://backups/${name}`, { ...access, endpoint: real!, accessKeyId: process.env.QUIVER_S3_KEY ?? 'test', secretAccessKey: process.env.QUIVER_S3_SECRET ?? 'test' });
+if (real !== undefined) targets.push(['a real S3', () => realTarget(`run-${process.pid}`)]);
+else process.stderr.write('skipped: test/contract/backup-target with a real S3 server needs QUIVER_S3_ENDPOINT\n');
+
+describe.each(targets)('%s', (_name, open) => {
+  test('what was put is there, listed and the same, until it is deleted', async () => {
+    const target = open();
+    const large = Buffer.alloc(3 * 1024 * 1024, 7);
+    await target.put('data/one/a', Buffer.from('first'));
+    await target.put('data/one/a', Buffer.from('again'));
+    await target.put('data/one/empty', Buffer.alloc(0));
+    await target.put('data/two/b', large);
+    for (let i = 0; i < 5; i += 1) await target.put(`backups/${i}.json`, Buffer.from(`${i}`));
+    expect((await target.get('data/one/a'))?.toString()).toBe('again');
+    expect(await target.get('data/one/empty')).toHaveLength(0);
+    expect((await target.get('data/two/b'))?.equals(large)).toBe(true);
+    expect(await target.get('data/none')).toBeNull();
+    const sorted = async (prefix: string) => (await target.list(prefix)).sort((a, b) => (a.key < b.key ? -1 : 1));
+    expect(await sorted('data/')).toEqual([
+      { key: 'data/one/a', bytes: 5 },
+      { key: 'data/one/empty', bytes: 0 },
+      { key: 'data/two/b', bytes: large.length },
+    ]);
+    expect((await sorted('backups/')).map(({ key }) => key)).toEqual([0, 1, 2, 3, 4].map((i) => `backups/${i}.json`));
+    expect(await target.list('none/')).toEqual([]);
+    for (const { key } of [...(await target.list('data/')), ...(await target.list('backups/'))]) await target.delete(key);
+    await target.delete('data/one/a');
+    expect(await target.list('')).toEqual([]);
+  });
+});
+
+describe('an S3 target', () => {
+  const open = (over: Partial<S3Access> = {}): S3Target => new S3Target('s3://backups', { ...access, endpoint: tiny.endpoint, ...over });
+
+  afterEach(() => {
+    tiny.fault = () => null;
+    tiny.delayMs = 0;
+    tiny.requests.length = 0;
+    tiny.objects.clear();
+  });
+
+  test('tries again what may pass: refusals for now, broken and cut connections', async () => {
+    const target = open();
+    let left = 3;
+    tiny.fault = () => (left-- > 0 ? (['break', { status: 503, code: 'SlowDown' }, { status: 500, code: 'InternalError' }] as const)[left] : null);
+    await target.put('a', Buffer.from('content'));
+    left = 1;
+    tiny.fault = () => (left-- > 0 ? 'cut' : null);
+    expect((await target.get('a'))?.toString()).toBe('content');
+  });
+
+  test('gives up on what will not pass at once, and says why', async () => {
+    const target = open();
+    tiny.fault = () => ({ status: 507, code: 'XMinioStorageFull' });
+    await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('XMinioStorageFull') });
+    tiny.fault = () => null;
+    await expect(open({ secretAccessKey: 'another' }).put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed', message: expect.stringContaining('SignatureDoesNotMatch') });
+    await expect(new S3Target('s3://none', { ...access, endpoint: tiny.endpoint }).get('a')).rejects.toMatchObject({ kind: 'storage_failed' });
+    await expect(open({ accessKeyId: undefined }).get('a')).rejects.toMatchObject({ message: expect.stringContaining('BACKUP_S3_ACCESS_KEY_ID') });
+    expect(tiny.requests.length).toBeLessThanOrEqual(3);
+  });
+
+  test('asks for encryption, and takes credentials from a file that changes', async () => {
+    const file = join(folder, 'credentials');
+    writeFileSync(file, '[default]\naws_access_key_id = old\naws_secret_access_key = old\n');
+    const target = open({ accessKeyId: undefined, secretAccessKey: undefined, credentialsFile: file, encryption: 'AES256' });
+    await expect(target.put('a', Buffer.from('x'))).rejects.toMatchObject({ kind: 'storage_failed' });
+    writeFileSync(file, `[default]\naws_access_key_id = ${S3_KEY.id}\naws_secret_access_key = ${S3_KEY.secret}\n`);
+    await target.put('a', Buffer.from('x'));
+    expect(tiny.requests.at(-1)?.headers['x-amz-server-side-encryption']).toBe('AES256');
+  });
+});
