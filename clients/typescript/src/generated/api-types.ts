@@ -663,7 +663,7 @@ export interface Operations {
   /**
    * Insert or update many vectors: POST /v1/collections/{name}/bulk_upsert
    *
-   * The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip. Should another change come in between, the error tells which vectors of other shards were written.
+   * The whole batch is checked before anything is written; one bad item refuses it all. So does one that is not as its if_version or only_if says (409), unless on_error is skip: then its result tells why it was skipped. Should another change come in between, the error tells which vectors of other shards were written.
    *
    * Role: readwrite or admin.
    *
@@ -687,20 +687,21 @@ export interface Operations {
         /** The item must not exist, or must exist, or the error is 409. */
         only_if?: 'absent' | 'present';
       }>;
-      /** fail: an item that is not as its if_version or only_if says keeps all from being written. skip: only itself; its result says so. Default: "fail". */
+      /** fail: an item that is not valid, of another dimension, or not as its if_version or only_if says keeps all from being written. skip: only itself, and its result says why. What concerns the whole request, its size for example, refuses it all. Default: "fail". */
       on_error?: 'fail' | 'skip';
       /** Default: false. */
       include_timing?: boolean;
     };
     answer: {
       results: Array<{
-        external_id: string;
-        status: 'inserted' | 'updated' | 'conflict';
+        /** null for a skipped item that has none. */
+        external_id: string | null;
+        status: 'inserted' | 'updated' | 'conflict' | 'invalid';
         /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
         version?: number;
         /** The place in items; present for an item that was skipped. */
         index?: number;
-        /** Why the item was skipped. version is then that of the vector that is there. */
+        /** Why the item was skipped. version is then that of the vector that is there, of a conflict. */
         error?: {
           code: number;
           message: string;
@@ -789,6 +790,59 @@ export interface Operations {
       text: string | null;
       /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
       version?: number;
+    };
+  };
+  /**
+   * Change parts of one vector: PATCH /v1/collections/{name}/vectors/{id}
+   *
+   * What is left out stays: metadata are merged at the moment of the write, and the vector need not be sent. With if_version, only if the vector has this version (409).
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 409, 422, 429, 500.
+   */
+  patch_collections_name_vectors_id: {
+    body: {
+      /** A JSON Merge Patch (RFC 7396): members are put, objects merged, and what is null is taken away. */
+      metadata?: Metadata;
+      /** replace: metadata is what the vector has afterwards. Default: "merge". */
+      metadata_mode?: 'merge' | 'replace';
+      /** The vector stays, unless embed is true. */
+      text?: string;
+      /** Whether the service makes the vector of the text. Default: false. */
+      embed?: boolean;
+      /** Finite numbers, stored as float32; as many as the collection’s dim. Or the same as base64 of little-endian float32 values. */
+      vector?: VectorLike;
+      /** The item must have this version, or the error is 409. */
+      if_version?: number;
+    };
+    answer: {
+      external_id: string;
+      status: 'updated';
+      /** Rises with each change of the item, and is never given to another item of the same id. For if_version. */
+      version?: number;
+    };
+  };
+  /**
+   * Change the metadata of every vector whose metadata match: POST /v1/collections/{name}/update_by_filter
+   *
+   * Each match is changed once, if it still matches at that moment; one that is written meanwhile may be or not. updated_count is exact. Should a shard fail half-way (500), or metadata become too many (400), the error says how many were changed; the others are as they were.
+   *
+   * Role: readwrite or admin.
+   *
+   * Error codes: 400, 401, 403, 404, 422, 429, 500.
+   */
+  post_collections_name_update_by_filter: {
+    body: {
+      /** Every pair must match: a scalar equals a scalar or is in an array, an object equals an object, null a present null. Dotted keys reach into objects. Operators: $eq $ne $gt $gte $lt $lte $in $nin $exists on a key, $and $or $not at the top. */
+      filters: Filters;
+      /** Members that the metadata get; objects are merged with those that are there. */
+      set?: Record<string, unknown>;
+      /** Names of members that are taken away, of the metadata themselves: a dot is a part of a name. */
+      unset?: string[];
+    };
+    answer: {
+      updated_count: number;
     };
   };
   /**
