@@ -1,10 +1,12 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Envelope } from './embedded-process';
 import { eventually } from './eventually';
 import { PYTHON_SOURCES, pythonProgram } from './python-packages';
+
+const root = resolve(__dirname, '../..');
 
 /** A block of a page: what is in a fence, with the word after it. */
 export interface PageBlock {
@@ -45,12 +47,22 @@ export class PageShell {
       command = `PYTHONPATH=${PYTHON_SOURCES} ${JSON.stringify(pythonProgram())} -B program.py`;
     }
     if (language === 'js') {
+      if (text.includes("from 'quiver-client'")) this.installClient();
       writeFileSync(join(this.folder, 'program.mjs'), text);
       command = `${JSON.stringify(process.execPath)} program.mjs`;
     }
     this.shell.stdin.write(`${command}\nprintf '${end.replaceAll('\n', '\\n')}'\n`);
     await eventually(`the block ends: ${text}`, () => this.output.endsWith(end), 120_000);
     return this.output.slice(0, -end.length);
+  }
+
+  /** The client's package, where programs of the page find it. */
+  private installClient(): void {
+    const installed = join(this.folder, 'node_modules/quiver-client');
+    if (existsSync(installed)) return;
+    mkdirSync(installed, { recursive: true });
+    copyFileSync(join(root, 'clients/typescript/package.json'), join(installed, 'package.json'));
+    execFileSync(process.execPath, [join(root, 'scripts/build-client.mjs'), join(installed, 'dist')]);
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { ClusterApi } from './cluster';
 import { QuiverCollection } from './collection';
 import type { Activity, Caller, Collection, Demo } from './generated/api-types';
 import { KeysApi } from './keys';
-import type { CallOptions } from './request';
+import type { ApiRequest, CallOptions } from './request';
 import { type QuiverOptions, Transport } from './transport';
 import { uploadBody, type UploadProgress, type UploadSource } from './upload';
 
@@ -98,5 +98,10 @@ export class QuiverClient {
   /** The OpenAPI document of the service; needs no key. */
   async openApi(options?: CallOptions): Promise<Record<string, unknown>> {
     return JSON.parse(await this.transport.text({ method: 'GET', path: '/openapi.json' }, options)) as Record<string, unknown>;
+  }
+
+  /** The `data` of any operation, also one of a service that knows more than this client: `{ method: 'GET', path: '/v1/…' }`. */
+  async request<Data = unknown>(request: ApiRequest, options?: CallOptions): Promise<Data> {
+    return this.transport.data<Data>(request, options);
   }
 }

@@ -7,7 +7,7 @@ export * from './errors';
 export type * from './generated/api-types';
 export type { KeysApi } from './keys';
 export { DEFAULT_RETRY_POLICY, type RetryPolicy } from './retry';
-export type { CallOptions } from './request';
+export type { ApiRequest, CallOptions, RequestBody } from './request';
 export type { QuiverOptions } from './transport';
 export type { UploadProgress, UploadSource } from './upload';
 export type { Comparison, Filters, Metadata, VectorLike } from './values';

@@ -159,6 +159,13 @@ test('a stream that does not begin is asked for again', async () => {
   expect(calls).toHaveLength(3);
 });
 
+test('an operation that the client does not know can be called, too', async () => {
+  const { client, calls } = clientOver([failure(429, 'later'), success({ answer: 42 })]);
+  expect(await client.request<{ answer: number }>({ method: 'PATCH', path: '/v1/new', query: { a: 1, b: undefined }, json: { x: true } })).toEqual({ answer: 42 });
+  expect(calls[1]).toMatchObject({ method: 'PATCH', body: '{"x":true}' });
+  expect(calls[1].url.href).toBe('http://service:1/base/v1/new?a=1');
+});
+
 test('what the service says of a request that it carried out is handed over', async () => {
   const warnings: string[] = [];
   const { client } = clientOver([new Response('{"status":"success","data":{"results":[]},"error":null,"warnings":["filter is not known: filters?"]}')], {
