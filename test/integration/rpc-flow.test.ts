@@ -99,7 +99,7 @@ test('a write of 64 MB arrives whole, as one, while reads go on', async () => {
     await search();
     readsMeanwhile += 1;
   }
-  expect(await write).toHaveLength(operations.length);
+  expect((await write).outcomes).toHaveLength(operations.length);
   expect(readsMeanwhile).toBeGreaterThan(1);
   expect(shards.applied).toHaveLength(1);
   const [stored] = shards.applied;

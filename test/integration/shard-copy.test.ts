@@ -161,7 +161,7 @@ test('a copy tells what was settled: a write sent again after it is not applied 
   const repeat = { ...entry(11), write: { source: { session: 's', requestNumber: 9, settledBelow: 0 }, payload: (entry(11).write as NonNullable<LogEntry['write']>).payload } };
   for (const replica of [source, target]) {
     await replica.storage.append({ entries: [repeat] });
-    expect(await replica.storage.apply(11)).toEqual([{ sequence: 11, outcomes: null, duplicateOf: 9 }]);
+    expect(await replica.storage.apply(11)).toEqual([{ sequence: 11, result: null, duplicateOf: 9 }]);
   }
   expect(await digestOf(target.store)).toEqual(await digestOf(source.store));
 });
@@ -254,9 +254,9 @@ describe('a copy that is not whole', () => {
 test('a digest tells replicas apart by any one thing, and by nothing else', async () => {
   const item = { type: 'upsert' as const, externalId: 'a', vector: Float32Array.from({ length: SPEC.dim }, (_, i) => i + 1), stamp: 5, metadata: '{"n":1}', text: 'text' };
   const other = { ...item, externalId: 'b', stamp: 6 };
-  const digestAfter = async (name: string, writes: Parameters<typeof writeEntry>[1][]): Promise<string> => {
+  const digestAfter = async (name: string, writes: Parameters<typeof writeEntry>[1][], counted = false): Promise<string> => {
     const replica = await openReplica(name);
-    await replica.storage.append({ entries: writes.map((operations, i) => writeEntry({ epoch: 1, sequence: i + 1 }, operations, { settledBelow: 0 })) });
+    await replica.storage.append({ entries: writes.map((operations, i) => writeEntry({ epoch: 1, sequence: i + 1 }, operations, { settledBelow: 0 }, counted)) });
     for (let i = 1; i <= writes.length; i++) await replica.storage.apply(i);
     const digest = await digestOf(replica.store);
     expect(digest.items).toBe((await replay(SPEC, await StoredReplica.entries(replica.storage, 1))).items.length);
@@ -265,6 +265,8 @@ test('a digest tells replicas apart by any one thing, and by nothing else', asyn
   const plain = await digestAfter('plain', [[item, other]]);
   // Other record numbers and slots, the same items.
   expect(await digestAfter('roundabout', [[other], [{ ...item, text: 'before' }], [item]])).toBe(plain);
+  // An item that was changed has another version.
+  expect(await digestAfter('counted', [[item, other]], true)).not.toBe(plain);
   const variants = [
     [[item]],
     [[{ ...item, externalId: 'c' }, other]],

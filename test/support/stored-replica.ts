@@ -61,8 +61,13 @@ export class StoredReplica {
   }
 }
 
-/** A write of a session's, as an entry of the log. */
-export function writeEntry(position: { epoch: number; sequence: number }, operations: WriteOperation[], source: { session?: string; requestNumber?: number; settledBelow?: number } = {}): LogEntry {
+/** A write of a session's, as an entry of the log. `counted`: whether it makes the shard count versions. */
+export function writeEntry(
+  position: { epoch: number; sequence: number },
+  operations: WriteOperation[],
+  source: { session?: string; requestNumber?: number; settledBelow?: number } = {},
+  counted = true,
+): LogEntry {
   const { session = 's', requestNumber = position.sequence, settledBelow = 0 } = source;
-  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations, true) } };
+  return { ...position, write: { source: { session, requestNumber, settledBelow }, payload: operationsToBytes(operations, counted) } };
 }
