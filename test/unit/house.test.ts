@@ -55,7 +55,15 @@ const FLOORS: Record<string, string[][]> = {
     ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
     ['files/'],
   ],
-  shared: [['metrics/'], ['cluster/'], ['rpc/'], ['cluster-store/', 'shard/'], ['backup/', 'filter/', 'process/'], ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'], ['errors/']],
+  shared: [
+    ['metrics/'],
+    ['cluster/'],
+    ['rpc/'],
+    ['cluster-store/', 'shard/'],
+    ['backup/', 'filter/', 'process/'],
+    ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
+    ['errors/'],
+  ],
 };
 
 /** Decisions: values in, values out. They import each other and shared/, and see no disk, network, timer, clock or chance. */
