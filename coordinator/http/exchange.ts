@@ -6,7 +6,7 @@ import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
-import type { Answer, BareAnswer, WorkedTime } from './endpoint';
+import type { Answer, BareAnswer, Endpoint, WorkedTime } from './endpoint';
 import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
@@ -33,6 +33,10 @@ export class Exchange {
   endpoint = 'unmatched';
   isAdministrative = false;
   keyId: number | null = null;
+  keyName: string | null = null;
+  address: string | null = null;
+  access: Endpoint['access'] | null = null;
+  target: string | null = null;
   /** The collection that the request is about; null as long as none is known. */
   collection: string | null = null;
   rate: RateDecision | null = null;
@@ -281,6 +285,11 @@ export class Exchange {
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.keyId,
+      keyName: this.keyName,
+      address: this.address,
+      access: this.access,
+      collection: this.collection,
+      target: this.target,
       isAdministrative: this.isAdministrative,
       steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,

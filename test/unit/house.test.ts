@@ -44,7 +44,7 @@ const FLOORS: Record<string, string[][]> = {
     ['demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
     ['collections/', 'operations/'],
-    ['embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
+    ['audit/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
   ],
   node: [
     ['main.ts'],
