@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { ClusterStore } from '../shared/cluster-store/cluster-store';
-import type { Config } from '../shared/config/config';
+import { apiKeyIn, type Config } from '../shared/config/config';
 import type { Logger } from '../shared/logs/logger';
 import type { ProcessMetrics } from '../shared/metrics/process-metrics';
 import type { Endings } from '../shared/process/endings';
+import { FollowedFiles } from '../shared/process/followed-files';
 import { OpsServer, type Readiness } from '../shared/process/ops-server';
 import type { ShardClient } from '../shared/shard/shard-client';
 import type { Clock } from '../shared/time/clock';
@@ -14,7 +15,9 @@ import { transformersLoader } from './embedding/transformers/transformers-loader
 import type { ConnectionBounds } from './http/connection-gate';
 import type { MetricsText } from './http/endpoints/public-endpoints';
 import { dashboardFolderOf } from './http/dashboard-folder';
-import { closeHttpServer, createHttpServer, listen } from './http/http-server';
+import { ApiCertificates } from './http/api-certificates';
+import { type ApiServer, closeHttpServer, createHttpServer, listen } from './http/http-server';
+import { TlsListener } from './http/tls-listener';
 import { StoreKeysService } from './keys/store-keys-service';
 import { OneTimeSignIn } from './keys/sign-in';
 import { StoreKeyUsage } from './keys/usage/store-key-usage';
@@ -26,6 +29,7 @@ import { addClusterMetrics } from './metrics/cluster-metrics';
 import { addCollectionMetrics } from './metrics/collection-metrics';
 import { MeasuredEmbedding } from './metrics/measured-embedding';
 import { RecentActivity } from './metrics/recent-activity';
+import { ProcessAudit } from './metrics/process-audit';
 import { RequestReporter } from './metrics/request-reporter';
 import { SlowRequests } from './metrics/slow-requests';
 import type { OperationsService } from './operations/operations-service';
@@ -140,6 +144,7 @@ export class ApiProcess {
     const { config, clock, log, endings, instanceId } = this;
     const { keys, firstSecret } = await StoreKeysService.open({ store: parts.clusterStore, clock, apiKey: config.apiKey });
     endings.defer(() => keys.close());
+    this.followApiKey(keys);
     const usage = new StoreKeyUsage({
       store: parts.clusterStore,
       clock,
@@ -174,7 +179,8 @@ export class ApiProcess {
 
     const { rateLimiter, localLimiter, addressLimiter, connections } = parts;
     const slow = new SlowRequests({ slowMs: config.logSlowMs, clock });
-    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, slow, logger: log, rule: config });
+    const audit = await this.openAuditLog();
+    const observer = new RequestReporter({ metrics: this.apiMetrics.requests, searches: this.apiMetrics.searches, slow, logger: log, rule: config, audit: audit?.log ?? null });
     const { load, requests } = this.apiMetrics;
     const activity = new RecentActivity({ id: this.coordinatorId, clock, requests, embedding: measured, load, slow });
     endings.defer(async () => activity.close());
@@ -182,6 +188,8 @@ export class ApiProcess {
     const signIn = new OneTimeSignIn({ keys, clock });
     const main = { service, keys, usage, rateLimiter, addressLimiter, operations, activity, signIn, observer, clock };
     const graceMs = Math.max(REQUEST_GRACE_MIN_MS, config.shutdownTimeoutMs - CLOSING_TIME_MS);
+    const certificates = config.apiTlsCertFile === '' ? null : new ApiCertificates({ certFile: config.apiTlsCertFile, keyFile: config.apiTlsKeyFile, log });
+    if (certificates !== null) endings.defer(() => certificates.close());
     let port: number;
     let close: () => Promise<void>;
     const addon = loadBodyScanner();
@@ -191,12 +199,15 @@ export class ApiProcess {
       const threads = await this.startThreads(
         { ...main, localLimiter, addressLimiter, catalog, embedder, stampMemory, shardClient: parts.shardClient, metricsText, deep: new DeepReads(clock) },
         parts.fronts,
+        certificates,
+        audit,
         { ...connections, duplicateHandle: addon.duplicateHandle },
       );
       port = await threads.listen(config.port, config.host);
       close = () => threads.close(graceMs);
     } else {
-      const server = createHttpServer({
+      const tls = certificates === null ? null : new TlsListener({ server: () => server, certificates, connectionsMax: connections.connectionsMax });
+      const server: ApiServer = createHttpServer({
         ...main,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
@@ -205,10 +216,13 @@ export class ApiProcess {
         load: this.apiMetrics.load,
         limits: config,
         trustedProxies: config.trustedProxies,
+        audit,
         connections,
+        ...(tls === null ? {} : { isDraining: () => tls.isDraining }),
       });
-      port = await listen(server, config.port, config.host, (error) => log.error({ error }, 'the API port could not take a connection'));
-      close = () => closeHttpServer(server, graceMs);
+      const onError = (error: Error): void => log.error({ error }, 'the API port could not take a connection');
+      port = await (tls === null ? listen(server, config.port, config.host, onError) : tls.listen(config.port, config.host, onError));
+      close = () => (tls === null ? closeHttpServer(server, graceMs) : tls.close(graceMs));
     }
     endings.defer(() => {
       this.readiness = { ready: false, reason: 'shutting down' };
@@ -219,9 +233,37 @@ export class ApiProcess {
     return { port, first: firstSecret === null ? null : { secret: firstSecret, token: signIn.offer(firstSecret) } };
   }
 
+  /** null without AUDIT_LOG. Errors: invalid_parameter for a file that can't be opened. */
+  private async openAuditLog(): Promise<ProcessAudit | null> {
+    const { config, log, metrics, endings } = this;
+    if (config.auditLog === '') return null;
+    const audit = await ProcessAudit.open({ config, log, metrics });
+    endings.defer(() => audit.close());
+    return audit;
+  }
+
+  /** Makes the secret in API_KEY_FILE that of key 1, whenever it is another one. */
+  private followApiKey(keys: StoreKeysService): void {
+    const { config, log, endings } = this;
+    const { apiKeyFile } = config;
+    if (apiKeyFile === '') return;
+    const files = new FollowedFiles({
+      paths: [apiKeyFile],
+      // Its first content is looked at, too: it may have been replaced since the configuration was read.
+      first: [Buffer.alloc(0)],
+      onChange: async ([content]) => {
+        if (await keys.useEnvironmentKey(apiKeyIn(content))) log.info({}, 'API_KEY_FILE has another secret, which is now that of key 1');
+      },
+      onError: (error) => log.error({ error }, 'API_KEY_FILE could not be used; the secret of key 1 stays as it is'),
+    });
+    endings.defer(() => files.close());
+  }
+
   private async startThreads(
     main: MainServices & { keys: StoreKeysService; catalog: CollectionCatalog; stampMemory: BigInt64Array },
     form: FrontForm,
+    certificates: ApiCertificates | null,
+    audit: ProcessAudit | null,
     connections: ConnectionBounds & Pick<BodyScannerAddon, 'duplicateHandle'>,
   ): Promise<FrontThreads> {
     const { log, apiMetrics } = this;
@@ -247,6 +289,8 @@ export class ApiProcess {
       },
       onStarted: (peer) => {
         const ends = [tellKeys(keys, peer), tellCollections(catalog, peer), form.follow(peer)];
+        if (audit !== null) ends.push(audit.follow((isRefusing) => peer.tell('audit.refusing', isRefusing)));
+        if (certificates !== null) ends.push(certificates.follow((certificate) => peer.tell('api.certificate', certificate)));
         return () => {
           for (const end of ends) end();
         };

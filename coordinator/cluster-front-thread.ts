@@ -27,7 +27,7 @@ serveFrontThread({
   data,
   form: (main) => {
     const log = frontLog(main);
-    const credentials = credentialsOfThread(data.credentials, log);
+    const { credentials, handlers } = credentialsOfThread(data.credentials, log);
     const channels = new RpcChannels({ credentials });
     const routes = new FrontRoutes({ main, clock });
     const shards = new GrpcShardClient({
@@ -44,7 +44,7 @@ serveFrontThread({
       shards,
       deep: new FrontDeepReads({ main, clock }),
       limiterAround: (local) => coordinators.limiterAround(local),
-      handlers: { ...routes.handlers, ...coordinators.handlers },
+      handlers: { ...handlers, ...routes.handlers, ...coordinators.handlers },
       nodeCalls: () => shards.load,
       close: () => {
         shards.close();

@@ -3,7 +3,8 @@ import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
 import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
-import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
+import { followMemberFiles } from '../shared/cluster/member-files';
+import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { CONTROLLER_PATH, COORDINATORS_PREFIX, type CoordinatorMember, LATER_ASSIGNMENTS_MAX, LATER_ASSIGNMENTS_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
 import { reached } from '../shared/cluster/reach';
@@ -48,7 +49,7 @@ import { SharedLimiter } from './limits/shared-limiter';
 import { ControllerMetrics } from './metrics/cluster-metrics';
 import { HealthReading } from './operations/health-reading';
 import type { ClusterThreadData } from './cluster-front-thread';
-import { frontCredentials } from './threads/front-credentials';
+import { frontCredentials, tellCertificates } from './threads/front-credentials';
 import { tellCoordinators } from './threads/front-coordinators';
 import { logHandlers } from './threads/front-log';
 import type { FrontLoad } from './threads/front-reports';
@@ -95,9 +96,11 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
   const api = new ApiProcess({ config: { ...config, httpThreads }, clock, log, endings, ending, instanceId, coordinatorId, metrics });
   await api.openOperationsPort();
 
-  const store = memberStore(member, { observer: new EtcdMetrics(metrics), log });
+  const etcd = etcdAccess(member);
+  const store = memberStore(member, { observer: new EtcdMetrics(metrics), etcd, log });
   endings.defer(() => store.close());
   const credentials = memberCredentials(member, log);
+  followMemberFiles(member, { tls: credentials.tls, etcd, log, endings });
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const map = new ClusterMap({ store, log });
@@ -178,7 +181,7 @@ async function build({ config, member }: CoordinatorSettings, log: Logger, endin
           handlers: { ...toldRoutes.handlers, ...handlersOf('placement', placement, ['open', 'drop']), ...logHandlers(log) },
           onLoad: (load) => (threadsLoad = load),
           follow: (peer) => {
-            const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer)];
+            const ends = [toldRoutes.follow(peer), tellCoordinators(map, peer), tellCertificates(credentials.tls, peer)];
             return () => ends.forEach((end) => end());
           },
         },

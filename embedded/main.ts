@@ -120,7 +120,7 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */
 function announce(config: Config, port: number, first: { secret: string; token: string } | null): void {
   const shownHost = config.host === '0.0.0.0' || config.host === '::' ? 'localhost' : config.host;
-  const origin = `http://${shownHost}:${port}`;
+  const origin = `${config.apiTlsCertFile === '' ? 'http' : 'https'}://${shownHost}:${port}`;
   const lines = [`Quiver serves on ${origin}  (explorer: ${origin}/docs)`];
   if (config.apiUi === 'true') lines.push(`Dashboard: ${origin}/ui`);
   if (first !== null) lines.push(`Admin key, shown this once: ${first.secret}`);

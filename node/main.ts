@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { Replacement } from '../shared/cluster/administration';
 import { mustWorkWithMembers } from '../shared/cluster/member-compatibility';
 import { MemberName } from '../shared/cluster/member-name';
-import { memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
+import { followMemberFiles } from '../shared/cluster/member-files';
+import { etcdAccess, memberAddress, memberCredentials, memberStore, secretsOf } from '../shared/cluster/member-options';
 import { FAILURES_PREFIX, LATER_ASSIGNMENTS_PREFIX, memberFromEntry, type NodeMember, NODES_PREFIX, STATE_PREFIX } from '../shared/cluster/members';
 import { PublishedList } from '../shared/cluster/published-list';
 import { reached } from '../shared/cluster/reach';
@@ -93,9 +94,11 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
 
   const folder = join(config.dataDir, 'node');
   const storeId = await readStoreId(folder, nodeId);
-  const store = memberStore(config, { observer: new EtcdMetrics(metrics), log });
+  const etcd = etcdAccess(config);
+  const store = memberStore(config, { observer: new EtcdMetrics(metrics), etcd, log });
   endings.defer(() => store.close());
   const credentials = memberCredentials(config, log);
+  followMemberFiles(config, { tls: credentials.tls, etcd, log, endings });
   const channels = new RpcChannels({ credentials });
   endings.defer(() => channels.close());
   const members = new WatchedEntries<NodeMember>({

@@ -29,6 +29,7 @@ export const SWEEP_MS = 1_000;
 export class ConnectionGate {
   private readonly turnedAway = new Set<Socket>();
   private readonly bounds: ConnectionBounds;
+  private readonly server: Server;
   private connections = 0;
   private sweptMs = -Infinity;
 
@@ -37,7 +38,8 @@ export class ConnectionGate {
     const { server, bounds } = options;
     this.bounds = bounds;
     server.maxConnections = bounds.connectionsMax + REFUSED_MAX;
-    server.on('connection', (socket: Socket) => this.arrived(server, socket));
+    this.server = server;
+    server.on('connection', (socket: Socket) => this.arrived(socket));
   }
 
   /** Whether requests of this connection must be refused. */
@@ -54,12 +56,13 @@ export class ConnectionGate {
     );
   }
 
-  private arrived(server: Server, socket: Socket): void {
+  /** Counts a connection; the server's own arrive by themselves. */
+  arrived(socket: Socket): void {
     this.connections += 1;
     socket.once('close', () => (this.connections -= 1));
     const admitted = this.connections - this.turnedAway.size;
     if (admitted <= this.bounds.connectionsMax && !this.bounds.isShort()) return;
-    this.sweep(server);
+    this.sweep();
     if (this.turnedAway.size >= REFUSED_MAX) {
       socket.destroy();
       return;
@@ -72,10 +75,10 @@ export class ConnectionGate {
     });
   }
 
-  private sweep(server: Server): void {
+  private sweep(): void {
     const nowMs = performance.now();
     if (nowMs - this.sweptMs < SWEEP_MS) return;
     this.sweptMs = nowMs;
-    server.closeIdleConnections();
+    this.server.closeIdleConnections();
   }
 }

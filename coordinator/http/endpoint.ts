@@ -94,6 +94,8 @@ export interface EndpointCall {
   key: ApiKeyView | null;
   /** To be called with the collection before anything is done, where the endpoint's `collections` is `form`. Errors: forbidden. */
   use(collection: string): void;
+  /** Says for the audit log what the call is about, as `key:7`, where its path does not. */
+  about(target: string): void;
 }
 
 /** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
@@ -127,5 +129,13 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };
-  handle(call: { path: z.output<P>; query: z.output<Q>; body: z.output<B>; request: IncomingMessage; key: ApiKeyView | null; use(collection: string): void }): Promise<Answer>;
+  handle(call: {
+    path: z.output<P>;
+    query: z.output<Q>;
+    body: z.output<B>;
+    request: IncomingMessage;
+    key: ApiKeyView | null;
+    use(collection: string): void;
+    about(target: string): void;
+  }): Promise<Answer>;
 }

@@ -36,6 +36,9 @@ export class Exchange {
   failsAs: Endpoint['failsAs'] = 'envelope';
   /** The caller's; null before it is known, and where there is none. */
   key: ApiKeyView | null = null;
+  address: string | null = null;
+  access: Endpoint['access'] | null = null;
+  target: string | null = null;
   /** The collection that the request is about; null as long as none is known. */
   collection: string | null = null;
   rate: RateDecision | null = null;
@@ -288,6 +291,11 @@ export class Exchange {
       code,
       durationMs: nowMs - this.startedMs,
       keyId: this.key?.id ?? null,
+      keyName: this.key?.name ?? null,
+      address: this.address,
+      access: this.access,
+      collection: this.collection,
+      target: this.target,
       isAdministrative: this.isAdministrative,
       steps: this.worked === null ? null : { parseMs: this.parseMs, serialiseMs: Math.max(0, nowMs - this.handedMs - this.worked.totalMs) },
       error,

@@ -1,6 +1,7 @@
 import { type IncomingMessage, Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, type Server as TcpServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import { NetworkList } from '../../shared/config/network-list';
 import type { Clock } from '../../shared/time/clock';
@@ -21,12 +22,12 @@ import { endpointTable } from './endpoint-table';
 import type { MetricsText } from './endpoints/public-endpoints';
 import { errorEnvelope } from './envelope';
 import { EventLoopLag } from './event-loop-lag';
-import { Http2Connections } from './http2-connections';
+import { askForHttp1, Http2Connections } from './http2-connections';
 import type { HttpLimits } from './http-limits';
 import type { HttpLoad } from './http-load';
 import type { RequestObserver } from './observer';
 import { type OverloadBounds, OverloadGate } from './overload-gate';
-import { type Arrival, Pipeline } from './pipeline';
+import { type Arrival, type AuditState, Pipeline } from './pipeline';
 import { parseTarget } from './request-target';
 import { Turns } from './turns';
 
@@ -55,6 +56,8 @@ export interface HttpServerParts {
   limits: HttpLimits;
   /** Networks of the proxies whose `x-forwarded-for` is believed; default: none. */
   trustedProxies?: readonly string[];
+  /** Default: there is no audit log. */
+  audit?: AuditState | null;
   clock: Clock;
   /** Default: the native codec if it is built. */
   codec?: VectorCodec;
@@ -87,9 +90,20 @@ export function overloadBounds(limits: Pick<HttpLimits, 'bodyBytesMax'>): Overlo
   return { bodyBytesMax: 4 * limits.bodyBytesMax, smallBodyBytes: SMALL_BODY_BYTES, requestsMax: 4096, delayMsMax: 1500 };
 }
 
-/** A server of HTTP/1.1 whose connections may also speak HTTP/2. */
-class TwoVersionServer extends Server {
+/** The server of the public port: of HTTP/1.1, with connections that may also speak HTTP/2. */
+export class ApiServer extends Server {
   http2: Http2Connections | null = null;
+  gate: ConnectionGate | null = null;
+
+  /** Takes a connection whose TLS handshake is over, in which the client chose what it speaks. */
+  takeSecured(socket: TLSSocket): void {
+    if (socket.alpnProtocol !== 'h2') {
+      this.emit('connection', socket);
+      return;
+    }
+    this.gate?.arrived(socket);
+    if (!socket.destroyed) this.http2?.take(socket);
+  }
 
   override closeIdleConnections(): void {
     super.closeIdleConnections();
@@ -98,7 +112,7 @@ class TwoVersionServer extends Server {
 }
 
 /** The server of the public port, not listening yet. Closed by {@link closeHttpServer}. */
-export function createHttpServer(parts: HttpServerParts): Server {
+export function createHttpServer(parts: HttpServerParts): ApiServer {
   const { service, keys, usage, rateLimiter, operations, activity, observer, metricsText, hasDocs, dashboardFolder, signIn, limits, clock } = parts;
   const turns = new Turns();
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
@@ -121,7 +135,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
-  const server = new TwoVersionServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
+  const server = new ApiServer({ maxHeaderSize: HEADER_BYTES_MAX, noDelay: true, keepAlive: true, requireHostHeader: false });
   const pipeline = new Pipeline({
     keys,
     usage,
@@ -133,6 +147,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     turns,
     limits,
     trustedProxies: new NetworkList(parts.trustedProxies ?? []),
+    audit: parts.audit ?? null,
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
     collectionNames: () => service.collections.names(),
@@ -163,15 +178,18 @@ export function createHttpServer(parts: HttpServerParts): Server {
     else queue.take(request, response);
   };
   const http2 = new Http2Connections({
-    // Express, which serves the explorer, knows HTTP/1.1 only.
     serve: (request, response, { socket, awaitsContinue }) => {
+      const arrival = arrivalOf(request, response, awaitsContinue);
       if (connections.isTurnedAway(socket)) refuse(request, response);
-      else serve(arrivalOf(request, response, awaitsContinue));
+      // Express, which serves the explorer, knows HTTP/1.1 only. Browsers speak HTTP/2 over TLS alone, and then ask again.
+      else if (hasDocs && arrival.target.segments[0] === 'docs' && isSecured(socket)) askForHttp1(response);
+      else serve(arrival);
     },
     idleTimeoutMs: KEEP_ALIVE_TIMEOUT_MS,
     headerBytesMax: HEADER_BYTES_MAX,
   });
   server.http2 = http2;
+  server.gate = connections;
   server.on('connection', writeInOnePiece);
   server.on('request', accept);
   // A client that asks first learns about a wrong key or an oversized body before it sends the body.
@@ -205,6 +223,10 @@ function writeChunks(this: Socket, chunks: Parameters<NonNullable<Socket['_write
   const [first, second] = chunks;
   if (chunks.length === 2 && second.chunk.length === 0) this._write(first.chunk, first.encoding, done);
   else Socket.prototype._writev?.call(this, chunks, done);
+}
+
+function isSecured(socket: Socket): boolean {
+  return 'encrypted' in socket;
 }
 
 /** The message for an error of Node's parser. */

@@ -49,7 +49,8 @@ interface Connection {
 }
 
 /**
- * Connections of the public port that speak HTTP/2 without TLS, by prior knowledge (RFC 9113, section 3.3). The port's
+ * Connections of the public port that speak HTTP/2: over TLS by the client's choice in the handshake, else by prior
+ * knowledge (RFC 9113, section 3.3). Without TLS, the port's
  * server reads each connection as HTTP/1.1; one that begins with HTTP/2's preface comes here. So HTTP/1.1 costs nothing
  * more. Requests get the form of HTTP/1.1 ({@link StreamRequest}, {@link StreamResponse}); several of a connection run
  * at once.
@@ -71,10 +72,10 @@ export class Http2Connections {
       Http2ServerResponse: StreamResponse,
     });
     this.server.on('session', (session) => this.opened(session));
-    const take = (request: StreamRequest, response: StreamResponse): void => this.take(request, response, false);
+    const take = (request: StreamRequest, response: StreamResponse): void => this.asked(request, response, false);
     this.server.on('request', take);
     this.server.on('connect', take);
-    this.server.on('checkContinue', (request: StreamRequest, response: StreamResponse) => this.take(request, response, true));
+    this.server.on('checkContinue', (request: StreamRequest, response: StreamResponse) => this.asked(request, response, true));
   }
 
   /**
@@ -93,10 +94,15 @@ export class Http2Connections {
     parser?.unconsume?.();
     socket.pause();
     socket.unshift(Buffer.concat([PREFACE, error.rawPacket.subarray(error.bytesParsed ?? PREFACE.length)]));
+    this.take(socket);
+    return true;
+  }
+
+  /** Takes a connection on which nothing was read yet, and whose client is known to speak HTTP/2. */
+  take(socket: Socket): void {
     this.arriving = socket;
     this.server.emit('connection', socket);
     this.arriving = null;
-    return true;
   }
 
   /** Closes the connections that have no request under way. */
@@ -114,7 +120,7 @@ export class Http2Connections {
     session.once('close', () => this.connections.delete(session));
   }
 
-  private take(request: StreamRequest, response: StreamResponse, awaitsContinue: boolean): void {
+  private asked(request: StreamRequest, response: StreamResponse, awaitsContinue: boolean): void {
     const { session } = request.stream;
     const connection = session === undefined ? undefined : this.connections.get(session);
     if (connection === undefined) {
@@ -164,6 +170,11 @@ export class Http2Connections {
       for (const connection of this.busy) this.begin(connection);
     });
   }
+}
+
+/** Tells a client to ask for this by HTTP/1.1 (RFC 9113, section 7). */
+export function askForHttp1(response: ServerResponse): void {
+  (response as unknown as StreamResponse).stream.close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
 }
 
 /** A request of HTTP/2 in the form of HTTP/1.1: a body of unknown length has the transfer encoding `chunked`. */

@@ -1,3 +1,5 @@
+import type { Endpoint } from './endpoint';
+
 /** What the HTTP layer reports about each answered request: metrics, log and usage depend on it. */
 export interface RequestObserver {
   requestAnswered(facts: AnsweredRequest): void;
@@ -14,6 +16,14 @@ export interface AnsweredRequest {
   code: number;
   durationMs: number;
   keyId: number | null;
+  keyName: string | null;
+  /** Of the client; null where no audit log asks for it. */
+  address: string | null;
+  /** The least role that the endpoint asks for; null for an unknown one. */
+  access: Endpoint['access'] | null;
+  /** The collection that it is about, and the key, node or shard; null: none. */
+  collection: string | null;
+  target: string | null;
   /** Whether it is about keys, the cluster, or collections as a whole. */
   isAdministrative: boolean;
   /** For a search that succeeded: the time to read and check its body, and to write its answer. */

@@ -7,6 +7,7 @@ import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import { isMistyped } from '../keys/secret';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import { subjectWithLimit } from '../limits/subject';
+import { auditTarget } from './audit-target';
 import { mustReach, mustUse, namesSeenBy } from './authorisation';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
@@ -15,7 +16,7 @@ import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
 import { explainedError } from './explained-error';
-import type { HttpLimits } from './http-limits';
+import { type HttpLimits, REQUEST_BOUNDS } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
@@ -36,10 +37,17 @@ export interface PipelineParts {
   limits: HttpLimits;
   /** Whose `x-forwarded-for` is believed. */
   trustedProxies: NetworkList;
+  audit: AuditState | null;
   clock: Clock;
   isDraining: () => boolean;
   /** For the message about one that does not exist. */
   collectionNames: () => Promise<string[]>;
+}
+
+/** The audit log, as the HTTP layer knows it. */
+export interface AuditState {
+  /** Whether changes must be refused, because they could not be recorded. */
+  isRefusing(): boolean;
 }
 
 /** A request from the server; `match` is null for an unknown path or method. */
@@ -77,6 +85,7 @@ export class Pipeline {
       exchange.endpoint = match.endpoint.template;
       exchange.isAdministrative = match.endpoint.isAdministrative;
       exchange.failsAs = match.endpoint.failsAs;
+      exchange.access = match.endpoint.access;
     }
     try {
       await this.run(arrival, exchange);
@@ -104,6 +113,7 @@ export class Pipeline {
   private async run(arrival: Arrival, exchange: Exchange): Promise<void> {
     const { match, request, target } = arrival;
     const endpoint = match?.endpoint ?? null;
+    if (this.parts.audit !== null) this.noteForAudit(arrival, exchange);
     let key: ApiKeyView | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
@@ -114,6 +124,8 @@ export class Pipeline {
     if (match === null || endpoint === null) throw new QuiverError('not_found', `there is no ${request.method} ${shownPath(target)}`);
 
     const path = endpoint.path === null ? {} : validate(endpoint.path, pathParameters(match, target), 'path');
+    exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
+    this.mustBeRecorded(endpoint);
     const query = endpoint.query === null ? {} : validate(endpoint.query, parseQuery(target.query), 'query');
     const use = (collection: string): void => {
       exchange.collection = collection;
@@ -127,10 +139,24 @@ export class Pipeline {
       const body = await this.body(request, endpoint, exchange, admission);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use }));
+      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use, about: (target) => (exchange.target = target) }));
     } finally {
       admission.release();
     }
+  }
+
+  /** What is recorded also of a request that is refused before it is read. */
+  private noteForAudit({ match, request, target }: Arrival, exchange: Exchange): void {
+    exchange.address = clientAddress(request, this.parts.trustedProxies);
+    const place = match?.endpoint.collections;
+    const named = place?.type === 'path' ? match?.parameters.find(({ name }) => name === place.field) : undefined;
+    if (named !== undefined) exchange.collection = target.segments[named.index].slice(0, REQUEST_BOUNDS.nameCharactersMax);
+  }
+
+  /** Errors: unavailable for a change that could not be recorded. */
+  private mustBeRecorded({ access, method }: Endpoint): void {
+    const isChange = method !== 'GET' && (access === 'readwrite' || access === 'admin');
+    if (isChange && this.parts.audit?.isRefusing()) throw new QuiverError('unavailable', 'the audit log can not be written, and nothing is changed meanwhile (AUDIT_LOG_FAILURE)');
   }
 
   /** The caller's key. Errors: unauthenticated, forbidden, rate_limited. */

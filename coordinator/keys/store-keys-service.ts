@@ -45,6 +45,15 @@ export class StoreKeysService implements KeysService {
     return { keys, firstSecret };
   }
 
+  /** As API_KEY at a start: makes it the secret of key 1 if it is new to the store. Answers whether it was. Errors: unavailable. */
+  async useEnvironmentKey(apiKey: string): Promise<boolean> {
+    const before = (await this.entry(DEFAULT_KEY_ID)).revision;
+    await ensureDefaultKey({ store: this.store, clock: this.clock, apiKey });
+    const entry = await this.entry(DEFAULT_KEY_ID);
+    this.directory.put(keyFromEntry(entry), entry.revision);
+    return entry.revision !== before;
+  }
+
   /** Stops following the store; `authenticate` answers from what was last known. */
   close(): void {
     this.stopWatching();

@@ -1,6 +1,8 @@
+import type { AuditLog } from '../audit/audit-log';
 import type { Logger } from '../../shared/logs/logger';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
 import type { SearchObserver } from '../search/search-observer';
+import { auditEvent, type AuditRule, isAudited } from './audited-request';
 import type { RequestMetrics } from './request-metrics';
 import type { SlowRequests } from './slow-requests';
 
@@ -22,9 +24,18 @@ export class RequestReporter implements RequestObserver {
   private readonly searches: SearchObserver;
   private readonly slow: Pick<SlowRequests, 'note'>;
   private readonly logger: Logger;
-  private readonly rule: RequestLogRule;
+  private readonly rule: RequestLogRule & AuditRule;
+  private readonly audit: Pick<AuditLog, 'record'> | null;
 
-  constructor(options: { metrics: Pick<RequestMetrics, 'observeRequest'>; searches: SearchObserver; slow: Pick<SlowRequests, 'note'>; logger: Logger; rule: RequestLogRule }) {
+  constructor(options: {
+    metrics: Pick<RequestMetrics, 'observeRequest'>;
+    searches: SearchObserver;
+    slow: Pick<SlowRequests, 'note'>;
+    logger: Logger;
+    rule: RequestLogRule & AuditRule;
+    audit?: Pick<AuditLog, 'record'> | null;
+  }) {
+    this.audit = options.audit ?? null;
     this.rule = options.rule;
     this.metrics = options.metrics;
     this.searches = options.searches;
@@ -39,6 +50,7 @@ export class RequestReporter implements RequestObserver {
       this.searches.phase('parse', steps.parseMs);
       this.searches.phase('serialise', steps.serialiseMs);
     }
+    if (this.audit !== null && isAudited(this.rule, facts)) this.audit.record(auditEvent(facts, Date.now()));
     if (!isLogged(this.rule, facts)) return;
     // Slow ones are always in the log.
     this.slow.note(facts);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../shared/time/clock';
 import type { HttpLoad } from '../http/http-load';
 import type { AnsweredRequest, RequestObserver } from '../http/observer';
+import { type AuditRule, isAudited } from '../metrics/audited-request';
 import { isLogged, type RequestLogRule } from '../metrics/request-reporter';
 import { SEARCH_PHASES, type SearchObserver, type SearchPhase } from '../search/search-observer';
 
@@ -44,14 +45,14 @@ export interface ReportReader {
 
 /**
  * Counts on a front thread what the main thread's metrics and usage are made of, as numbers that are sent together.
- * A request that gets a line in the log is told at once and whole.
+ * A request that gets a line in the log or the audit log is told at once and whole.
  */
 export class FrontReports implements RequestObserver, SearchObserver {
   private readonly indexes = new Map<string, number>();
   private names: string[] = [];
   private facts: number[] = [];
   private sentLoad = '';
-  private readonly rule: RequestLogRule;
+  private readonly rule: RequestLogRule & AuditRule;
   private readonly clock: Clock;
   private readonly load: HttpLoad;
   private readonly nodeCalls: () => NodeCalls;
@@ -59,7 +60,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
   private readonly notable: (facts: AnsweredRequest) => void;
   private readonly timer: NodeJS.Timeout;
 
-  constructor(parts: { rule: RequestLogRule; clock: Clock; load: HttpLoad; nodeCalls: () => NodeCalls; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
+  constructor(parts: { rule: RequestLogRule & AuditRule; clock: Clock; load: HttpLoad; nodeCalls: () => NodeCalls; send: (report: FrontReport) => void; notable: (facts: AnsweredRequest) => void }) {
     this.rule = parts.rule;
     this.clock = parts.clock;
     this.load = parts.load;
@@ -71,7 +72,7 @@ export class FrontReports implements RequestObserver, SearchObserver {
 
   requestAnswered(facts: AnsweredRequest): void {
     const { endpoint, code, durationMs, steps } = facts;
-    if (isLogged(this.rule, facts)) {
+    if (isLogged(this.rule, facts) || isAudited(this.rule, facts)) {
       this.notable(facts);
       return;
     }

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../shared/time/clock';
 import { dashboardFolderOf } from '../http/dashboard-folder';
 import { HttpLoad } from '../http/http-load';
 import { closeUnlistened, createHttpServer, overloadBounds, startUnlistened } from '../http/http-server';
+import { type ApiCertificate, TlsDoor } from '../http/tls-door';
 import type { AnsweredRequest } from '../http/observer';
 import { KeyDirectory } from '../keys/key-directory';
 import type { KeyRecord } from '../keys/key-record';
@@ -64,6 +65,10 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const load = new HttpLoad({ bytes: data.bodyBytes, place: data.place });
   let isDraining = false;
   let isTurningAway = false;
+  let isRefusingChanges = false;
+  /** Told before the first connection, where the port speaks TLS. */
+  const isSecured = config.apiTlsCertFile !== '';
+  let door: TlsDoor | null = null;
   const main = new ThreadPeer(parts.port, {
     'keys.put': (record: KeyRecord, revision: number) => keys.put(record, revision),
     'keys.remove': (id: number) => keys.remove(id),
@@ -71,6 +76,11 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     flush: () => reports.flush(),
     synced: () => undefined,
     connection: (handle: number, isTurnedAway: boolean) => take(handle, isTurnedAway),
+    'api.certificate': (certificate: ApiCertificate) => {
+      if (door === null) door = new TlsDoor({ certificate, opened: (socket) => server.takeSecured(socket) });
+      else door.renew(certificate);
+    },
+    'audit.refusing': (isRefusing: boolean) => (isRefusingChanges = isRefusing),
     sweep: () => server.closeIdleConnections(),
     close: async (graceMs: number) => {
       isDraining = true;
@@ -118,6 +128,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     load,
     limits: config,
     trustedProxies: config.trustedProxies,
+    audit: config.auditLog === '' ? null : { isRefusing: () => isRefusingChanges },
     overload: { ...bounds, requestsMax: Math.ceil(bounds.requestsMax / data.bodyBytes.length) },
     otherDelayMs: () => mainDelayMs(state),
     // The main thread counts the connections of all threads, and says which are too many.
@@ -153,7 +164,10 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     socket.setNoDelay(true);
     socket.setKeepAlive(true);
     isTurningAway = isTurnedAway;
-    server.emit('connection', socket);
+    // A handshake only to say that there is no room would cost more than it is worth.
+    if (isSecured && isTurnedAway) socket.destroy();
+    else if (isSecured) door?.take(socket);
+    else server.emit('connection', socket);
   };
   main.tell('ready');
 }

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, type ClientDuplexStream, connectivityState, credentials, experimental, type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import type { RenewedCertificates } from '../process/renewed-certificates';
 import { EtcdCallError } from './etcd-call-error';
 import { definitionOf, type EtcdMethod, type EtcdRequest, type EtcdResponse } from './etcd-protocol';
 
-/** Certificate files (PEM) for connections to etcd. They are read once. */
+/** Certificate files (PEM) for connections to etcd. They are read once; `renewed` has the same, where they may be replaced. */
 export interface EtcdCertificates {
   caFile?: string;
   certFile?: string;
   keyFile?: string;
+  renewed?: RenewedCertificates;
 }
 
 const CHANNEL_OPTIONS: ChannelOptions = {
@@ -102,7 +104,8 @@ export class EtcdEndpoint {
   }
 }
 
-function secureCredentials({ caFile, certFile, keyFile }: EtcdCertificates): ReturnType<typeof credentials.createSsl> {
+function secureCredentials({ caFile, certFile, keyFile, renewed }: EtcdCertificates): ReturnType<typeof credentials.createSsl> {
+  if (renewed !== undefined) return experimental.createCertificateProviderChannelCredentials(renewed, renewed.current.cert === null ? null : renewed);
   const read = (file: string | undefined): Buffer | null => (file === undefined ? null : readFileSync(file));
   return credentials.createSsl(read(caFile), read(keyFile), read(certFile));
 }

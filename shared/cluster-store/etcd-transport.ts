@@ -15,6 +15,8 @@ export interface EtcdOptions extends EtcdCertificates {
   endpoints: string[];
   username?: string;
   password?: string;
+  /** The password of now, where it may be replaced; asked for with each new token. */
+  currentPassword?: () => string | undefined;
   /** Deadline of every call, including the time to connect. */
   callTimeoutMs?: number;
   /** Called for every unary call. */
@@ -30,7 +32,7 @@ export interface EtcdOptions extends EtcdCertificates {
 export class EtcdTransport {
   readonly callTimeoutMs: number;
   private readonly endpoints: EtcdEndpoint[];
-  private readonly credentials: { name: string; password: string } | null;
+  private readonly credentials: { name: string; password: () => string } | null;
   private preferred: EtcdEndpoint;
   /** Resolves to null when authentication is off. */
   private token: Promise<string | null> | null = null;
@@ -41,10 +43,10 @@ export class EtcdTransport {
     // Every call under way listens to this signal, and there may be many.
     setMaxListeners(0, this.closing.signal);
     assert(options.endpoints.length > 0, 'etcd has at least one endpoint');
-    const { caFile, certFile, keyFile } = options;
-    this.endpoints = options.endpoints.map((url) => new EtcdEndpoint(url, { caFile, certFile, keyFile }));
+    const { caFile, certFile, keyFile, renewed, currentPassword } = options;
+    this.endpoints = options.endpoints.map((url) => new EtcdEndpoint(url, { caFile, certFile, keyFile, renewed }));
     this.preferred = this.endpoints[Math.floor(Math.random() * this.endpoints.length)];
-    this.credentials = options.username === undefined ? null : { name: options.username, password: options.password ?? '' };
+    this.credentials = options.username === undefined ? null : { name: options.username, password: () => currentPassword?.() ?? options.password ?? '' };
     this.callTimeoutMs = options.callTimeoutMs ?? CALL_TIMEOUT_MS;
     this.observer = options.observer ?? null;
   }
@@ -156,10 +158,10 @@ export class EtcdTransport {
     return metadata;
   }
 
-  private async authenticate(credentials: { name: string; password: string }, endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
+  private async authenticate({ name, password }: { name: string; password: () => string }, endpoint: EtcdEndpoint, deadlineMs: number): Promise<string | null> {
     try {
       const options = { metadata: new Metadata(), deadlineMs, signal: this.closing.signal };
-      return (await endpoint.unary('Auth.Authenticate', credentials, options)).token;
+      return (await endpoint.unary('Auth.Authenticate', { name, password: password() }, options)).token;
     } catch (error) {
       if (isEtcdCallError(error) && error.code === status.FAILED_PRECONDITION) return null;
       this.token = null;

@@ -5,20 +5,35 @@ import type { EtcdOptions } from '../cluster-store/etcd-transport';
 import { SealedClusterStore } from '../cluster-store/sealed-cluster-store';
 import type { ClusterConfig, Config, EtcdConfig } from '../config/config';
 import { QuiverError } from '../errors/quiver-error';
+import { readAll } from '../process/followed-files';
+import { RenewedCertificates } from '../process/renewed-certificates';
+import type { EtcdAccess } from './member-files';
 import type { Logger } from '../logs/logger';
 import type { ClusterCredentials } from '../rpc/rpc-channel';
 import { readClusterTls } from '../rpc/transport-security';
 import { EntrySeal } from '../secret/entry-seal';
 
 /** The cluster store of a member: etcd, with sealed entries. Errors: as EtcdClusterStore's constructor. */
-export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserver & { entryRefused(): void }; log: Logger }): SealedClusterStore {
+export function memberStore(config: ClusterConfig, parts: { observer: EtcdObserver & { entryRefused(): void }; etcd: EtcdAccess; log: Logger }): SealedClusterStore {
   return new SealedClusterStore({
-    store: new EtcdClusterStore({ ...etcdOptions(config), observer: parts.observer }),
+    store: new EtcdClusterStore({ ...etcdOptions(config), renewed: parts.etcd.certificates ?? undefined, currentPassword: () => parts.etcd.password, observer: parts.observer }),
     seal: new EntrySeal({ secret: config.clusterSecret, otherSecret: config.clusterSecretOther }),
     rule: config.clusterSeals,
     log: parts.log,
     onRefused: () => parts.observer.entryRefused(),
   });
+}
+
+/** What a member shows to etcd, to be renewed. Errors: invalid_parameter for files that can't be read. */
+export function etcdAccess({ etcdCaFile, etcdCertFile, etcdKeyFile, etcdPassword: password }: EtcdConfig): EtcdAccess {
+  // Without an authority of its own, that of the system counts, which gRPC reads by itself.
+  if (etcdCaFile === '') return { certificates: null, password };
+  try {
+    const [ca, cert = null, key = null] = readAll([etcdCaFile, etcdCertFile, etcdKeyFile].filter((path) => path !== ''));
+    return { certificates: new RenewedCertificates({ ca, cert, key }), password };
+  } catch (cause) {
+    throw new QuiverError('invalid_parameter', `ETCD_CA_FILE, ETCD_CERT_FILE or ETCD_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /** How a member reaches etcd. */
@@ -40,7 +55,8 @@ export function memberCredentials(config: ClusterConfig, log: Logger): ClusterCr
   const member = { secret: config.clusterSecret, otherSecret: config.clusterSecretOther, name: config.memberId, log };
   if (tlsCertFile === '') return { ...member, tls: null };
   try {
-    return { ...member, tls: { ...readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile }), serverName: tlsServerName || undefined } };
+    const tls = readClusterTls({ caFile: tlsCaFile, certFile: tlsCertFile, keyFile: tlsKeyFile });
+    return { ...member, tls: { ...tls, serverName: tlsServerName || undefined, renewed: new RenewedCertificates(tls) } };
   } catch (cause) {
     throw new QuiverError('invalid_parameter', `TLS_CA_FILE, TLS_CERT_FILE or TLS_KEY_FILE cannot be read: ${(cause as Error).message}`, { cause });
   }

@@ -1,5 +1,6 @@
 import { QuiverError } from '../errors/quiver-error';
 import { isNetwork } from './network-list';
+import { secretIn, withSecretFiles } from './secret-files';
 import { CLUSTER_SETTINGS, NODE_FALLBACKS, SETTINGS, type Setting } from './settings';
 
 /**
@@ -106,10 +107,19 @@ export function readConfig(environment: Environment, cores: number): Config {
   if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');
+  checkTogether(SETTINGS.apiTlsCertFile, [config.apiTlsCertFile, config.apiTlsKeyFile], 'API_TLS_CERT_FILE and API_TLS_KEY_FILE to be given together');
   const trustedProxies = listOf(config.trustedProxies);
   const bad = trustedProxies.find((text) => !isNetwork(text));
   if (bad !== undefined) refuse(SETTINGS.trustedProxies, bad, 'networks such as 10.0.0.0/8, separated by commas');
   return { ...config, trustedProxies };
+}
+
+/** The secret in a file that was replaced, checked as at the start. Errors: as readConfig. */
+export function apiKeyIn(content: Buffer): string {
+  const { name } = SETTINGS.apiKey;
+  const secret = readSetting(SETTINGS.apiKey, { [name]: secretIn(content) }, 1);
+  if (typeof secret === 'string') return secret;
+  throw new QuiverError('invalid_parameter', `${name}_FILE is empty`);
 }
 
 function listOf(text: string): string[] {
@@ -138,8 +148,8 @@ export function readClusterConfig(environment: Environment, hostName: string): C
 
 /** The settings that concern etcd. Errors: as readConfig. */
 export function readEtcdConfig(environment: Environment): EtcdConfig {
-  const { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
-  const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdCaFile, etcdCertFile, etcdKeyFile };
+  const { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile } = CLUSTER_SETTINGS;
+  const table = { etcdEndpoints, etcdUsername, etcdPassword, etcdPasswordFile, etcdCaFile, etcdCertFile, etcdKeyFile };
   const values = readTable(table, environment, 1);
   const endpoints = listOf(values.etcdEndpoints);
   const bad = endpoints.find((endpoint) => !ENDPOINT.test(endpoint));
@@ -155,7 +165,8 @@ export function nodeEnvironment(environment: Environment): Environment {
 
 /** The cast is safe: for each kind of setting, `readSetting` answers the type that ValueOf gives it. */
 function readTable<Table extends Record<string, Setting>>(table: Table, environment: Environment, cores: number): ValuesOf<Table> {
-  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, environment, cores)])) as ValuesOf<Table>;
+  const whole = withSecretFiles(table, environment);
+  return Object.fromEntries(Object.entries(table).map(([field, setting]) => [field, readSetting(setting, whole, cores)])) as ValuesOf<Table>;
 }
 
 function checkTogether(setting: Setting, values: string[], expected: string): void {

@@ -72,6 +72,12 @@ export const SETTINGS = {
     name: 'API_KEY', kind: 'secret', lengthMin: SECRET_LENGTH_MIN,
     meaning: 'Secret of key 1 (`default`, admin), 8 characters or more; unset, a random one is made at the first start and printed once',
   },
+  apiKeyFile: { name: 'API_KEY_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that API_KEY would have; another one in it takes effect within seconds' },
+  apiTlsCertFile: {
+    name: 'API_TLS_CERT_FILE', kind: 'text', fallback: '',
+    meaning: 'PEM file of the certificate of the API, with those between it and its authority; with the next one, the API port speaks TLS. Replaced files take effect within seconds',
+  },
+  apiTlsKeyFile: { name: 'API_TLS_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
   rateLimitPerMinute: {
     name: 'RATE_LIMIT_PER_MINUTE', kind: 'integer', fallback: 100, minimum: 0, maximum: 1_000_000_000,
     meaning: 'Requests per key in any 60 seconds; 0 turns the limit off',
@@ -252,6 +258,27 @@ export const SETTINGS = {
     name: 'LOG_SLOW_MS', kind: 'integer', fallback: 1000, minimum: 0, maximum: 3_600_000,
     meaning: 'A request is slow that takes this long or longer, in milliseconds',
   },
+  auditLog: {
+    name: 'AUDIT_LOG', kind: 'text', fallback: '',
+    meaning: 'Where the audit log goes: a file, or `stdout`; empty: there is none',
+  },
+  auditReads: {
+    // Each line costs about as much processor time as a small search.
+    name: 'AUDIT_LOG_READS', kind: 'choice', fallback: 'false', choices: ['false', 'true'],
+    meaning: '`true`: searches and other reads get a line in the audit log, too',
+  },
+  auditBytesMax: {
+    name: 'AUDIT_LOG_BYTES', kind: 'integer', fallback: 104_857_600, minimum: 4096, maximum: 1_099_511_627_776,
+    meaning: 'Bytes of the file of the audit log, beyond which another is begun',
+  },
+  auditFilesMax: {
+    name: 'AUDIT_LOG_FILES', kind: 'integer', fallback: 10, minimum: 0, maximum: 1000,
+    meaning: 'Earlier files of it that are kept, as `<file>.1` (the latest) and so on',
+  },
+  auditFailure: {
+    name: 'AUDIT_LOG_FAILURE', kind: 'choice', fallback: 'continue', choices: ['continue', 'refuse'],
+    meaning: 'While it can not be written: `continue`: changes go on, and lines that do not find room are lost and counted; `refuse`: changes are refused',
+  },
   requestTimeoutMs: {
     name: 'REQUEST_TIMEOUT_MS', kind: 'integer', fallback: 60_000, minimum: 100, maximum: 3_600_000,
     meaning: 'Longest that a call may take, in milliseconds',
@@ -329,6 +356,7 @@ export const CLUSTER_SETTINGS = {
   },
   etcdUsername: { name: 'ETCD_USERNAME', kind: 'text', fallback: '', meaning: 'User of etcd; empty: none' },
   etcdPassword: { name: 'ETCD_PASSWORD', kind: 'secret', meaning: 'Its password' },
+  etcdPasswordFile: { name: 'ETCD_PASSWORD_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that ETCD_PASSWORD would have; another one in it is used from the next token on' },
   etcdCaFile: { name: 'ETCD_CA_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the authority that signed the certificates of etcd' },
   etcdCertFile: { name: 'ETCD_CERT_FILE', kind: 'text', fallback: '', meaning: 'PEM file of the certificate shown to etcd' },
   etcdKeyFile: { name: 'ETCD_KEY_FILE', kind: 'text', fallback: '', meaning: 'PEM file of its key' },
@@ -347,6 +375,8 @@ export const CLUSTER_SETTINGS = {
   zone: { name: 'ZONE', kind: 'text', fallback: '', meaning: 'Zone of a storage node: replicas of a shard are spread over zones; empty: none' },
   clusterSecret: { name: 'CLUSTER_SECRET', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'Secret that members prove to each other, and that seals their entries in etcd; at least 16 characters, required, the same for all' },
   clusterSecretOther: { name: 'CLUSTER_SECRET_OTHER', kind: 'secret', lengthMin: CLUSTER_SECRET_LENGTH_MIN, meaning: 'A second one that is taken too, while CLUSTER_SECRET is replaced' },
+  clusterSecretFile: { name: 'CLUSTER_SECRET_FILE', kind: 'text', fallback: '', meaning: 'File with the secret that CLUSTER_SECRET would have, read at the start' },
+  clusterSecretOtherFile: { name: 'CLUSTER_SECRET_OTHER_FILE', kind: 'text', fallback: '', meaning: 'The same for CLUSTER_SECRET_OTHER' },
   clusterSeals: {
     name: 'CLUSTER_SEALS', kind: 'choice', fallback: 'required', choices: ['required', 'adopt'],
     meaning: '`required`: entries of etcd without a seal are ignored; `adopt`: they are taken and sealed, once, for a cluster of an earlier version',

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { ChannelCredentials, type ChannelOptions, ServerCredentials } from '@grpc/grpc-js';
+import { ChannelCredentials, type ChannelOptions, experimental, ServerCredentials } from '@grpc/grpc-js';
+import { readAll } from '../process/followed-files';
+import type { RenewedCertificates } from '../process/renewed-certificates';
 
 /**
  * Mutual TLS between the members of a cluster: each shows `cert` and accepts certificates signed by `ca`. PEM. A
@@ -11,11 +12,14 @@ export interface ClusterTls {
   cert: Buffer;
   key: Buffer;
   serverName?: string;
+  /** The same three, where they may be replaced while the process runs. */
+  renewed?: RenewedCertificates;
 }
 
 /** Reads the three files. Errors: those of readFileSync. */
 export function readClusterTls(files: { caFile: string; certFile: string; keyFile: string }): ClusterTls {
-  return { ca: readFileSync(files.caFile), cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) };
+  const [ca, cert, key] = readAll([files.caFile, files.certFile, files.keyFile]);
+  return { ca, cert, key };
 }
 
 /** Channel options with which the client expects `serverName` in the other side's certificate. */
@@ -25,10 +29,14 @@ export function serverNameOptions(tls: ClusterTls | null): ChannelOptions {
 
 /** null: no encryption, for trusted networks. */
 export function channelCredentials(tls: ClusterTls | null): ChannelCredentials {
-  return tls === null ? ChannelCredentials.createInsecure() : ChannelCredentials.createSsl(tls.ca, tls.key, tls.cert);
+  if (tls === null) return ChannelCredentials.createInsecure();
+  const { renewed } = tls;
+  return renewed === undefined ? ChannelCredentials.createSsl(tls.ca, tls.key, tls.cert) : experimental.createCertificateProviderChannelCredentials(renewed, renewed);
 }
 
 export function serverCredentials(tls: ClusterTls | null): ServerCredentials {
   if (tls === null) return ServerCredentials.createInsecure();
+  const { renewed } = tls;
+  if (renewed !== undefined) return experimental.createCertificateProviderServerCredentials(renewed, renewed, true);
   return ServerCredentials.createSsl(tls.ca, [{ private_key: tls.key, cert_chain: tls.cert }], true);
 }

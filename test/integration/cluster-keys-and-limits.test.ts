@@ -10,7 +10,7 @@ const EXACT = 3;
 describe('two coordinators', () => {
   let cluster: ClusterProcesses;
   beforeAll(async () => {
-    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, threads: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT) } });
+    cluster = await ClusterProcesses.start({ nodes: 2, replicas: 2, threads: 2, environment: { RATE_LIMIT_PER_MINUTE: String(LIMIT), AUDIT_LOG: 'stdout' } });
   });
   afterAll(() => cluster?.destroy());
 
@@ -30,6 +30,10 @@ describe('two coordinators', () => {
     await cluster.data('DELETE', `/v1/admin/keys/${id}`, undefined, 0);
     await eventually('the key is refused', async () => (await withKey(key, 1, 'GET', '/v1/collections')).code === 401);
     expect((await withKey(key, 0, 'GET', '/v1/collections')).code).toBe(401);
+    // Each has said what it was asked.
+    const told = (i: number): string => cluster.coordinators[i].output;
+    await eventually('the audit log has it', () => told(0).includes(`"method":"DELETE","endpoint":"/v1/admin/keys/{id}","collection":null,"target":"key:${id}","outcome":"done"`));
+    await eventually('the refusal, too', () => /"event":"request".*"key_id":null.*"endpoint":"\/v1\/collections".*"code":401/.test(told(1)));
   });
 
   test('a key has its requests per minute through all of them together', async () => {

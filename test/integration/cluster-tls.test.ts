@@ -1,8 +1,13 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { ensureEtcdUsers } from '../../shared/cluster-store/etcd-users';
+import { CertificateAuthority, replaceFile } from '../support/certificate-authority';
+import { eventually } from '../support/eventually';
 import { freePorts } from '../support/free-ports';
 import { EtcdProcess } from '../support/etcd-process';
-import { ClusterProcesses } from '../support/cluster-processes';
+import { API_KEY, ClusterProcesses, SECRET } from '../support/cluster-processes';
+import { SecuredClient } from '../support/secured-client';
 
 const certificate = (name: string): string => resolve(__dirname, '../support/certificates', name);
 
@@ -65,5 +70,50 @@ test('members go on while their etcd, which asks for certificates, begins to ask
     expect(nodes.map(({ state }: { state: string }) => state)).toEqual(['up', 'up', 'up']);
   } finally {
     await cluster.destroy();
+  }
+});
+
+test('members take new certificates, and another authority, without a restart', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-member-tls-'));
+  const file = (name: string): string => join(folder, name);
+  const [first, second] = [new CertificateAuthority('first'), new CertificateAuthority('second')];
+  const give = (of: string, authorities: CertificateAuthority[], signedBy: CertificateAuthority): void => {
+    const { cert, key } = signedBy.issue(of);
+    replaceFile(file(`${of}.key`), key);
+    replaceFile(file(`${of}.pem`), cert);
+    replaceFile(file(`${of}-ca.pem`), authorities.map(({ pem }) => pem).join(''));
+  };
+  const filesOf = (of: string) => ({ TLS_CA_FILE: file(`${of}-ca.pem`), TLS_CERT_FILE: file(`${of}.pem`), TLS_KEY_FILE: file(`${of}.key`) });
+  give('member', [first], first);
+  const environment = { ...filesOf('member'), CLUSTER_SECRET: '', CLUSTER_SECRET_FILE: file('secret'), LOG_LEVEL: 'info' };
+  replaceFile(file('secret'), `${SECRET}\n`);
+  const cluster = await ClusterProcesses.start({ nodes: 2, coordinators: 1, replicas: 2, threads: 2, environment });
+  try {
+    await cluster.data('POST', '/v1/collections', { name: 'c', dim: 2 });
+    await cluster.data('POST', '/v1/collections/c/upsert', { external_id: 'x', vector: [1, 2] });
+    const members = [...cluster.nodes, ...cluster.coordinators];
+    give('member', [first, second], second);
+    for (const { pid } of members) process.kill(pid, 'SIGHUP');
+    await eventually('each has taken them', () => members.every(({ output }) => output.includes('certificates were replaced')));
+
+    // One that knows the second authority alone is let in, and accepts what the others show it now. Its API speaks TLS, too.
+    give('newcomer', [second], second);
+    const newcomer = await cluster.addCoordinator({ ...filesOf('newcomer'), HTTP_THREADS: '2', API_TLS_CERT_FILE: file('newcomer.pem'), API_TLS_KEY_FILE: file('newcomer.key') });
+    await newcomer.start();
+    const client = new SecuredClient({ port: newcomer.port, ca: second.pem, key: API_KEY });
+    await eventually('it answers', async () => (await client.call('POST', '/v1/collections/c/search', { vector: [1, 2], k: 1 })).json.data?.results?.length === 1);
+    expect((await client.call('POST', '/v1/collections/c/upsert', { external_id: 'y', vector: [2, 1] })).json.status).toBe('success');
+    client.close();
+    await newcomer.stop();
+    // Those of before still reach each other; a node that comes back has to be reached anew.
+    await cluster.nodes[1].stop();
+    await cluster.nodes[1].start();
+    await cluster.settled();
+    await eventually('the first coordinator finds both', async () => (await cluster.data('POST', '/v1/collections/c/search', { vector: [1, 2], k: 5 })).results.length === 2);
+  } finally {
+    await cluster.destroy();
+    first.destroy();
+    second.destroy();
+    rmSync(folder, { recursive: true, force: true });
   }
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, ChannelCredentials, type Metadata, status } from '@grpc/grpc-js';
 import { silentLogger } from '../../shared/logs/logger';
+import { RenewedCertificates } from '../../shared/process/renewed-certificates';
 import { readsDefinition, writesDefinition } from '../../shared/rpc/protocol';
 import { RpcChannel } from '../../shared/rpc/rpc-channel';
 import { RpcServer } from '../../shared/rpc/rpc-server';
@@ -190,4 +191,28 @@ describe('with TLS and one name for all members', () => {
   test.each([undefined, 'others'])('the certificate is not taken for %p', async (serverName) => {
     await expect(count(node, { secret: SECRET, tls: { ...members, serverName } })).rejects.toMatchObject({ kind: 'unavailable' });
   });
+});
+
+test('certificates that are replaced count for what is opened later, of servers and clients, and what is open goes on', async () => {
+  const [first, second] = [makeCertificates('renewed-first'), makeCertificates('renewed-second')];
+  const both = Buffer.concat([first.ca, second.ca]);
+  const withRenewal = (tls: ClusterTls) => ({ ...tls, renewed: new RenewedCertificates(tls) });
+  const [nodeTls, clientTls] = [withRenewal(first), withRenewal(first)];
+  const node = await RpcNode.start(new ScriptedNodeShards(), { credentials: { secret: SECRET, tls: nodeTls } });
+  const { client } = clientTo(node.address, { credentials: { secret: SECRET, tls: clientTls }, readRetryMs: 300 });
+  try {
+    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+    nodeTls.renewed.renew({ ...second, ca: both });
+    clientTls.renewed.renew({ ...second, ca: both });
+    expect(await count(node, { secret: SECRET, tls: second })).toBe(0);
+    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+    // The connection of before ends with the node; the client shows its new certificate to the next one, which knows no other.
+    await node.close();
+    nodeTls.renewed.renew(second);
+    await node.listen();
+    expect(await client.read(SHARD, 'count', null, within(10_000))).toBe(0);
+  } finally {
+    client.close();
+    await node.close();
+  }
 });

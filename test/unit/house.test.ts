@@ -45,7 +45,7 @@ const FLOORS: Record<string, string[][]> = {
     ['backup/', 'demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
     ['collections/', 'operations/'],
-    ['embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
+    ['audit/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
   ],
   node: [
     ['main.ts'],

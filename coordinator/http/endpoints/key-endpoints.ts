@@ -47,8 +47,9 @@ export function keyEndpoints(parts: { keys: KeysService; usage: KeyUsage }): End
         example: { name: 'reader', role: 'readonly', expires_in_days: 90, collections: [{ name: 'articles' }, { prefix: 'team-a-', role: 'readwrite' }] },
       },
       answer: { type: 'data', schema: schemas.newKeyAnswer },
-      handle: async ({ body }) => {
+      handle: async ({ body, about }) => {
         const created = await keys.create({ name: body.name, role: body.role, expiresInDays: body.expires_in_days ?? null, ...boundsOf(body) });
+        about(`key:${created.id}`);
         return dataAnswer({ ...keyData(created), key: created.key });
       },
     }),

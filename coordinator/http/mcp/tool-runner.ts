@@ -58,7 +58,7 @@ export class ToolRunner {
       if (endpoint.access !== 'public') mustUse(key, endpoint.access, collection);
     };
     if (tool.hasCollection) use(owner.collection as string);
-    const answer = await endpoint.handle({ path, query: {}, body: checked, request, key, use });
+    const answer = await endpoint.handle({ path, query: {}, body: checked, request, key, use, about: () => undefined });
     return { json: await textOf(answer), warnings };
   }
 

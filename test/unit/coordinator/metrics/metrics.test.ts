@@ -185,7 +185,23 @@ describe('the metrics of embedding', () => {
 });
 
 describe('the reporter of requests', () => {
-  const facts = { requestId: 'r1', method: 'POST', endpoint: '/v1/query', url: '/v1/query', code: 200, durationMs: 1.23456, keyId: 4, isAdministrative: false, steps: null, error: undefined };
+  const facts = {
+    requestId: 'r1',
+    method: 'POST',
+    endpoint: '/v1/query',
+    url: '/v1/query',
+    code: 200,
+    durationMs: 1.23456,
+    keyId: 4,
+    keyName: null,
+    address: null,
+    access: null,
+    collection: null,
+    target: null,
+    isAdministrative: false,
+    steps: null,
+    error: undefined,
+  };
 
   function reporter(rule: RequestLogRule = { logRequests: 'all', logSlowMs: 1000 }): {
     reporter: RequestReporter;
@@ -213,7 +229,7 @@ describe('the reporter of requests', () => {
         searches: { phase: (...call) => void phases.push(call) },
         slow: { note: ({ requestId }) => void slow.push(requestId) },
         logger,
-        rule,
+        rule: { ...rule, auditLog: '', auditReads: 'false' },
       }),
     };
   }

@@ -5,7 +5,24 @@ import { type FrontReport, FrontReportReader, FrontReports } from '../../../../c
 const READ = '/v1/collections/{name}/search';
 
 function request(given: Partial<AnsweredRequest> = {}): AnsweredRequest {
-  return { requestId: 'r', method: 'POST', endpoint: READ, url: '/v1/collections/c/search', code: 200, durationMs: 1.5, keyId: 1, isAdministrative: false, steps: null, error: null, ...given };
+  return {
+    requestId: 'r',
+    method: 'POST',
+    endpoint: READ,
+    url: '/v1/collections/c/search',
+    code: 200,
+    durationMs: 1.5,
+    keyId: 1,
+    keyName: null,
+    address: null,
+    access: null,
+    collection: null,
+    target: null,
+    isAdministrative: false,
+    steps: null,
+    error: null,
+    ...given,
+  };
 }
 
 function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } = { logRequests: 'notable', logSlowMs: 1000 }) {
@@ -14,7 +31,7 @@ function reporting(rule: { logRequests: 'notable' | 'all'; logSlowMs: number } =
   const load = new HttpLoad();
   const nodeCalls = { open: 0, queuedBytes: 0 };
   const reports = new FrontReports({
-    rule,
+    rule: { ...rule, auditLog: '', auditReads: 'false' },
     clock: { wallMs: () => 77, monotonicMs: () => 0 },
     load,
     nodeCalls: () => nodeCalls,

@@ -1,0 +1,103 @@
+import type { Logger } from '../../shared/logs/logger';
+
+/** What happened, as one line of the audit log shows it. Never what a request or its answer holds, and no secret. */
+export type AuditEvent = Record<string, string | number | null>;
+
+/** Where lines of the audit log go. */
+export interface AuditSink {
+  /** Writes whole lines, all or none of them. */
+  append(lines: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Lines that wait while nothing can be written: some ten thousand. */
+const WAITING_BYTES_MAX = 4 * 1024 * 1024;
+/** How often it is tried again. */
+const RETRY_MS = 1_000;
+
+/**
+ * The audit log: one JSON object a line, in the order in which requests were answered. Lines are written in the background,
+ * those that come meanwhile together. While they can't be written, they wait in memory, up to a bound; what is beyond it is
+ * lost and counted, and a line says how many were lost once lines can be written again.
+ */
+export class AuditLog {
+  private waiting: string[] = [];
+  private waitingBytes = 0;
+  private lostNow = 0;
+  private pumping: Promise<void> | null = null;
+  private isClosed = false;
+  private failure: string | null = null;
+  /** Of the process. */
+  private lost = 0;
+
+  constructor(private readonly parts: { sink: AuditSink; log: Logger; onFailing?: (isFailing: boolean) => void; retryMs?: number; waitingBytesMax?: number }) {}
+
+  record(event: AuditEvent): void {
+    const line = `${JSON.stringify(event)}\n`;
+    if (this.waitingBytes + line.length > (this.parts.waitingBytesMax ?? WAITING_BYTES_MAX)) {
+      this.lostNow += 1;
+      this.lost += 1;
+      return;
+    }
+    this.waiting.push(line);
+    this.waitingBytes += line.length;
+    this.pumping ??= this.pump();
+  }
+
+  /** Whether lines can't be written at present. */
+  get isFailing(): boolean {
+    return this.failure !== null;
+  }
+
+  /** Lines that were lost since the start. */
+  get lostLines(): number {
+    return this.lost;
+  }
+
+  /** Writes what waits, once more if that fails. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.pumping;
+    if (this.waiting.length > 0) await this.write().catch(() => undefined);
+    if (this.waiting.length > 0) this.parts.log.error({ lines: this.waiting.length }, 'lines of the audit log were lost at the end of the process');
+    await this.parts.sink.close();
+  }
+
+  private async pump(): Promise<void> {
+    // Lines that are recorded in one turn are written together.
+    await Promise.resolve();
+    while (this.waiting.length > 0) {
+      try {
+        await this.write();
+        this.tell(null);
+      } catch (error) {
+        this.tell(error);
+        if (this.isClosed) break;
+        await new Promise((done) => setTimeout(done, this.parts.retryMs ?? RETRY_MS));
+      }
+    }
+    // In the same turn as the last look: whoever records next begins anew.
+    this.pumping = null;
+  }
+
+  private async write(): Promise<void> {
+    const { lostNow } = this;
+    const count = this.waiting.length;
+    const lines = this.waiting.join('');
+    const lost = lostNow === 0 ? '' : `${JSON.stringify({ time: new Date().toISOString(), event: 'lost', lines: lostNow })}\n`;
+    await this.parts.sink.append(lines + lost);
+    // More may have come meanwhile.
+    this.waiting.splice(0, count);
+    this.waitingBytes -= lines.length;
+    this.lostNow -= lostNow;
+  }
+
+  private tell(error: unknown): void {
+    const failure = error === null ? null : String((error as Error).message);
+    if ((failure === null) === (this.failure === null)) return;
+    this.failure = failure;
+    if (error === null) this.parts.log.info({}, 'the audit log is written again');
+    else this.parts.log.error({ error }, 'the audit log can not be written');
+    this.parts.onFailing?.(failure !== null);
+  }
+}

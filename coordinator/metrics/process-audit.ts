@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import type { Config } from '../../shared/config/config';
+import { QuiverError } from '../../shared/errors/quiver-error';
+import type { Logger } from '../../shared/logs/logger';
+import type { ProcessMetrics } from '../../shared/metrics/process-metrics';
+import { AuditFile, AuditOutput } from '../audit/audit-file';
+import { AuditLog } from '../audit/audit-log';
+import type { AuditState } from '../http/pipeline';
+
+type AuditConfig = Pick<Config, 'auditLog' | 'auditBytesMax' | 'auditFilesMax' | 'auditFailure'>;
+
+/** The audit log of a process, as its settings have it: where it goes, what it counts, and whether changes must be refused. */
+export class ProcessAudit implements AuditState {
+  private readonly followers = new Set<(isRefusing: boolean) => void>();
+  private isFailing = false;
+  readonly log: AuditLog;
+
+  private constructor(
+    private readonly parts: { config: AuditConfig; log: Logger },
+    sink: AuditFile | AuditOutput,
+  ) {
+    this.log = new AuditLog({
+      sink,
+      log: parts.log,
+      onFailing: (isFailing) => {
+        this.isFailing = isFailing;
+        for (const follower of this.followers) follower(this.isRefusing());
+      },
+    });
+  }
+
+  /** Errors: invalid_parameter for a file that can't be opened. */
+  static async open(parts: { config: AuditConfig; log: Logger; metrics: ProcessMetrics }): Promise<ProcessAudit> {
+    const { auditLog: path, auditBytesMax: bytesMax, auditFilesMax: filesMax } = parts.config;
+    const sink = path === 'stdout' ? new AuditOutput(process.stdout) : new AuditFile({ path: join(path), bytesMax, filesMax });
+    try {
+      if (sink instanceof AuditFile) await sink.open();
+    } catch (cause) {
+      throw new QuiverError('invalid_parameter', `AUDIT_LOG=${JSON.stringify(path)} can't be written: ${(cause as Error).message}`, { cause });
+    }
+    const audit = new ProcessAudit(parts, sink);
+    parts.metrics.gauge('quiver_audit_failing', '1 while the audit log can not be written, else 0', () => (audit.isFailing ? 1 : 0));
+    parts.metrics.gauge('quiver_audit_lost_lines', 'Lines of the audit log that were lost since the start', () => audit.log.lostLines);
+    return audit;
+  }
+
+  isRefusing(): boolean {
+    return this.isFailing && this.parts.config.auditFailure === 'refuse';
+  }
+
+  /** Tells whether changes must be refused, and from now on each change of that. Answers what ends it. */
+  follow(follower: (isRefusing: boolean) => void): () => void {
+    follower(this.isRefusing());
+    this.followers.add(follower);
+    return () => this.followers.delete(follower);
+  }
+
+  close(): Promise<void> {
+    return this.log.close();
+  }
+}
