@@ -194,6 +194,7 @@ export class ApiProcess {
         ...main,
         metricsText: config.apiMetrics === 'true' ? metricsText : null,
         hasDocs: config.apiDocs === 'true',
+        hasMcp: config.mcp === 'true',
         dashboardFolder: dashboardFolderOf(config),
         load: this.apiMetrics.load,
         limits: config,

@@ -22,6 +22,8 @@ export interface Service {
 export interface CollectionsService {
   create(input: NewCollection): Promise<CollectionView>;
   list(): Promise<CollectionView[]>;
+  /** Of all collections, as far as this process knows; costs no call. */
+  names(): Promise<string[]>;
   get(name: string): Promise<CollectionView>;
   update(name: string, change: { description: string | null }): Promise<CollectionView>;
   delete(name: string): Promise<void>;

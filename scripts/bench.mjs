@@ -20,6 +20,8 @@ const BENCHES = {
   serving: ['../test/bench/serving-bench.mjs', 'servingBench'],
   import: ['../test/bench/import-bench.mjs', 'importBench'],
   quantization: ['../test/bench/quantization-bench.mjs', 'quantizationBench'],
+  sizing: ['../test/bench/sizing-bench.mjs', 'sizingBench'],
+  formats: ['../test/bench/formats-bench.mjs', 'formatsBench'],
   store: ['../test/bench/store-bench.mjs', 'storeBench', { packages: true }],
 };
 

@@ -1,7 +1,7 @@
 // Builds the package of the TypeScript client into clients/typescript/dist: each source as an ES module and as CommonJS, with
 // its declarations beside it, and one file for browsers.
 //
-//   node scripts/build-client.mjs
+//   node scripts/build-client.mjs [FOLDER]    into another folder
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -79,4 +79,4 @@ function write(file, text) {
   writeFileSync(file, text);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildClient();
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildClient(process.argv[2]);

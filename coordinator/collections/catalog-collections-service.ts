@@ -109,6 +109,10 @@ export class CatalogCollectionsService implements CollectionsService {
     return views.filter((view) => view !== null);
   }
 
+  async names(): Promise<string[]> {
+    return this.catalog.names();
+  }
+
   async get(name: string): Promise<CollectionView> {
     return this.counted(await this.catalog.read(name));
   }

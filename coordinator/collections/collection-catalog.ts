@@ -87,6 +87,11 @@ export class CollectionCatalog {
     return record.identity === (collection.identity ?? collection.uid) && record.state === 'ready' ? record.uid : null;
   }
 
+  /** Names of the collections in memory. */
+  names(): string[] {
+    return this.directory.names();
+  }
+
   /** All collections as they are in the store now, by name. */
   async list(): Promise<CollectionRecord[]> {
     return (await this.listAll()).map(({ record }) => record).filter((record) => record.state === 'ready');

@@ -23,6 +23,11 @@ export class CollectionDirectory {
     return record !== null && record.state === 'ready' ? record : null;
   }
 
+  /** Names of the collections that clients see. */
+  names(): string[] {
+    return [...this.byName.values()].flatMap(({ record }) => (record?.state === 'ready' ? [record.name] : []));
+  }
+
   /** Calls `listener` with the name of each collection that changes, until the function returned is called. */
   onChange(listener: (name: string) => void): () => void {
     this.listeners.add(listener);

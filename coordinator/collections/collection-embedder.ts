@@ -56,7 +56,7 @@ async function embed(model: EmbeddingModel, collection: CollectionRecord, texts:
   if (model.dim !== null && model.dim !== collection.dim) {
     throw new QuiverError(
       'dimension_mismatch',
-      `dimension mismatch: collection "${collection.name}" has dimension ${collection.dim}, but the embedding model ${model.name} makes vectors of dimension ${model.dim}`,
+      `dimension mismatch: collection "${collection.name}" has dimension ${collection.dim}, but the embedding model ${model.name} makes vectors of dimension ${model.dim}; give vectors, or make a collection with dim ${model.dim} for texts`,
       { details: { collection: collection.name, expected: collection.dim, actual: model.dim, model: model.name } },
     );
   }

@@ -10,6 +10,7 @@ export function defineEndpoint<P extends z.ZodObject = z.ZodObject, Q extends z.
     isAdministrative: definition.access === 'admin',
     sheds: true,
     isGuarded: false,
+    failsAs: 'envelope',
     description: '',
     errors: [],
     ...definition,

@@ -18,7 +18,9 @@ import { searchEndpoints } from './endpoints/search-endpoints';
 import { signInEndpoints } from './endpoints/sign-in-endpoints';
 import { vectorEndpoints } from './endpoints/vector-endpoints';
 import type { HttpLimits } from './http-limits';
-import { openApiDocument } from './openapi/openapi-document';
+import { mcpEndpoints } from './mcp/mcp-endpoints';
+import { McpHandler } from './mcp/mcp-handler';
+import { openApiDocument, VERSION } from './openapi/openapi-document';
 
 /**
  * Every endpoint of the public port except /docs, with its handler bound to the services. `metricsText` null: no
@@ -33,11 +35,12 @@ export function endpointTable(parts: {
   metricsText: MetricsText | null;
   hasDocs: boolean;
   hasDashboard: boolean;
+  hasMcp: boolean;
   signIn: SignIn;
   formats: VectorFormats;
   limits: HttpLimits;
 }): Endpoint[] {
-  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, signIn, formats, limits } = parts;
+  const { service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard, hasMcp, signIn, formats, limits } = parts;
   let openapiJson: Buffer | null = null;
   const describe = (): Buffer => (openapiJson ??= Buffer.from(JSON.stringify(openApiDocument(table, limits))));
   const table: Endpoint[] = [
@@ -59,5 +62,9 @@ export function endpointTable(parts: {
     ...operationsEndpoints({ operations }),
     ...activityEndpoints({ activity }),
   ];
+  if (hasMcp) {
+    let handler: McpHandler | null = null;
+    table.push(...mcpEndpoints({ handler: () => (handler ??= new McpHandler({ endpoints: table, collectionNames: () => service.collections.names(), version: VERSION })) }));
+  }
   return table;
 }

@@ -19,6 +19,8 @@ export interface Endpoint {
   sheds: boolean;
   /** Whether somebody could guess what it asks for: then the calls of a client's address are limited, like those with a bad key. */
   isGuarded: boolean;
+  /** How its failures look: the envelope with HTTP 200, or an error of JSON-RPC with the code as HTTP status. */
+  failsAs: 'envelope' | 'json-rpc';
   tag: string;
   summary: string;
   description: string;
@@ -104,8 +106,8 @@ export interface BareAnswer {
 /** An endpoint as its author writes it. The handler sees the types of its schemas; omitted fields have defaults. */
 export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>
   extends
-    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'description' | 'errors'>,
-    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'isGuarded' | 'description' | 'errors'>> {
+    Omit<Endpoint, 'path' | 'query' | 'body' | 'handle' | 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>,
+    Partial<Pick<Endpoint, 'isAdministrative' | 'sheds' | 'isGuarded' | 'failsAs' | 'description' | 'errors'>> {
   path?: P;
   query?: Q;
   body?: { type: 'none' } | (JsonBody & { schema: B }) | { type: 'form'; schema: z.ZodType };

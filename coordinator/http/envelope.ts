@@ -3,19 +3,32 @@ import { isQuiverError, type QuiverError } from '../../shared/errors/quiver-erro
 /** The envelope around every JSON answer, as text. */
 
 export const SUCCESS_HEAD = '{"status":"success","data":';
-export const SUCCESS_TAIL = ',"error":null}';
+const SUCCESS_TAIL = ',"error":null}';
 
 /** The code for internal failures. */
 const INTERNAL_CODE = 500;
 /** The message that a client gets for an internal error. */
 const INTERNAL_MESSAGE = 'internal server error';
 
-export function successEnvelope(dataJson: string): string {
-  return `${SUCCESS_HEAD}${dataJson}${SUCCESS_TAIL}`;
+/** The end of a success; it has a member `warnings` only if there are any. */
+export function successTail(warnings: readonly string[]): string {
+  return warnings.length === 0 ? SUCCESS_TAIL : `,"error":null,"warnings":${JSON.stringify(warnings)}}`;
+}
+
+export function successEnvelope(dataJson: string, warnings: readonly string[] = []): string {
+  return `${SUCCESS_HEAD}${dataJson}${successTail(warnings)}`;
 }
 
 export function errorEnvelope(code: number, message: string): string {
   return `{"status":"error","data":null,"error":{"code":${code},"message":${JSON.stringify(message)}}}`;
+}
+
+/** Of JSON-RPC's codes, the one for errors of a server's own. */
+const JSON_RPC_SERVER_ERROR = -32_000;
+
+/** A failure before a message of JSON-RPC was looked at. */
+export function jsonRpcError(code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: JSON_RPC_SERVER_ERROR, message, data: { code } } });
 }
 
 /** The code and message of an error for its client; any error but an operating error becomes a bare 500. */

@@ -6,8 +6,8 @@ import type { RateDecision } from '../limits/rate-limiter';
 import { ClientGone } from './body/client-gone';
 import { discardBody } from './body/discard-body';
 import { announcedLength } from './body/read-body';
-import type { Answer, BareAnswer, WorkedTime } from './endpoint';
-import { errorEnvelope, publicError, SUCCESS_HEAD, SUCCESS_TAIL, successEnvelope } from './envelope';
+import type { Answer, BareAnswer, Endpoint, WorkedTime } from './endpoint';
+import { errorEnvelope, jsonRpcError, publicError, SUCCESS_HEAD, successEnvelope, successTail } from './envelope';
 import { StreamResponse } from './http2-connections';
 import type { RequestObserver } from './observer';
 import { TURN_MS, type Turns } from './turns';
@@ -32,11 +32,14 @@ export class Exchange {
   /** Facts that the pipeline sets when it learns them. */
   endpoint = 'unmatched';
   isAdministrative = false;
+  failsAs: Endpoint['failsAs'] = 'envelope';
   keyId: number | null = null;
   rate: RateDecision | null = null;
   parseMs = 0;
   /** When the handler was called, monotonic. */
   handedMs = 0;
+  /** What the client should know about a request that succeeds. */
+  readonly warnings: string[] = [];
   /** Whether the client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
 
@@ -95,7 +98,7 @@ export class Exchange {
     switch (answer.type) {
       case 'data':
         this.worked = answer.worked ?? null;
-        this.send(successEnvelope(answer.json), JSON_TYPE);
+        this.send(successEnvelope(answer.json, this.warnings), JSON_TYPE);
         return this.observe(200, null);
       case 'text':
         this.send(answer.text, answer.contentType);
@@ -124,7 +127,9 @@ export class Exchange {
     if (this.response.headersSent) {
       this.response.destroy();
     } else {
-      this.send(errorEnvelope(code, message), JSON_TYPE, this.retryAfter(error));
+      const more = { retryAfterSeconds: this.retryAfter(error) };
+      if (this.failsAs === 'envelope') this.send(errorEnvelope(code, message), JSON_TYPE, more);
+      else this.send(jsonRpcError(code, message), JSON_TYPE, { ...more, status: code });
     }
     this.observe(code, code === 500 ? error : null);
   }
@@ -135,11 +140,11 @@ export class Exchange {
     return error.kind === 'overloaded' ? BUSY_RETRY_SECONDS : null;
   }
 
-  private send(text: string | Buffer, contentType: string, retryAfterSeconds: number | null = null): void {
+  private send(text: string | Buffer, contentType: string, { status = 200, retryAfterSeconds = null }: { status?: number; retryAfterSeconds?: number | null } = {}): void {
     const headers = this.headers(contentType);
     headers['content-length'] = Buffer.byteLength(text);
     if (retryAfterSeconds !== null) headers['retry-after'] = String(retryAfterSeconds);
-    this.begin(headers);
+    this.begin(headers, status);
     this.end(text);
   }
 
@@ -213,7 +218,7 @@ export class Exchange {
         startedMs = this.clock.monotonicMs();
       }
     }
-    text += SUCCESS_TAIL;
+    text += successTail(this.warnings);
     if (isBegun) this.end(text);
     else this.send(text, JSON_TYPE);
     this.observe(200, null);

@@ -46,6 +46,8 @@ export interface HttpServerParts {
   metricsText: MetricsText | null;
   /** Whether /docs and /openapi.json are served. */
   hasDocs: boolean;
+  /** Whether /mcp is served; default: no. */
+  hasMcp?: boolean;
   /** The folder of the dashboard's built files; null: nothing is at /ui. */
   dashboardFolder: string | null;
   signIn: SignIn;
@@ -99,7 +101,20 @@ export function createHttpServer(parts: HttpServerParts): Server {
   const codec = parts.codec ?? openVectorCodec({ bounds: limits, turns });
   const lag = new EventLoopLag({ clock });
   const gate = new OverloadGate({ bounds: parts.overload ?? overloadBounds(limits), delayMs: () => Math.max(lag.delayMs, parts.otherDelayMs?.() ?? 0), load: parts.load });
-  const endpoints = endpointTable({ service, keys, usage, operations, activity, metricsText, hasDocs, hasDashboard: dashboardFolder !== null, signIn, formats: codec.formats, limits });
+  const endpoints = endpointTable({
+    service,
+    keys,
+    usage,
+    operations,
+    activity,
+    metricsText,
+    hasDocs,
+    hasDashboard: dashboardFolder !== null,
+    hasMcp: parts.hasMcp ?? false,
+    signIn,
+    formats: codec.formats,
+    limits,
+  });
   const matcher = new EndpointMatcher(endpoints);
 
   // Nothing here depends on the host. Node itself would refuse a request without one with a bare HTTP 400.
@@ -116,6 +131,7 @@ export function createHttpServer(parts: HttpServerParts): Server {
     limits,
     clock,
     isDraining: parts.isDraining ?? (() => !server.listening),
+    collectionNames: () => service.collections.names(),
   });
   const connections = new ConnectionGate({ server, bounds: parts.connections ?? { connectionsMax: CONNECTIONS_MAX, isShort: () => false } });
   const waiting = new WeakSet<IncomingMessage>();

@@ -1,17 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
-import type { ApiKeyView, KeyUsage, KeysService, Role } from '../keys/keys-service';
+import type { ApiKeyView, KeyUsage, KeysService } from '../keys/keys-service';
 import type { RateDecision, RateLimiter } from '../limits/rate-limiter';
 import type { BodyReader } from './body/body-reader';
 import { announcedLength, type BodyBound, bodyTooLarge, readBody } from './body/read-body';
 import type { BareAnswer, Endpoint, JsonBody } from './endpoint';
 import type { EndpointMatch } from './endpoint-matcher';
 import { Exchange } from './exchange';
+import { explainedError } from './explained-error';
 import type { HttpLimits } from './http-limits';
 import type { RequestObserver } from './observer';
 import type { Admission, OverloadGate } from './overload-gate';
 import { decodeSegment, parseQuery, type RequestTarget } from './request-target';
+import { authorise } from './role-check';
 import { validate } from './schema/issue';
 import type { Turns } from './turns';
 import { UPLOAD_HELD_BYTES } from './upload-form';
@@ -29,6 +31,8 @@ export interface PipelineParts {
   limits: HttpLimits;
   clock: Clock;
   isDraining: () => boolean;
+  /** For the message about one that does not exist. */
+  collectionNames: () => Promise<string[]>;
 }
 
 /** A request from the server; `match` is null for an unknown path or method. */
@@ -40,7 +44,6 @@ export interface Arrival {
   awaitsContinue: boolean;
 }
 
-const RANK: Record<Role, number> = { readonly: 0, readwrite: 1, admin: 2 };
 /** Below this path, only key holders may learn even that a path does not exist. */
 const GUARDED_PREFIX = 'v1';
 
@@ -66,11 +69,12 @@ export class Pipeline {
     if (match !== null) {
       exchange.endpoint = match.endpoint.template;
       exchange.isAdministrative = match.endpoint.isAdministrative;
+      exchange.failsAs = match.endpoint.failsAs;
     }
     try {
       await this.run(arrival, exchange);
     } catch (error) {
-      exchange.fail(error);
+      exchange.fail(await explainedError(error, this.parts.collectionNames));
     }
   }
 
@@ -96,7 +100,7 @@ export class Pipeline {
     let key: ApiKeyView | null = null;
     if (endpoint === null ? target.segments[0] === GUARDED_PREFIX : endpoint.access !== 'public') {
       key = await this.admit(request, exchange);
-      if (endpoint !== null) this.authorise(key, endpoint);
+      if (endpoint !== null) authorise(key, endpoint);
     } else if (endpoint?.isGuarded) {
       await this.admitAddress(request, exchange);
     }
@@ -121,7 +125,7 @@ export class Pipeline {
     exchange.keyId = key?.id ?? null;
     if (key === null) await this.admitAddress(request, exchange);
     else mustBeAllowed((exchange.rate = await this.parts.rateLimiter.admit(`key:${key.id}`)));
-    if (key === null) throw new QuiverError('unauthenticated', secret === undefined ? 'missing API key: send it in the x-api-key header' : 'invalid API key');
+    if (key === null) throw new QuiverError('unauthenticated', refusalOf(request));
     if (exchange.endpoint !== 'unmatched') this.parts.usage.record(key.id, `${request.method} ${exchange.endpoint}`);
     return key;
   }
@@ -129,11 +133,6 @@ export class Pipeline {
   /** Errors: rate_limited. */
   private async admitAddress(request: IncomingMessage, exchange: Exchange): Promise<void> {
     mustBeAllowed((exchange.rate = await this.parts.addressLimiter.admit(`address:${request.socket.remoteAddress ?? 'unknown'}`)));
-  }
-
-  private authorise(key: ApiKeyView, endpoint: Endpoint): void {
-    if (endpoint.access === 'public' || RANK[key.role] >= RANK[endpoint.access]) return;
-    throw new QuiverError('forbidden', `this needs a key with the role ${endpoint.access}${endpoint.access === 'readwrite' ? ' or admin' : ''}; this key's role is ${key.role}`);
   }
 
   /** Bytes to reserve for a body before it is read. Errors: limit_exceeded for a body that is too large. */
@@ -172,10 +171,17 @@ export class Pipeline {
       return validate(endpoint.body.schema, {}, 'body');
     }
     const startMs = clock.monotonicMs();
-    const body = await bodies.read(bytes, endpoint.body, () => exchange.isGone);
+    const body = await bodies.read(bytes, endpoint.body, { isGone: () => exchange.isGone, warn: (warning) => exchange.warnings.push(warning) });
     exchange.parseMs = clock.monotonicMs() - startMs;
     return body;
   }
+}
+
+/** Why a request has no key, and how to give one. */
+function refusalOf({ headers }: IncomingMessage): string {
+  if (headers['x-api-key'] !== undefined) return 'invalid API key: the x-api-key header must hold the secret of an active key, as it was shown when the key was made';
+  const hint = headers.authorization === undefined ? '' : ', not in Authorization';
+  return `missing API key: send it in the x-api-key header${hint}, for example curl -H "x-api-key: $API_KEY"`;
 }
 
 function mustBeAllowed({ allowed, limit, resetSeconds }: RateDecision): void {

@@ -112,6 +112,7 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
     observer: reports,
     metricsText: config.apiMetrics === 'true' ? () => main.ask('metrics.text') : null,
     hasDocs: config.apiDocs === 'true',
+    hasMcp: config.mcp === 'true',
     dashboardFolder: dashboardFolderOf(config),
     signIn: remote<SignIn>(main, 'signIn'),
     load,

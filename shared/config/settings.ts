@@ -269,6 +269,10 @@ export const SETTINGS = {
     name: 'API_UI', kind: 'choice', fallback: 'true', choices: ['true', 'false'],
     meaning: '`false`: no dashboard at `/ui`, whose files need no key',
   },
+  mcp: {
+    name: 'MCP', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
+    meaning: '`true`: the Model Context Protocol at `/mcp`, for language models, under the callers’ keys ([guide](guides/language-models.md))',
+  },
   shutdownTimeoutMs: {
     // Below the 30 s that Kubernetes gives a container between SIGTERM and SIGKILL.
     name: 'SHUTDOWN_TIMEOUT_MS', kind: 'integer', fallback: 25_000, minimum: 0, maximum: 3_600_000,

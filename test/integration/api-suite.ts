@@ -3,6 +3,7 @@ import type { ApiTarget, StartTarget } from '../support/api-target';
 import { accessSuite } from './api-suite/access';
 import { collectionsSuite } from './api-suite/collections';
 import { documentsSuite } from './api-suite/documents';
+import { hintsSuite } from './api-suite/hints';
 import { keysSuite } from './api-suite/keys';
 import { languagesSuite } from './api-suite/languages';
 import { operationsSuite } from './api-suite/operations';
@@ -83,6 +84,7 @@ export function describeApi(name: string, startTarget: StartTarget): void {
     languagesSuite(context);
     documentsSuite(context);
     keysSuite(context);
+    hintsSuite(context);
     operationsSuite(context);
   });
 }

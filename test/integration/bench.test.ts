@@ -66,6 +66,26 @@ test('measures keyword search in process and over HTTP, with answers that exhaus
   expect(Object.keys(service.restartMs)).toEqual(['SIGTERM', 'SIGKILL']);
 });
 
+test('measures vectors as arrays and as base64', async () => {
+  const json = join(folder, 'formats.json');
+  const words = ['--rows', '300', '--dim', '16', '--rounds', '1', '--repeat', '1', '--json', json];
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/formats-bench.mjs')).href, `formatsBench(${JSON.stringify(words)})`);
+  expect(printed).toMatch(/^300 × 16, for a vector/m);
+  const { steps } = JSON.parse(readFileSync(json, 'utf8'));
+  expect(Object.keys(steps)).toEqual(['bulk_upsert', 'search', 'fetch', 'scroll', 'export']);
+  for (const { array, base64 } of Object.values<any>(steps)) expect(base64.bytes).toBeLessThan(array.bytes);
+});
+
+test('measures what collections take, when they are loaded and after a restart', async () => {
+  const json = join(folder, 'sizing.json');
+  const printed = await run(pathToFileURL(resolve(__dirname, '../bench/sizing-bench.mjs')).href, `sizingBench(${JSON.stringify(['--dims', '16', '--rows', '1500', '--json', json])})`);
+  expect(printed).toMatch(/^\| 16 \| 1,500 \|/m);
+  const [figures] = JSON.parse(readFileSync(json, 'utf8')).figures;
+  expect(figures).toMatchObject({ dim: 16, rows: 1500, rawBytes: 96_000 });
+  for (const bytes of [figures.statsBytes, figures.residentBytes, figures.emptyBytes]) expect(bytes).toBeGreaterThan(0);
+  expect(figures.diskBytes).toBeGreaterThan(figures.rawBytes);
+});
+
 test('measures half load, bulk searches and many collections of a real process', async () => {
   const json = join(folder, 'serving.json');
   const words = ['--dataset', 'clusters-2k-16', '--queries', '40', '--seconds', '0.2', '--rounds', '1', '--connections', '2', '--collections', '3', '--rows-each', '500', '--json', json];

@@ -1,51 +1,25 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { EmbeddedProcess, type Envelope } from '../support/embedded-process';
-import { eventually } from '../support/eventually';
+import { blocksOf, envelopesOf, PageShell } from '../support/page-shell';
 
 /** The README is run as it stands: its commands in order, in one shell, against a real process. */
 
-const readme = readFileSync(resolve(__dirname, '../../README.md'), 'utf8');
-const blocks = [...readme.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1]);
+const blocks = blocksOf(readFileSync(resolve(__dirname, '../../README.md'), 'utf8')).filter(({ language }) => language === 'sh');
 
 /** The tour is for machines with curl and Debian's licences; a bare one may have neither. */
 const tourTest = spawnSync('curl', ['--version']).status === 0 && existsSync('/usr/share/common-licenses/GPL-3') ? test : test.skip;
-
-/** Runs a block after those before it, so that its variables are there; answers what it printed, envelope by envelope. */
-class TourShell {
-  private readonly shell;
-  private output = '';
-  private count = 0;
-
-  constructor(environment: Record<string, string>) {
-    this.shell = spawn('bash', { env: { PATH: process.env.PATH ?? '', ...environment }, stdio: ['pipe', 'pipe', 'inherit'] });
-    this.shell.stdout.setEncoding('utf8').on('data', (text: string) => (this.output += text));
-  }
-
-  async run(block: string): Promise<Envelope[]> {
-    const end = `\n--- block ${++this.count} ---\n`;
-    this.output = '';
-    this.shell.stdin.write(`${block}\nprintf '${end.replaceAll('\n', '\\n')}'\n`);
-    await eventually(`the block ends: ${block}`, () => this.output.endsWith(end), 120_000);
-    const printed = this.output.slice(0, -end.length);
-    return printed === '' ? [] : printed.split(/(?<=\})\s*(?=\{"status")/).map((text) => JSON.parse(text) as Envelope);
-  }
-
-  close(): void {
-    this.shell.kill();
-  }
-}
 
 describe('the README', () => {
   tourTest('leads through a tour that works word for word', async () => {
     expect(blocks).toHaveLength(10);
     const server = new EmbeddedProcess();
     await server.start();
-    const shell = new TourShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
+    const shell = new PageShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
     try {
       const answers: Envelope[][] = [];
-      for (const block of blocks) answers.push(await shell.run(block));
+      for (const block of blocks) answers.push(envelopesOf(await shell.run(block)));
       const data = answers.map((block) => block.map((envelope) => envelope.data));
 
       expect(data[0]).toEqual([expect.objectContaining({ status: 'ok', total_collections: 0 })]);

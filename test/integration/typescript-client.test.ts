@@ -84,7 +84,7 @@ describe('items', () => {
       url: server.baseUrl,
       apiKey: server.apiKey,
       fetch: async (input, init) =>
-        fetch(String(input).replace('vector_format=base64', ''), { ...init, ...(typeof init?.body === 'string' ? { body: init.body.replace('"vector_format":"base64",', '') } : {}) }),
+        fetch((input as string).replace('vector_format=base64', ''), { ...init, ...(typeof init?.body === 'string' ? { body: init.body.replace('"vector_format":"base64",', '') } : {}) }),
     });
     const [now, then] = [client, older].map((each) => each.collection('items'));
     expect(await then.get('i7')).toEqual(await now.get('i7'));
@@ -183,12 +183,12 @@ describe('items', () => {
     await client.createCollection({ name: 'killed', dim: DIM });
     const patient = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey, retry: { retries: 40, delayMs: 50, delayMaxMs: 500 } });
     const killed = patient.collection('killed');
-    let restarted: Promise<void> | null = null;
+    const restarts: Promise<void>[] = [];
     const onProgress = ({ batches }: { batches: number }): void => {
-      if (batches === 5) restarted = server.kill().then(() => server.start());
+      if (batches === 5) restarts.push(server.kill().then(() => server.start()));
     };
     await killed.upsertMany(numbered(2000, 1500), { batchItems: 100, onProgress });
-    await restarted;
+    await Promise.all(restarts);
     expect(await collected(killed.scroll())).toEqual(lastOf(numbered(2000, 1500)));
   });
 });

@@ -17,7 +17,7 @@ export function recordingFetch(...script: Scripted[]): { fetch: typeof fetch; ca
   const answer = async (input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> => {
     const call: RecordedCall = {
       method: init.method ?? 'GET',
-      url: new URL(String(input)),
+      url: new URL(input as string),
       headers: { ...(init.headers as Record<string, string>) },
       body: init.body === undefined || init.body === null ? null : await new Response(init.body).text(),
     };

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 /** What the pages of the documentation name is there: files, and places in other pages. */
 
 const root = resolve(__dirname, '../..');
-const pages = ['.', 'docs', 'docs/architecture', 'docs/decisions', 'helm'].flatMap((folder) =>
+const pages = ['.', 'docs', 'docs/architecture', 'docs/decisions', 'docs/guides', 'clients/typescript', 'helm'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join(root, folder, name)),

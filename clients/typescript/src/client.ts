@@ -27,7 +27,7 @@ export class QuiverClient {
   private readonly transport: Transport;
 
   /** Throws a TypeError when the url is none. */
-  constructor(options: QuiverOptions) {
+  constructor(options: QuiverOptions = {}) {
     this.transport = new Transport(options);
     this.keys = new KeysApi(this.transport);
     this.cluster = new ClusterApi(this.transport);

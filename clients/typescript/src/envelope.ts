@@ -8,10 +8,18 @@ interface Envelope {
   status: 'success' | 'error';
   data: unknown;
   error: { code: number; message: string } | null;
+  warnings?: string[];
 }
 
-/** The `data` of an answer's text. Throws the error of its envelope, or a BadAnswerError when it has none. */
-export function dataOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Data {
+/** What a success holds. */
+interface Success<Data> {
+  data: Data;
+  /** Fields of the request that were ignored, but look like ones that are known. */
+  warnings?: string[];
+}
+
+/** The success of an answer's text. Throws the error of its envelope, or a BadAnswerError when it has none. */
+export function successOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Success<Data> {
   const envelope = envelopeOf(text);
   if (envelope === null) {
     throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${text.slice(0, SHOWN_MAX)}`, {
@@ -19,7 +27,7 @@ export function dataOf<Data>(text: string, response: Response, { method, path }:
       retryAfterMs: retryAfterMs(response),
     });
   }
-  if (envelope.status === 'success') return envelope.data as Data;
+  if (envelope.status === 'success') return envelope as Success<Data>;
   const { code, message } = envelope.error ?? { code: 500, message: 'no error was given' };
   throw apiError(message, { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 });
 }

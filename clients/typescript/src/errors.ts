@@ -1,8 +1,10 @@
 /** Errors of the client. Decide by class or `code`, never by the text. */
 export class QuiverError extends Error {
+  // Written out, because programs that make code smaller change the names of classes.
+  override name = 'QuiverError';
+
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
-    this.name = new.target.name;
   }
 }
 
@@ -22,6 +24,7 @@ export interface ApiErrorFacts {
 
 /** The service refused or failed: an envelope with `status: "error"`. A code without a class of its own comes as this one. */
 export class ApiError extends QuiverError implements ApiErrorFacts {
+  override name = 'ApiError';
   readonly code: number;
   readonly requestId: string | null;
   readonly retryAfterMs: number | null;
@@ -41,24 +44,41 @@ export class ApiError extends QuiverError implements ApiErrorFacts {
 }
 
 /** 400: an invalid parameter, another dimension than the collection's, or a limit that was exceeded. */
-export class BadRequestError extends ApiError {}
+export class BadRequestError extends ApiError {
+  override name = 'BadRequestError';
+}
 /** 401: the API key is missing or not valid. */
-export class UnauthorizedError extends ApiError {}
+export class UnauthorizedError extends ApiError {
+  override name = 'UnauthorizedError';
+}
 /** 403: the API key lacks the role. */
-export class ForbiddenError extends ApiError {}
+export class ForbiddenError extends ApiError {
+  override name = 'ForbiddenError';
+}
 /** 404: the collection, vector, key or node does not exist. */
-export class NotFoundError extends ApiError {}
+export class NotFoundError extends ApiError {
+  override name = 'NotFoundError';
+}
 /** 409: it exists already, or something else is under way. */
-export class ConflictError extends ApiError {}
+export class ConflictError extends ApiError {
+  override name = 'ConflictError';
+}
 /** 422: the body does not fit the schema; the message names the field. */
-export class ValidationError extends ApiError {}
+export class ValidationError extends ApiError {
+  override name = 'ValidationError';
+}
 /** 429: too many requests of this key, or the server is busy. */
-export class RateLimitError extends ApiError {}
+export class RateLimitError extends ApiError {
+  override name = 'RateLimitError';
+}
 /** 500: the service failed. */
-export class ServerError extends ApiError {}
+export class ServerError extends ApiError {
+  override name = 'ServerError';
+}
 
 /** No answer came: no connection, or it broke. */
 export class ConnectionError extends QuiverError {
+  override name = 'ConnectionError';
   /** Whether the request may have reached the service. */
   readonly mayHaveArrived: boolean;
 
@@ -69,10 +89,13 @@ export class ConnectionError extends QuiverError {
 }
 
 /** No answer came in time. The request may have been carried out. */
-export class TimeoutError extends QuiverError {}
+export class TimeoutError extends QuiverError {
+  override name = 'TimeoutError';
+}
 
 /** The answer is none of this service: of a proxy on the way, or from another address. */
 export class BadAnswerError extends QuiverError {
+  override name = 'BadAnswerError';
   readonly httpStatus: number;
   readonly retryAfterMs: number | null;
 

@@ -69,15 +69,19 @@ class ObjectScan {
 
   /** The place of the quote that ends the string, or what lets the loop go on behind what is there. */
   private endOfString(text: string, start: number): number {
-    for (let i = start; i < text.length; i++) {
-      if (text[i] === '\\') i++;
-      else if (text[i] === '"') {
+    for (let from = start; ;) {
+      const quote = text.indexOf('"', from);
+      const end = quote < 0 ? text.length : quote;
+      let slashes = 0;
+      while (end - slashes > from && text[end - slashes - 1] === '\\') slashes++;
+      const isEscaped = slashes % 2 === 1;
+      // The character behind the last backslash is still to come.
+      if (quote < 0) return isEscaped ? text.length : text.length - 1;
+      if (!isEscaped) {
         this.isInString = false;
-        return i;
+        return quote;
       }
-      // The character behind a backslash is still to come.
-      if (i >= text.length) return i;
+      from = quote + 1;
     }
-    return text.length - 1;
   }
 }

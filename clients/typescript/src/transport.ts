@@ -1,14 +1,17 @@
 import { Deadline, pause } from './deadline';
-import { dataOf } from './envelope';
+import { successOf } from './envelope';
 import { ConnectionError, QuiverError, TimeoutError } from './errors';
 import type { ApiRequest, CallOptions } from './request';
 import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
 
 /** How to reach a service. */
 export interface QuiverOptions {
-  /** Where the service is, with the path before `/v1` if a proxy puts one there: `http://localhost:8000`. */
-  url: string;
-  /** Sent as `x-api-key`; left out, only public endpoints answer. */
+  /**
+   * Where the service is, with the path before `/v1` if a proxy puts one there. Default: the environment's `QUIVER_URL`,
+   * else `http://localhost:8000`.
+   */
+  url?: string;
+  /** Sent as `x-api-key`; without one, only public endpoints answer. Default: the environment's `QUIVER_API_KEY`. */
   apiKey?: string;
   /** Longest time for one attempt, until its answer is there whole; for streams, the longest pause. Default: 90,000. */
   timeoutMs?: number;
@@ -16,12 +19,15 @@ export interface QuiverOptions {
   retry?: Partial<RetryPolicy>;
   /** Sent with every request. */
   headers?: Record<string, string>;
+  /** Takes what the service says about a request that it carried out: a field that it does not know, but that looks like one. */
+  onWarning?: (warning: string) => void;
   /** In the place of the runtime's own `fetch`. */
   fetch?: typeof fetch;
 }
 
 /** Connections that were never made, by the names that Node, Bun and Deno have for that. */
 const NO_CONNECTION = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused'];
+const DEFAULT_URL = 'http://localhost:8000';
 /** More than the service allows itself (`REQUEST_TIMEOUT_MS`, a minute), so that its own error is what comes. */
 const TIMEOUT_MS = 90_000;
 /** How the service begins the envelope of a success. */
@@ -33,7 +39,7 @@ interface PiecesInProgress {
   first: string;
   /** null at the end. */
   next: () => Promise<string | null>;
-  cancel: () => Promise<void>;
+  end: () => Promise<void>;
 }
 
 /** Sends requests with deadlines and repetitions, and takes envelopes apart. */
@@ -42,13 +48,16 @@ export class Transport {
   private readonly headers: Record<string, string>;
   private readonly timeoutMs: number;
   private readonly policy: RetryPolicy;
+  private readonly onWarning: ((warning: string) => void) | undefined;
   private readonly fetch: typeof fetch;
 
   constructor(options: QuiverOptions) {
-    this.base = baseOf(options.url);
-    this.headers = { ...options.headers, ...(options.apiKey === undefined ? {} : { 'x-api-key': options.apiKey }) };
+    this.base = baseOf(options.url ?? fromEnvironment('QUIVER_URL') ?? DEFAULT_URL);
+    const apiKey = options.apiKey ?? fromEnvironment('QUIVER_API_KEY');
+    this.headers = { ...options.headers, ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }) };
     this.timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.policy = { ...DEFAULT_RETRY_POLICY, ...options.retry };
+    this.onWarning = options.onWarning;
     // Browsers want it called on the window.
     this.fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   }
@@ -60,7 +69,11 @@ export class Transport {
    * {@link BadAnswerError}, after the repetitions that it is worth; and the reason of a signal that fired.
    */
   async data<Data>(request: ApiRequest, options: CallOptions = {}): Promise<Data> {
-    return this.repeated(request, options, async (attempt) => this.attempt(request, options, async (response) => dataOf<Data>(await response.text(), response, request, attempt)));
+    const { data, warnings = [] } = await this.repeated(request, options, async (attempt) =>
+      this.attempt(request, options, async (response) => successOf<Data>(await response.text(), response, request, attempt)),
+    );
+    for (const warning of warnings) this.onWarning?.(`${request.method} ${request.path}: ${warning}`);
+    return data;
   }
 
   /** The text of an answer that has no envelope. */
@@ -69,31 +82,26 @@ export class Transport {
       this.attempt(request, options, async (response) => {
         const text = await response.text();
         if (response.ok && !text.startsWith('{"status":"error"')) return text;
-        return dataOf<never>(text, response, request, attempt);
+        return successOf<never>(text, response, request, attempt).data;
       }),
     );
   }
 
   /** The text of an answer in pieces as they come, each within the timeout. Only the beginning is repeated. */
   async *pieces(request: ApiRequest, options: CallOptions = {}): AsyncGenerator<string> {
-    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    const { next, end, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, attempt));
     try {
-      const { next, cancel, first } = await this.repeated(request, options, async (attempt) => this.begin(request, options, watch, attempt));
-      try {
-        for (let text: string | null = first; text !== null; text = await next()) yield text;
-      } finally {
-        // A consumer that had enough leaves no connection behind.
-        await cancel();
-      }
+      for (let text: string | null = first; text !== null; text = await next()) yield text;
     } finally {
-      watch.end();
+      // A consumer that had enough leaves no connection behind.
+      await end();
     }
   }
 
   /** The first piece of a success, and what gives the others. */
-  private async begin(request: ApiRequest, options: CallOptions, watch: Deadline, attempt: number): Promise<PiecesInProgress> {
-    const response = await this.send(request, options, watch);
-    const reader = response.body?.getReader();
+  private async begin(request: ApiRequest, options: CallOptions, attempt: number): Promise<PiecesInProgress> {
+    const watch = new Deadline(options.timeoutMs ?? this.timeoutMs, options.signal);
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     const decoder = new TextDecoder();
     const next = async (): Promise<string | null> => {
       if (reader === undefined) return null;
@@ -102,16 +110,25 @@ export class Transport {
       watch.pause();
       return done ? null : decoder.decode(value, { stream: true });
     };
-    const cancel = async (): Promise<void> => reader?.cancel().catch(() => undefined);
-    let first = '';
-    for (let text = await next(); text !== null; text = await next()) {
-      first += text;
-      if (first.startsWith(SUCCESS_HEAD)) return { first, next, cancel };
-      if (first.length > FOREIGN_MAX) break;
+    const end = async (): Promise<void> => {
+      watch.end();
+      await reader?.cancel().catch(() => undefined);
+    };
+    try {
+      const response = await this.send(request, options, watch);
+      reader = response.body?.getReader();
+      let first = '';
+      for (let text = await next(); text !== null; text = await next()) {
+        first += text;
+        if (first.startsWith(SUCCESS_HEAD)) return { first, next, end };
+        if (first.length > FOREIGN_MAX) break;
+      }
+      successOf(first, response, request, attempt);
+      return { first, next: async () => null, end };
+    } catch (error) {
+      await end();
+      throw error;
     }
-    await cancel();
-    dataOf(first, response, request, attempt);
-    return { first, next: async () => null, cancel };
   }
 
   /** Calls `send` until it succeeds or is not worth repeating. */
@@ -174,6 +191,16 @@ export class Transport {
     const code = cause?.code ?? (error as { code?: string }).code;
     const reason = [error instanceof Error ? error.message : String(error), cause?.message].filter((text) => text !== undefined && text !== '').join(': ');
     throw new ConnectionError(`${method} ${path}: no answer from ${this.base}: ${reason}`, { cause: error, mayHaveArrived: code === undefined || !NO_CONNECTION.includes(code) });
+  }
+}
+
+/** Browsers have no environment, and Deno may keep it to itself. */
+function fromEnvironment(name: string): string | undefined {
+  try {
+    const value = (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.[name];
+    return value === '' ? undefined : value;
+  } catch {
+    return undefined;
   }
 }
 

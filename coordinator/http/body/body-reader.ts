@@ -1,6 +1,8 @@
+import type { z } from 'zod';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { Clock } from '../../../shared/time/clock';
 import type { BodyList, JsonBody } from '../endpoint';
+import { fieldsOf, warnOfIgnoredFields } from '../schema/field-hints';
 import { tooLong } from '../schema/fields';
 import { validate, validateElements } from '../schema/issue';
 import { TURN_MS, type Turns } from '../turns';
@@ -18,6 +20,13 @@ const AT_ONCE_CHARACTERS = 8 * 1024;
 
 type Members = Record<string, unknown>;
 
+export interface ReadOptions {
+  /** Whether the body's client has disconnected; then the work ends. */
+  isGone: () => boolean;
+  /** Gets what was ignored but looks like a mistake. */
+  warn: (warning: string) => void;
+}
+
 /**
  * Makes an endpoint's checked input from the bytes of a JSON body. First it scans the whole body; only if that finds no
  * flaw does it parse and check, in parts, between which others have their turn. So the limits bound memory and time on
@@ -28,6 +37,8 @@ export class BodyReader {
   private readonly bounds: ScanBounds;
   private readonly turns: Turns;
   private readonly clock: Clock;
+  /** What {@link fieldsOf} answers. */
+  private readonly fields = new Map<z.ZodType, ReadonlySet<string>>();
 
   constructor(options: { scanner: BodyScanner; bounds: ScanBounds; turns: Turns; clock: Clock }) {
     this.scanner = options.scanner;
@@ -37,10 +48,10 @@ export class BodyReader {
   }
 
   /**
-   * The output of `expected.schema` for the body. `isGone` says whether its client has disconnected; then the work
-   * ends. Errors: schema_violation, limit_exceeded and what the schema reports; ClientGone.
+   * The output of `expected.schema` for the body. Errors: schema_violation, limit_exceeded and what the schema
+   * reports; ClientGone.
    */
-  async read(body: Buffer, expected: JsonBody, isGone: () => boolean): Promise<unknown> {
+  async read(body: Buffer, expected: JsonBody, { isGone, warn }: ReadOptions): Promise<unknown> {
     const list = expected.list ?? null;
     const isSmall = body.length <= AT_ONCE_BYTES;
     const scan = isSmall ? this.scanner.scan(body, list) : await this.scanner.scanAside(body, list, isGone);
@@ -48,6 +59,7 @@ export class BodyReader {
     if (scan.root.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     const root = JSON.parse(scan.root) as unknown;
     takeVector(root, scan);
+    if (isObject(root)) warnOfIgnoredFields(root, this.known(expected.schema), warn);
     if (list === null || !isObject(root)) return validate(expected.schema, root, 'body');
     const judged = Object.hasOwn(root, list.name) && root[list.name] === scan.listMark ? scan.list : null;
     if (judged === null) {
@@ -60,12 +72,12 @@ export class BodyReader {
     if (body.length > AT_ONCE_CHARACTERS) await this.turn(isGone);
     root[list.name] = [];
     const output = validate(expected.schema, root, 'body') as Members;
-    output[list.name] = await this.elements(judged, list, scan, isGone);
+    output[list.name] = await this.elements(judged, list, scan, { isGone, warn });
     return output;
   }
 
   /** The list's elements, parsed and checked in parts. */
-  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, isGone: () => boolean): Promise<unknown[]> {
+  private async elements(judged: JudgedList, list: BodyList, scan: JudgedBody, { isGone, warn }: ReadOptions): Promise<unknown[]> {
     const outputs: unknown[] = [];
     let startedMs = this.clock.monotonicMs();
     for (let i = 0; i < judged.partCount; i++) {
@@ -75,9 +87,17 @@ export class BodyReader {
       }
       const elements = JSON.parse(judged.part(i)) as unknown[];
       for (const element of elements) takeVector(element, scan);
+      // A program that has a name wrong has it wrong in every element.
+      if (i === 0 && isObject(elements[0])) warnOfIgnoredFields(elements[0], this.known(list.elements.element), warn, `${list.name}[0]: `);
       for (const output of validateElements(list.elements, elements, { list: list.name, first: outputs.length })) outputs.push(output);
     }
     return outputs;
+  }
+
+  private known(schema: z.ZodType): ReadonlySet<string> {
+    let fields = this.fields.get(schema);
+    if (fields === undefined) this.fields.set(schema, (fields = fieldsOf(schema)));
+    return fields;
   }
 
   private async turn(isGone: () => boolean): Promise<void> {

@@ -14,7 +14,8 @@ const ERROR_MEANINGS: Readonly<Record<number, string>> = {
   500: 'internal error; the message says when the call may be retried',
 };
 
-const VERSION = '1.0.0';
+/** Of the API. */
+export const VERSION = '1.0.0';
 
 const HEADERS = {
   'x-request-id': { description: 'The caller’s request id, or a new one; it is in the log too.', schema: { type: 'string' } },
@@ -22,6 +23,12 @@ const HEADERS = {
   'RateLimit-Remaining': { description: 'Requests left in the window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window is free again.', schema: { type: 'integer' } },
   'Retry-After': { description: 'Seconds to wait; on code 429 only.', schema: { type: 'integer' } },
+};
+
+const WARNINGS: JsonSchema = {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Only if there are any: fields of the request that are not known and so were ignored, but look like ones that are.',
 };
 
 const ERROR_ENVELOPE: JsonSchema = {
@@ -151,7 +158,7 @@ function contentOf(endpoint: Endpoint, schemas: SchemaCollector): JsonSchema {
   const success = {
     type: 'object',
     required: ['status', 'data', 'error'],
-    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' } },
+    properties: { status: { const: 'success' }, data: schemas.schemaOf(endpoint.answer.schema, 'output'), error: { type: 'null' }, warnings: WARNINGS },
   };
   return { 'application/json': { schema: { oneOf: [success, { $ref: '#/components/schemas/ErrorEnvelope' }] } } };
 }

@@ -4,6 +4,7 @@ import { METRICS } from '../../../shared/vector/metric';
 import { DEFAULT_QUANTIZATION, QUANTIZATIONS } from '../../../shared/vector/quantization';
 import { type HttpLimits, REQUEST_BOUNDS } from '../http-limits';
 import { vectorValues } from './answer-fields';
+import { valueHint } from './field-hints';
 import { collectionName, integer, integerTextWithDefault, optional, vectorFormat, withDefault } from './fields';
 import { report } from './issue';
 
@@ -19,7 +20,7 @@ const language = z
   })
   .transform((code, context): Language => {
     if (isLanguage(code)) return code;
-    report(context, code, `must be one of ${LANGUAGES.join(', ')}`, { kind: 'invalid_parameter' });
+    report(context, code, `must be one of ${LANGUAGES.join(', ')}${valueHint(code, LANGUAGES)}`, { kind: 'invalid_parameter' });
     return z.NEVER;
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ErrorKind, isQuiverError } from '../../../shared/errors/quiver-error';
 import type { Filter } from '../../../shared/filter/filter';
 import { type FilterBounds, parseFilter } from '../../../shared/filter/parse-filter';
-import { float32FromBytes } from '../../../shared/vector/float32-bytes';
+import { float32FromBase64Text } from '../../../shared/vector/float32-bytes';
 import { VECTOR_FORMATS } from '../body/vector-format';
 import { REQUEST_BOUNDS } from '../http-limits';
 import { report } from './issue';
@@ -136,8 +136,6 @@ function firstNonFinite(values: Float32Array): number {
 /** The length of the base64 text of so many bytes, with padding. */
 const base64Length = (bytes: number): number => 4 * Math.ceil(bytes / 3);
 
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
 /** The values in any of the forms a vector comes in; null after a violation was reported. */
 function float32From(value: unknown, context: z.core.$RefinementCtx): Float32Array | null {
   if (value instanceof Float32Array) return value;
@@ -145,13 +143,9 @@ function float32From(value: unknown, context: z.core.$RefinementCtx): Float32Arr
 }
 
 function float32FromBase64(text: string, context: z.core.$RefinementCtx): Float32Array | null {
-  // Buffer.from ignores characters that are not base64.
-  const bytes = text.length % 4 === 0 && BASE64.test(text) ? Buffer.from(text, 'base64') : null;
-  if (bytes === null || bytes.length % Float32Array.BYTES_PER_ELEMENT !== 0) {
-    report(context, text, 'must be an array of numbers, or base64 of little-endian float32 values');
-    return null;
-  }
-  return float32FromBytes(bytes);
+  const vector = float32FromBase64Text(text);
+  if (vector === null) report(context, text, 'must be an array of numbers, or base64 of little-endian float32 values');
+  return vector;
 }
 
 /** Arrays that the body scanner left as they are: with other values than numbers in them, or behind an escaped key. */

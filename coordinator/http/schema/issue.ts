@@ -1,15 +1,17 @@
 import type { z } from 'zod';
 import { QuiverError, type ErrorKind } from '../../../shared/errors/quiver-error';
+import { missingFieldHint, valueHint } from './field-hints';
 
 /** The part of zod's own context with which a transform reports. */
 export type IssueSink = { issues: z.core.$ZodRawIssue[] };
 
 /**
  * Reports a violation from inside a schema. `message` continues the field's name ("must be …"). `kind` overrides the
- * default error for a violation at this place; `path` continues from the field that has the schema.
+ * default error for a violation at this place; `path` continues from the field that has the schema; `wanted` are the
+ * fields of which one is missing there.
  */
-export function report(sink: IssueSink, input: unknown, message: string, options: { kind?: ErrorKind; path?: PropertyKey[] } = {}): void {
-  sink.issues.push({ code: 'custom', message, input, path: options.path ?? [], params: { kind: options.kind } });
+export function report(sink: IssueSink, input: unknown, message: string, options: { kind?: ErrorKind; path?: PropertyKey[]; wanted?: string[] } = {}): void {
+  sink.issues.push({ code: 'custom', message, input, path: options.path ?? [], params: { kind: options.kind, wanted: options.wanted } });
 }
 
 const ARTICLES: Record<string, string> = { array: 'an array', object: 'a JSON object', record: 'a JSON object', int: 'an integer', boolean: 'true or false' };
@@ -39,7 +41,12 @@ export function wordsFor(issue: z.core.$ZodRawIssue): string | undefined {
     case 'too_big':
       return `must ${sizeIn(issue.origin, Number(issue.maximum)).replace('%', issue.inclusive === false ? 'less than' : 'at most')}`;
     case 'invalid_value':
-      return issue.input === undefined ? 'is required' : `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+      return issue.input === undefined
+        ? 'is required'
+        : `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}${valueHint(
+            issue.input,
+            issue.values.filter((value) => typeof value === 'string'),
+          )}`;
     default:
       return undefined;
   }
@@ -63,10 +70,23 @@ function itemId(path: PropertyKey[], value: unknown): string {
   return typeof id === 'string' ? ` (external_id ${JSON.stringify(id.slice(0, SHOWN_ID_MAX))})` : '';
 }
 
+/** Names the field that was most likely given in the place of one that is missing. */
+function hintFor(issue: z.core.$ZodIssue, body: unknown): string {
+  const wanted = issue.code === 'custom' ? (issue.params?.wanted as string[] | undefined) : undefined;
+  if (wanted !== undefined) return missingFieldHint(valueAt(body, issue.path), wanted);
+  const field = issue.path.at(-1);
+  if (typeof field !== 'string' || valueAt(body, issue.path) !== undefined) return '';
+  return missingFieldHint(valueAt(body, issue.path.slice(0, -1)), [field]);
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined), root);
+}
+
 /** The operating error for the first violation found in `value`. */
 export function errorFromIssue(issue: z.core.$ZodIssue, place: RequestPlace, value: unknown): QuiverError {
   const kind = issue.code === 'custom' ? (issue.params?.kind as ErrorKind | undefined) : undefined;
-  const message = `${nameOfPath(issue.path, place)}${itemId(issue.path, value)} ${issue.message}`;
+  const message = `${nameOfPath(issue.path, place)}${itemId(issue.path, value)} ${issue.message}${place === 'body' ? hintFor(issue, value) : ''}`;
   return new QuiverError(kind ?? (place === 'body' ? 'schema_violation' : 'invalid_parameter'), message);
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { REQUEST_BOUNDS } from '../http-limits';
+import { valueHint } from './field-hints';
 import { integerText, optional } from './fields';
 import { report } from './issue';
 
@@ -13,7 +14,7 @@ const role = z
   .transform((value, context) => {
     const known = KEY_ROLES.find((name) => name === value);
     if (known !== undefined) return known;
-    report(context, value, `must be one of ${KEY_ROLES.join(', ')}`, { kind: 'invalid_parameter' });
+    report(context, value, `must be one of ${KEY_ROLES.join(', ')}${valueHint(value, KEY_ROLES)}`, { kind: 'invalid_parameter' });
     return z.NEVER;
   });
 

@@ -9,7 +9,7 @@ export function vectorSource(given: { vector?: Float32Array | undefined; text?: 
   const { vector, text } = given;
   if (vector !== undefined) return text === undefined ? { vector } : { vector, text };
   if (text === undefined) {
-    report(sink, given, 'must have either vector or text');
+    report(sink, given, 'must have either vector or text', { wanted: ['vector', 'text'] });
     return null;
   }
   if (text.trim() === '') {

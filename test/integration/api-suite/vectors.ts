@@ -141,6 +141,8 @@ export function vectorsSuite(context: SuiteContext): void {
       ['base64 with other characters', { external_id: 'a', vector: 'AAAA*AAAAAAAAAAA' }, 422, 'base64'],
       ['base64 of the URL alphabet', { external_id: 'a', vector: '-_8AAAAAAAAAAAAA' }, 422, 'base64'],
       ['base64 without its padding', { external_id: 'a', vector: 'AAAAAAA' }, 422, 'base64'],
+      ['base64 with a space in it', { external_id: 'a', vector: 'AAAA AAAAAAAAAAA' }, 422, 'base64'],
+      ['base64 with padding inside', { external_id: 'a', vector: 'AAA=AAAAAAAAAAAA' }, 422, 'base64'],
       ['base64 of half a float32', { external_id: 'a', vector: 'AAAAAAA=' }, 422, 'base64'],
       ['base64 of too few numbers', { external_id: 'a', vector: Buffer.alloc(8).toString('base64') }, 400, 'dimension'],
       ['base64 of nothing', { external_id: 'a', vector: '' }, 400, 'dimension'],

@@ -72,7 +72,7 @@ describe('search', () => {
     });
     await expect(search.query('c', { text: 'x', k: 1, filter: null })).rejects.toMatchObject({
       kind: 'dimension_mismatch',
-      message: 'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384',
+      message: 'dimension mismatch: collection "c" has dimension 2, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
   });
 });

@@ -68,7 +68,7 @@ describe('upsert', () => {
     const { vectors } = await setUp({ dim: 3, embedding: new PlainEmbedding([markingModel('mini', 384, 1)]) });
     await expect(vectors.upsert('c', [item('v', [1, 2, 3]), textItem('a', 'text')])).rejects.toMatchObject({
       kind: 'dimension_mismatch',
-      message: 'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384',
+      message: 'dimension mismatch: collection "c" has dimension 3, but the embedding model mini makes vectors of dimension 384; give vectors, or make a collection with dim 384 for texts',
     });
     expect(await vectors.fetch('c', ['v'], { vectors: false })).toEqual([]);
   });

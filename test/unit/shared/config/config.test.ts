@@ -68,6 +68,7 @@ describe('configuration', () => {
       apiMetrics: 'true',
       apiDocs: 'true',
       apiUi: 'true',
+      mcp: 'false',
       shutdownTimeoutMs: 25_000,
     });
   });
@@ -130,6 +131,7 @@ describe('configuration', () => {
       apiMetrics: 'false',
       apiDocs: 'false',
       apiUi: 'false',
+      mcp: 'true',
       shutdownTimeoutMs: 15,
     };
     const environment = Object.fromEntries(Object.entries(given).map(([field, value]) => [SETTINGS[field as keyof typeof SETTINGS].name, String(value)]));

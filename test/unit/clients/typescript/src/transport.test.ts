@@ -51,6 +51,28 @@ test('an address that is none is refused at once', () => {
   expect(() => new QuiverClient({ url: 'localhost:8000' })).toThrow('the url must begin with http:// or https://, not "localhost:8000"');
 });
 
+test('the environment says where the service is and which key to use, unless the caller does', async () => {
+  const { fetch, calls } = recordingFetch(success({}));
+  const { QUIVER_URL, QUIVER_API_KEY } = process.env;
+  try {
+    delete process.env.QUIVER_URL;
+    delete process.env.QUIVER_API_KEY;
+    await new QuiverClient({ fetch }).me();
+    Object.assign(process.env, { QUIVER_URL: 'https://quiver.example', QUIVER_API_KEY: 'of the environment' });
+    await new QuiverClient({ fetch }).me();
+    await new QuiverClient({ fetch, url: 'http://service', apiKey: 'mine' }).me();
+  } finally {
+    Object.assign(process.env, { QUIVER_URL, QUIVER_API_KEY });
+    if (QUIVER_URL === undefined) delete process.env.QUIVER_URL;
+    if (QUIVER_API_KEY === undefined) delete process.env.QUIVER_API_KEY;
+  }
+  expect(calls.map(({ url, headers }) => [url.origin, headers['x-api-key']])).toEqual([
+    ['http://localhost:8000', undefined],
+    ['https://quiver.example', 'of the environment'],
+    ['http://service', 'mine'],
+  ]);
+});
+
 test.each([
   [400, BadRequestError],
   [401, UnauthorizedError],
@@ -127,6 +149,23 @@ describe('repetitions', () => {
     expect(texts.calls).toHaveLength(2);
     expect(texts.calls[1].body).toContain('\r\n\r\na text\r\n');
   });
+});
+
+test('a stream that does not begin is asked for again', async () => {
+  const never = () => new Promise<Response>(() => undefined);
+  const whole = new Response('{"status":"success","data":{"collection":"a","vectors":[],"count":0},"error":null}');
+  const { client, calls } = clientOver([never, failure(500, 'shard 0 is not available'), whole]);
+  expect(await client.collection('a').export({}, { timeoutMs: 20 }).next()).toMatchObject({ done: true });
+  expect(calls).toHaveLength(3);
+});
+
+test('what the service says of a request that it carried out is handed over', async () => {
+  const warnings: string[] = [];
+  const { client } = clientOver([new Response('{"status":"success","data":{"results":[]},"error":null,"warnings":["filter is not known: filters?"]}')], {
+    onWarning: (warning) => warnings.push(warning),
+  });
+  expect(await client.collection('a').search({ vector: VECTOR })).toEqual({ results: [] });
+  expect(warnings).toEqual(['POST /v1/collections/a/search: filter is not known: filters?']);
 });
 
 describe('the end of patience', () => {

@@ -1,0 +1,1 @@
+export { type HybridSearchOptions, type QuiverDeleteParams, QuiverVectorStore, type QuiverVectorStoreConfig } from './quiver-vector-store';

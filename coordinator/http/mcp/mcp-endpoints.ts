@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import { defineEndpoint } from '../define-endpoint';
+import type { Endpoint } from '../endpoint';
+import type { McpHandler } from './mcp-handler';
+
+const tag = 'Model Context Protocol';
+const template = '/mcp';
+
+/** For language models and their tools. `handler` is asked for at the first message. */
+export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
+  return [
+    defineEndpoint({
+      method: 'POST',
+      template,
+      access: 'readonly',
+      failsAs: 'json-rpc',
+      tag,
+      summary: 'Answer one message of the Model Context Protocol',
+      description:
+        'Streamable HTTP without sessions. Tools: list_collections, search, query, fetch, and for keys that may write upsert_text; each is a call of the endpoint of that name, under the caller’s key. ' +
+        'Failures have their HTTP status, with an error of JSON-RPC.',
+      body: { type: 'json', required: true, schema: message, example: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+      answer: { type: 'text', contentType: 'application/json' },
+      handle: async ({ body, request, key }) => {
+        if (key === null) throw new QuiverError('unauthenticated', 'missing API key');
+        const { status, contentType, bytes } = await parts.handler().answer(body, request, key);
+        return { type: 'bare', status, headers: contentType === null ? { 'content-type': 'application/json' } : { 'content-type': contentType }, bytes };
+      },
+    }),
+    ...(['GET', 'DELETE'] as const).map((method) =>
+      defineEndpoint({
+        method,
+        template,
+        access: 'readonly',
+        failsAs: 'json-rpc',
+        tag,
+        summary: method === 'GET' ? 'No stream is offered: 405' : 'There are no sessions to end: 405',
+        answer: { type: 'text', contentType: 'application/json' },
+        handle: async () => ({ type: 'bare', status: 405, headers: { 'content-type': 'application/json', allow: 'POST' }, bytes: NOT_OFFERED }),
+      }),
+    ),
+  ];
+}
+
+/** One message: a list of them would be many calls under one request of the rate limit. */
+const message = z.looseObject({ jsonrpc: z.literal('2.0') });
+
+const NOT_OFFERED = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'method not allowed: send messages by POST' } }));

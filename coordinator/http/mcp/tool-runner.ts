@@ -1,0 +1,91 @@
+import assert from 'node:assert';
+import type { IncomingMessage } from 'node:http';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { ApiKeyView } from '../../keys/keys-service';
+import type { Answer, Endpoint } from '../endpoint';
+import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
+import { authorise, mayCall } from '../role-check';
+import { warnOfIgnoredFields } from '../schema/field-hints';
+import { validate } from '../schema/issue';
+import type { McpTool } from './mcp-tools';
+
+type Arguments = Record<string, unknown>;
+
+/** Characters of a tool's answer: more than a model reads, and little to hold at once. */
+const ANSWER_CHARACTERS_MAX = 1024 * 1024;
+
+/** Runs a tool as its endpoint would be called: the same roles, checks, limits and use case. */
+export class ToolRunner {
+  /** What the tool's caller may give, as JSON Schema. */
+  readonly inputSchema: JsonSchema;
+  private readonly endpoint: Endpoint;
+  private readonly known: ReadonlySet<string>;
+
+  constructor(
+    readonly tool: McpTool,
+    endpoints: readonly Endpoint[],
+  ) {
+    const { method, template } = tool.endpoint;
+    const endpoint = endpoints.find((one) => one.method === method && one.template === template);
+    assert(endpoint !== undefined, `there is no ${method} ${template}`);
+    this.endpoint = endpoint;
+    this.inputSchema = this.schema();
+    this.known = new Set(Object.keys(this.inputSchema.properties as object));
+  }
+
+  isFor(key: ApiKeyView): boolean {
+    return mayCall(key, this.endpoint);
+  }
+
+  /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
+  async run(given: unknown, { key, request }: { key: ApiKeyView; request: IncomingMessage }): Promise<{ json: string; warnings: string[] }> {
+    authorise(key, this.endpoint);
+    const { tool, endpoint } = this;
+    const owner = (given ?? {}) as Arguments;
+    const warnings: string[] = [];
+    warnOfIgnoredFields(owner, this.known, (warning) => warnings.push(warning));
+    for (const name of [...(tool.hasCollection ? ['collection'] : []), ...tool.required]) {
+      if (owner[name] === undefined || owner[name] === null) throw new QuiverError('schema_violation', `${name} is required`);
+    }
+    for (const [name, most] of Object.entries(tool.maxima)) {
+      if (Number(owner[name]) > most) throw new QuiverError('limit_exceeded', `${name} must be at most ${most} here`);
+    }
+    const chosen = Object.fromEntries(tool.fields.filter((name) => Object.hasOwn(owner, name)).map((name) => [name, owner[name]]));
+    const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
+    const answer = await endpoint.handle({
+      path: endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path'),
+      query: {},
+      body: endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined,
+      request,
+      key,
+    });
+    return { json: await textOf(answer), warnings };
+  }
+
+  private schema(): JsonSchema {
+    const { tool, endpoint } = this;
+    const collection = { type: 'string', description: 'The name of the collection, as list_collections has it.' };
+    const { properties = {} } = (endpoint.body.type === 'json' ? new SchemaCollector().schemaOf(endpoint.body.schema, 'input') : {}) as { properties?: Record<string, JsonSchema> };
+    const fields = tool.fields.map((name): [string, JsonSchema] => {
+      assert(properties[name] !== undefined, `${tool.endpoint.template} has no ${name}`);
+      const most = tool.maxima[name];
+      return [name, { ...properties[name], ...(most === undefined ? {} : { maximum: most }), ...(name in tool.defaults ? { default: tool.defaults[name] } : {}) }];
+    });
+    return {
+      type: 'object',
+      properties: { ...(tool.hasCollection ? { collection } : {}), ...Object.fromEntries(fields) },
+      required: [...(tool.hasCollection ? ['collection'] : []), ...tool.required],
+    };
+  }
+}
+
+async function textOf(answer: Answer): Promise<string> {
+  if (answer.type === 'data') return answer.json;
+  assert(answer.type === 'pieces');
+  let text = '';
+  for await (const piece of answer.pieces) {
+    text += piece;
+    if (text.length > ANSWER_CHARACTERS_MAX) throw new QuiverError('limit_exceeded', `the answer has more than ${ANSWER_CHARACTERS_MAX} characters: ask for less`);
+  }
+  return text;
+}

@@ -1,0 +1,155 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { ApiClient, dataOf, errorOf } from '../support/api-client';
+import type { ApiTarget } from '../support/api-target';
+import { startEmbedded } from '../support/embedded-target';
+import { startPlainServer } from '../support/plain-server';
+
+/** The Model Context Protocol at /mcp, spoken by the SDK's own client to a real process. */
+
+const ITEMS = [
+  { external_id: 'nile', text: 'the nile is a river that floods in summer', metadata: { kind: 'river', length: 6650 } },
+  { external_id: 'rhine', text: 'the rhine is a river that carries ships', metadata: { kind: 'river', length: 1230 } },
+  { external_id: 'alps', text: 'the alps are mountains covered with snow', metadata: { kind: 'mountains' } },
+];
+
+describe('the Model Context Protocol', () => {
+  let target: ApiTarget;
+  let api: ApiClient;
+  const clients: Client[] = [];
+
+  async function connect(key: string, options: ConstructorParameters<typeof Client>[1] = {}): Promise<Client> {
+    const client = new Client({ name: 'a test', version: '1' }, options);
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${target.baseUrl}/mcp`), { requestInit: { headers: { 'x-api-key': key } } }));
+    clients.push(client);
+    return client;
+  }
+  const callTool = async (client: Client, name: string, args: Record<string, unknown>) => {
+    const { content, isError } = await client.callTool({ name, arguments: args });
+    return { isError: isError ?? false, texts: (content as { text: string }[]).map(({ text }) => text) };
+  };
+  const dataFrom = async (client: Client, name: string, args: Record<string, unknown>) => {
+    const { isError, texts } = await callTool(client, name, args);
+    expect([isError, texts.slice(1)]).toEqual([false, []]);
+    return JSON.parse(texts[0]);
+  };
+  const errorFrom = async (client: Client, name: string, args: Record<string, unknown>): Promise<string> => {
+    const { isError, texts } = await callTool(client, name, args);
+    expect([isError, texts.length]).toEqual([true, 1]);
+    return texts[0];
+  };
+  const keyOf = async (role: string) => dataOf(await api.post('/v1/admin/keys', { name: `mcp ${role}`, role }));
+
+  beforeAll(async () => {
+    target = await startEmbedded({ MCP: 'true', HTTP_THREADS: '2' });
+    api = new ApiClient(target);
+    dataOf(await api.post('/v1/collections', { name: 'facts', dim: 64, description: 'what is where' }));
+    dataOf(await api.post('/v1/collections/facts/bulk_upsert', { items: ITEMS }));
+  });
+  afterAll(async () => {
+    for (const client of clients) await client.close();
+    await target?.stop();
+  });
+
+  test('shows its tools with what they take; a key that may only read gets no tool that writes', async () => {
+    const [writer, reader] = [await connect((await keyOf('readwrite')).key), await connect((await keyOf('readonly')).key)];
+    const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await namesOf(reader)).toEqual(['list_collections', 'search', 'query', 'fetch']);
+    expect(await namesOf(writer)).toEqual(['list_collections', 'search', 'query', 'fetch', 'upsert_text']);
+    const { tools } = await writer.listTools();
+    const search = tools.find(({ name }) => name === 'search');
+    expect(search?.inputSchema).toMatchObject({
+      type: 'object',
+      required: ['collection'],
+      properties: { collection: { type: 'string' }, k: { default: 10, maximum: 100 }, text: { maxLength: 4096 } },
+    });
+    expect(search?.annotations).toMatchObject({ readOnlyHint: true });
+    expect(tools.find(({ name }) => name === 'upsert_text')?.annotations).toMatchObject({ readOnlyHint: false });
+
+    await expect(callTool(reader, 'upsert_text', { collection: 'facts', external_id: 'x', text: 'y' })).rejects.toThrow(/upsert_text/);
+    errorOf(await api.get('/v1/collections/facts/vectors/x'), 404);
+  });
+
+  test.each(['2026', '2025'])('its tools answer what the API answers, to a client of %s', async (year) => {
+    const client = await connect(target.adminKey, { versionNegotiation: { mode: year === '2026' ? 'auto' : 'legacy' } });
+    expect(client.getNegotiatedProtocolVersion()).toMatch(new RegExp(`^${year}-`));
+    expect((await dataFrom(client, 'list_collections', {})).collections).toEqual([expect.objectContaining({ name: 'facts', dim: 64, vector_count: 3, description: 'what is where' })]);
+
+    const asked = { text: 'a river that floods', k: 2, filters: { length: { $gt: 1000 } } };
+    const found = await dataFrom(client, 'search', { collection: 'facts', ...asked });
+    expect(found).toEqual(dataOf(await api.post('/v1/collections/facts/search', asked)));
+    expect(found.results.map((hit: { external_id: string }) => hit.external_id)).toEqual(['nile', 'rhine']);
+
+    const { results } = await dataFrom(client, 'query', { collection: 'facts', query: 'mountains with snow', top_k: 1 });
+    expect(results).toEqual([expect.objectContaining({ external_id: 'alps', text: ITEMS[2].text, metadata: { kind: 'mountains' } })]);
+
+    const { vectors } = await dataFrom(client, 'fetch', { collection: 'facts', ids: ['alps', 'none'] });
+    expect(vectors).toEqual([{ external_id: 'alps', metadata: { kind: 'mountains' }, text: ITEMS[2].text }]);
+    const [{ vector }] = (await dataFrom(client, 'fetch', { collection: 'facts', ids: ['alps'], include_vectors: true })).vectors;
+    expect((await dataFrom(client, 'search', { collection: 'facts', vector, k: 1 })).results[0].external_id).toBe('alps');
+
+    expect(await dataFrom(client, 'upsert_text', { collection: 'facts', external_id: 'etna', text: 'etna is a volcano', metadata: { kind: 'volcano' } })).toMatchObject({ external_id: 'etna' });
+    expect(dataOf(await api.get('/v1/collections/facts/vectors/etna'))).toMatchObject({ text: 'etna is a volcano', metadata: { kind: 'volcano' } });
+    dataOf(await api.delete('/v1/collections/facts/delete/etna'));
+  });
+
+  test('what is wrong is told to the model in the words of the API, and what was ignored too', async () => {
+    const client = await connect(target.adminKey);
+    expect(await errorFrom(client, 'search', { collection: 'fact', text: 'a' })).toBe('Error 404: collection "fact" does not exist; did you mean "facts"?');
+    expect(await errorFrom(client, 'search', { text: 'a' })).toBe('Error 422: collection is required');
+    expect(await errorFrom(client, 'search', { collection: 'facts' })).toContain('Error 422: body must have either vector or text');
+    expect(await errorFrom(client, 'search', { collection: 'facts', vector: [1, 2] })).toContain('dimension mismatch: the vector has dimension 2');
+    expect(await errorFrom(client, 'search', { collection: 'facts', text: 'a', k: 101 })).toBe('Error 400: k must be at most 100 here');
+    expect(await errorFrom(client, 'search', { collection: '../keys', text: 'a' })).toContain('Error 400: name must be');
+    expect(await errorFrom(client, 'query', { collection: 'facts', query: ' ' })).toContain('Error 400: query must not be empty');
+    expect(await errorFrom(client, 'upsert_text', { collection: 'facts', external_id: 'a' })).toBe('Error 422: text is required');
+    const { texts } = await callTool(client, 'search', { collection: 'facts', text: 'a', filter: { kind: 'river' } });
+    expect(texts[1]).toBe('Warning: "filter" is not a field and was ignored; did you mean filters?');
+    await expect(client.callTool({ name: 'drop_everything', arguments: {} })).rejects.toThrow(/drop_everything/);
+  });
+
+  test('counts in the usage of the key, and is refused without one', async () => {
+    const { id, key } = await keyOf('readonly');
+    const client = await connect(key);
+    await dataFrom(client, 'list_collections', {});
+    const usage = dataOf(await api.get(`/v1/admin/keys/${id}/usage`));
+    expect(usage.by_endpoint['POST /mcp']).toBeGreaterThanOrEqual(2);
+
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const refused = await api.post('/mcp', list, { key: 'wrong' });
+    expect([refused.httpStatus, refused.json]).toEqual([401, { jsonrpc: '2.0', id: null, error: { code: -32000, message: expect.stringContaining('invalid API key'), data: { code: 401 } } }]);
+    await expect(connect('wrong')).rejects.toThrow();
+    for (const [body, status] of [
+      ['{', 422],
+      [[list, list], 422],
+      [{ id: 1 }, 422],
+    ] as const)
+      expect((await api.post('/mcp', body)).httpStatus).toBe(status);
+    for (const method of ['GET', 'DELETE']) expect((await api.call({ method, path: '/mcp' })).httpStatus).toBe(405);
+    const listen = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { _meta: META, notifications: { toolsListChanged: true } } };
+    const answer = await api.post('/mcp', listen, { headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' } });
+    expect(answer.json).toMatchObject({ error: { message: expect.stringMatching(/limit/i) } });
+  });
+
+  test('is not there unless it is switched on, and keeps the rate limit where it is', async () => {
+    const off = await startPlainServer();
+    const limited = await startPlainServer({ MCP: 'true', RATE_LIMIT_PER_MINUTE: '2' });
+    try {
+      errorOf(await new ApiClient(off).post('/mcp', {}), 404);
+      const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+      const send = () => new ApiClient(limited).post('/mcp', list, { headers: { accept: 'application/json, text/event-stream' } });
+      expect([(await send()).httpStatus, (await send()).httpStatus]).toEqual([200, 200]);
+      const refused = await send();
+      expect([refused.httpStatus, Number(refused.headers['retry-after']) > 0]).toEqual([429, true]);
+    } finally {
+      await off.stop();
+      await limited.stop();
+    }
+  });
+});
+
+/** What each message of the protocol of 2026 says of its client. */
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'a test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
