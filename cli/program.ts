@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addBackupCommands } from './commands/backup-commands';
 import { addBenchCommand } from './commands/bench-command';
 import { addClusterCommands } from './commands/cluster-commands';
 import { addCollectionCommands } from './commands/collection-commands';
@@ -23,6 +24,7 @@ const COMMANDS: AddCommand[] = [
   addBenchCommand,
   addKeyCommands,
   addClusterCommands,
+  addBackupCommands,
   addProfileCommands,
   addCompletionCommand,
 ];

@@ -71,7 +71,7 @@ export class BulkLanes<Mark> {
   async add(passage: Passage<Mark>, item: OutgoingItem): Promise<void> {
     if (this.failure !== null) throw this.failure;
     passage.pending += 1;
-    this.items.push({ ...item, passage });
+    this.items.push({ externalId: item.externalId, json: item.json, place: item.place, passage });
     this.characters += item.json.length + 1;
     if (this.items.length < this.itemsMax && this.characters < this.options.batchCharactersMax) return;
     await this.flush();

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { CommandContext } from '../command-context';
+import { CommandError, EXIT_CODES } from '../command-error';
+import { type Connection, urlPath } from '../connection/connection';
+import { count, printJson, size } from '../terminal/print';
+import { showProgress } from '../terminal/progress';
+import { table } from '../terminal/table';
+import { type ConnectionOptions, connect, connected, names, wholeNumber } from './connected-command';
+
+interface BackupOptions extends ConnectionOptions {
+  target?: string;
+  wait: boolean;
+  json?: true;
+}
+
+interface RestoreOptions extends BackupOptions {
+  rename?: Record<string, string>;
+  shards?: number;
+  replicas?: number;
+  keys?: true;
+}
+
+/** What backups and restores have in common. */
+interface LongWork {
+  id: string;
+  state: string;
+  error: string | null;
+  progress: number;
+}
+
+interface Backup extends LongWork {
+  started_at: string | null;
+  items: number;
+  total_bytes: number;
+  collections: { name: string }[];
+  verification: { state: string; damaged: string[] } | null;
+}
+
+const LOOK_EVERY_MS = 500;
+const PARTS = 1000;
+/** States in which there is something to wait for. */
+const UNDER_WAY = ['running', 'cancelling', 'deleting'];
+
+/** Backups and restores (admin), which the service makes by itself: these begin them, and wait. */
+export function addBackupCommands(program: Command, context: CommandContext): void {
+  const backup = program.command('backup').description('backups: list, create, verify, delete');
+  const targeted = (command: Command): Command => connected(command).option('--target <address>', 'where backups are; otherwise as the service is set').option('--json', 'print JSON');
+
+  targeted(backup.command('list', { isDefault: true }).description('list the backups, the newest first')).action(async (options: BackupOptions) => {
+    const { backups } = await connect(context, options).call<{ backups: Backup[] }>('GET', '/v1/admin/backups', { query: targetOf(options) });
+    if (options.json) return printJson(context, backups);
+    context.output.write(
+      table(
+        ['id', 'state', 'started', 'items', 'size', 'collections'],
+        backups.map((one) => [one.id, one.state, one.started_at, one.items, size(one.total_bytes), one.collections.map(({ name }) => name).join(', ')]),
+      ),
+    );
+  });
+  targeted(backup.command('create').description('back up the collections named, or all, and wait until it is done').argument('[collections...]'))
+    .option('--no-wait', 'only begin it')
+    .action(async (collections: string[], options: BackupOptions) => {
+      const connection = connect(context, options);
+      const begun = await connection.call<Backup>('POST', '/v1/admin/backups', { body: { ...(collections.length > 0 ? { collections } : {}), ...targetOf(options) } });
+      const made = await waitFor(context, connection, begun, options, ['backups', 'backup']);
+      if (options.json) return printJson(context, made);
+      context.messages.write(made.state === 'running' ? 'it goes on by itself\n' : `${count(made.items)} items, ${size(made.total_bytes)}\n`);
+      context.output.write(`${made.id}\n`);
+    });
+  targeted(backup.command('verify').description('read every object of a backup and compare it with its checksum').argument('<id>')).action(async (id: string, options: BackupOptions) => {
+    const connection = connect(context, options);
+    let found = await connection.call<Backup>('POST', urlPath('v1', 'admin', 'backups', id, 'verify'), { query: targetOf(options) });
+    while (found.verification?.state === 'running') {
+      await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+      found = await connection.call<Backup>('GET', urlPath('v1', 'admin', 'backups', id), { query: targetOf(options) });
+    }
+    if (options.json) printJson(context, found);
+    const damaged = found.verification?.damaged ?? [];
+    if (damaged.length > 0) throw new CommandError(`damaged or missing: ${damaged.join(', ')}`);
+    context.messages.write(`backup ${id} is whole\n`);
+  });
+  targeted(backup.command('delete').description('delete a backup, or give one up that is under way').argument('<id>')).action(async (id: string, options: BackupOptions) => {
+    const deleted = await connect(context, options).call<Backup>('DELETE', urlPath('v1', 'admin', 'backups', id), { query: targetOf(options) });
+    if (options.json) return printJson(context, deleted);
+    context.messages.write(`backup ${id}: ${deleted.state}\n`);
+  });
+
+  targeted(program.command('restore').description('restore collections of a backup, and wait until they serve').argument('<backup>').argument('[collections...]', 'otherwise all of it'))
+    .option('--rename <names>', 'names that are free: "colours=colours-before", separated by commas', renames)
+    .option('--shards <count>', 'another number of shards', wholeNumber(1, 256))
+    .option('--replicas <count>', 'another number of copies of each shard', wholeNumber(1, 5))
+    .option('--keys', 'restore the API keys, too')
+    .option('--no-wait', 'only begin it')
+    .action(async (backupId: string, collections: string[], options: RestoreOptions) => {
+      const connection = connect(context, options);
+      const { rename, shards, replicas, keys } = options;
+      const body = { backup: backupId, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys };
+      const begun = await connection.call<LongWork & { collections: { name: string }[] }>('POST', '/v1/admin/restore', { body });
+      const done = await waitFor(context, connection, begun, options, ['restores', 'restore']);
+      if (options.json) return printJson(context, done);
+      context.messages.write(done.state === 'done' ? `restored: ${done.collections.map(({ name }) => name).join(', ')}\n` : `restore ${done.id} goes on by itself\n`);
+    });
+}
+
+function targetOf({ target }: BackupOptions): { target: string } | undefined {
+  return target === undefined ? undefined : { target };
+}
+
+async function waitFor<Work extends LongWork>(context: CommandContext, connection: Connection, begun: Work, options: BackupOptions, [path, label]: [string, string]): Promise<Work> {
+  let work = begun;
+  if (!options.wait) return work;
+  const progress = showProgress(context, { label, unit: '‰', isQuiet: false });
+  try {
+    while (UNDER_WAY.includes(work.state)) {
+      progress.report(work.progress, Math.round(work.progress * PARTS));
+      await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal });
+      work = await connection.call<Work>('GET', urlPath('v1', 'admin', path, work.id), { query: path === 'backups' ? targetOf(options) : undefined });
+    }
+  } finally {
+    progress.stop();
+  }
+  if (work.state !== 'done') throw new CommandError(`${label} ${work.id} ${work.state}${work.error === null ? '' : `: ${work.error}`}`, EXIT_CODES.failed);
+  return work;
+}
+
+function renames(text: string): Record<string, string> {
+  return Object.fromEntries(
+    names(text).map((pair): [string, string] => {
+      const [from, to, ...rest] = pair.split('=');
+      if (!from || !to || rest.length > 0) throw new InvalidArgumentError(`"${pair}" is not "old=new".`);
+      return [from, to];
+    }),
+  );
+}
