@@ -36,7 +36,8 @@ async function stored(collection: string): Promise<StoredItem[]> {
   let cursor: string | undefined;
   do {
     const page = await server.data('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000 });
-    items.push(...page.vectors);
+    // Not the version, which is another in each collection.
+    for (const { external_id, vector, metadata, text } of page.vectors) items.push({ external_id, vector, metadata, text });
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
   return items.sort((a, b) => (a.external_id < b.external_id ? -1 : 1));
