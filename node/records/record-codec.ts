@@ -71,7 +71,7 @@ export function recordFromBytes(bytes: Buffer): ItemRecord {
     externalId: bytes.toString(layout.flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', layout.idAt, layout.metadataAt),
     slot: bytes.readUInt32LE(SLOT_OFFSET),
     stamp: bytes.readDoubleLE(STAMP_OFFSET),
-    version: layout.idAt === HEADER_BYTES ? 0 : bytes.readDoubleLE(HEADER_BYTES),
+    version: versionIn(bytes, layout),
     metadata: bytes.toString('utf8', layout.metadataAt, layout.textAt),
     text: textIn(bytes, layout),
     vector,
@@ -92,9 +92,10 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
 }
 
 /** Where the item belongs, of bytes that need not be understood further. Errors: as recordFromBytes. */
-export function placeOfRecordBytes(bytes: Buffer): { externalId: string; stamp: number } {
-  const { flags, metadataAt } = layoutOf(bytes);
-  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', HEADER_BYTES, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET) };
+export function placeOfRecordBytes(bytes: Buffer): Pick<ItemRecord, 'externalId' | 'stamp' | 'version'> {
+  const layout = layoutOf(bytes);
+  const { flags, idAt, metadataAt } = layout;
+  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', idAt, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET), version: versionIn(bytes, layout) };
 }
 
 /** The same record in another slot. */
@@ -122,6 +123,10 @@ function layoutOf(bytes: Buffer): Layout {
   const dim = bytes.readUInt32LE(28);
   if (vectorAt + dim * 4 !== bytes.length) throw new Error('record: wrong length');
   return { flags: bytes[1], dim, idAt, metadataAt, textAt, vectorAt };
+}
+
+function versionIn(bytes: Buffer, { idAt }: Layout): number {
+  return idAt === HEADER_BYTES ? 0 : bytes.readDoubleLE(HEADER_BYTES);
 }
 
 function textIn(bytes: Buffer, layout: Layout): string | null {

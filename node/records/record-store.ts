@@ -100,7 +100,7 @@ export class RecordStore {
     return this.store.scan({ from: itemKey(from), to: itemKey(to + 1) });
   }
 
-  /** Records from number `from` on, the journal, the specification and the insertion order, in this order and of one moment. */
+  /** Records from number `from` on, the journal, what is stored of the shard itself, and the insertion order, in this order and of one moment. */
   viewFrom(from: number): AsyncIterable<KeyValueEntry[]> {
     return this.store.scan({ from: itemKey(from), to: ORDER_RANGE.to });
   }

@@ -30,7 +30,7 @@ export function versionChanges(now: VersionCount, before: VersionCount, batch: {
   return isKnown ? [] : [{ type: 'put', key: VERSIONS_KEY, value: versionToBytes(now.last) }];
 }
 
-function versionToBytes(version: number): Buffer {
+export function versionToBytes(version: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleLE(version);
   return bytes;

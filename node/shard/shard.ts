@@ -9,6 +9,7 @@ import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { answerRead, type ShardReader } from './answer-read';
+import { forgetLineage } from './backup/shard-backup';
 import { ShardBackups } from './backup/shard-backups';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';
 import { removeOtherCheckpoints } from './checkpoint';
@@ -142,6 +143,7 @@ export class Shard {
           onDamaged: (error) => shard?.diverge(error),
         },
       });
+      if (recovered.manifest === null) await forgetLineage(folder);
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
       shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate() }, surroundings);
       void shard.verify();

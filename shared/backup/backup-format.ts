@@ -74,6 +74,8 @@ export interface ShardManifest {
   live: CheckedObject[];
   /** As it is stored with the records: it tells their format. */
   spec: string;
+  /** What is stored of how far it counts versions; null: it counts none. Missing where a program wrote it that knew none. */
+  versions?: number | null;
   /** The number of the last batch. */
   operation: number;
   /** The indexes as they were some time before, and what changed since; null: they are made anew. */

@@ -53,18 +53,18 @@ export class ShardNode {
   readonly log = new LogMemory();
   host!: ShardHost;
   client!: LocalShardClient;
-  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; fieldsMax?: number };
+  private readonly parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; fieldsMax?: number; backups?: ShardOptions['backups'] };
   private readonly ownsFolder: boolean;
 
-  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string; fieldsMax?: number }) {
+  constructor(parts: { factories: IndexFactories; openStore: ShardOptions['openStore']; clock?: Clock; folder?: string; fieldsMax?: number; backups?: ShardOptions['backups'] }) {
     this.parts = parts;
     this.ownsFolder = parts.folder === undefined;
     this.folder = parts.folder ?? mkdtempSync(join(tmpdir(), 'quiver-shard-'));
   }
 
   async start(): Promise<this> {
-    const { factories, openStore, clock, fieldsMax } = this.parts;
-    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax });
+    const { factories, openStore, clock, fieldsMax, backups } = this.parts;
+    this.host = await ShardHost.start(this.folder, { factories, openStore, recallTarget: 0.99, buildThreads: 1, logger: this.log, openShardsMax: Infinity, fieldsMax, backups });
     this.client = new LocalShardClient({ host: this.host, clock: clock ?? systemClock });
     return this;
   }

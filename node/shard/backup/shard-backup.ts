@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CheckedObject, getChecked, putChecked, type RecordSegment, type SavedIndex, sealedText, contentOf, sha256Of, type ShardManifest, objectsOf } from '../../../shared/backup/backup-format';
 import type { BackupTarget } from '../../../shared/backup/backup-target';
@@ -9,8 +9,9 @@ import type { ShardId } from '../../../shared/shard/shard-client';
 import type { Pace } from '../../../shared/time/pace';
 import { replaceFile, syncFolder } from '../../files/stable-folder';
 import type { KeyValueEntry } from '../../kv/key-value-store';
-import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY } from '../../records/record-keys';
-import type { RecordStore } from '../../records/record-store';
+import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
+import { decodedRecord, type RecordStore } from '../../records/record-store';
+import { versionFromBytes } from '../../records/version-count';
 import { CHECKPOINT_FILES, type Manifest } from '../checkpoint';
 import type { Checkpointer } from '../checkpointer';
 import type { ShardCounters } from '../shard-writer';
@@ -21,6 +22,15 @@ import { EntryBuffer } from './numbered-entries';
 /** Beside the records, and gone with them: which numbers of records mean the same. */
 const LINEAGE_FILE = 'backup-lineage';
 const [ITEM, JOURNAL, ORDER] = ['d', 'j', 'o'].map((letter) => letter.charCodeAt(0));
+
+/**
+ * For a shard that has lost count: numbers of records that are gone may be given again, so what a backup has under them may
+ * be something else.
+ */
+export async function forgetLineage(folder: string): Promise<void> {
+  await rm(join(folder, LINEAGE_FILE), { force: true });
+  await syncFolder(folder);
+}
 
 /** A checkpoint is written for a backup when the last one lacks more than this. */
 const UNSAVED = { least: 1_000, share: 0.02 };
@@ -93,6 +103,7 @@ export class ShardBackup {
         lineage,
         dim,
         spec: seen.spec,
+        versions: seen.versions,
         items: seen.live.count,
         lastRecno: this.segments.at(-1)?.to ?? 0,
         segments: this.segments,
@@ -149,12 +160,15 @@ export class ShardBackup {
     });
   }
 
-  private async readView(pages: AsyncIterable<KeyValueEntry[]>): Promise<{ live: LiveRecnos; spec: string; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
+  private async readView(
+    pages: AsyncIterable<KeyValueEntry[]>,
+  ): Promise<{ live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
     const segment = new EntryBuffer();
     const entries = new EntryBuffer();
     const journal: CheckedObject[] = [];
     const live = new LiveRecnos();
     let spec = '';
+    let versions: number | null = null;
     let firstOperation = 0;
     let lastOperation = 0;
     for await (const page of pages) {
@@ -169,12 +183,13 @@ export class ShardBackup {
           if (entries.bytes >= SEGMENT_BYTES) journal.push(await this.put(entries.take()));
         } else if (key[0] === ORDER) live.add(value.readDoubleLE(0));
         else if (key.equals(SPEC_KEY)) spec = value.toString();
+        else if (key.equals(VERSIONS_KEY)) versions = decodedRecord(value, versionFromBytes);
       }
       this.checkStopped();
     }
     await this.putSegment(segment);
     if (entries.count > 0) journal.push(await this.put(entries.take()));
-    return { live, spec, journal, firstOperation, lastOperation };
+    return { live, spec, versions, journal, firstOperation, lastOperation };
   }
 
   /** The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in force. */

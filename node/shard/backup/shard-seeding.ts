@@ -8,11 +8,12 @@ import type { ShardSpec } from '../../../shared/shard/shard-client';
 import { shardOf } from '../../../shared/shard/shard-of';
 import { makeStableFolder, syncFolder } from '../../files/stable-folder';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
-import { itemKey, journalKey, orderKey, SPEC_KEY } from '../../records/record-keys';
+import { itemKey, journalKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { movedRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
 import { specTextLike } from '../../records/shard-format';
+import { versionToBytes } from '../../records/version-count';
 import { type Manifest, writeManifest } from '../checkpoint';
 import type { ShardOptions } from '../shard-options';
 import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
@@ -74,6 +75,8 @@ async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, optio
 class Filling {
   private batch: KeyValueChange[] = [];
   private batchBytes = 0;
+  /** The highest version that any of the shards before gave; null: none counted. */
+  private versions: number | null = null;
 
   constructor(
     private readonly store: KeyValueStore,
@@ -104,12 +107,15 @@ class Filling {
       }
     }
     this.put(SPEC_KEY, Buffer.from(specTextLike(spec, stored)));
+    if (this.versions !== null) this.put(VERSIONS_KEY, versionToBytes(this.versions));
     this.batch.push(...seedChanges());
     await this.store.write(this.batch, { sync: true });
     return whole;
   }
 
   private async takeAll(manifest: ShardManifest): Promise<void> {
+    // What is not stored follows from the items, and they are all here.
+    this.versions = manifest.versions ?? null;
     for await (const page of liveRecords(this.target, manifest)) {
       for (const { number, value } of page) await this.takeRecord(number, value);
     }
@@ -122,15 +128,23 @@ class Filling {
   /** The items of this shard, under numbers and in slots of its own. */
   private async takeOwn(manifest: ShardManifest, lastRecno: number): Promise<number> {
     let recno = lastRecno;
+    const isCounted = typeof manifest.versions === 'number';
+    if (isCounted) this.raiseVersions(manifest.versions!);
     for await (const page of liveRecords(this.target, manifest)) {
       for (const { value } of page) {
-        const { externalId } = decodedRecord(value, placeOfRecordBytes);
+        const { externalId, stamp, version } = decodedRecord(value, placeOfRecordBytes);
+        // Those of others, too: one of this shard may have gone when that was the only trace of its version.
+        if (isCounted) this.raiseVersions(version || stamp);
         if (shardOf(externalId, this.spec.seed.shards) !== this.spec.shard) continue;
         recno += 1;
         await this.takeRecord(recno, movedRecordBytes(value, recno - 1));
       }
     }
     return recno;
+  }
+
+  private raiseVersions(version: number): void {
+    this.versions = Math.max(this.versions ?? 0, version);
   }
 
   private async takeRecord(recno: number, value: Buffer): Promise<void> {
