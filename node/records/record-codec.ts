@@ -93,8 +93,8 @@ export function contentOfRecordBytes(bytes: Buffer): Buffer {
 
 /** Where the item belongs, of bytes that need not be understood further. Errors: as recordFromBytes. */
 export function placeOfRecordBytes(bytes: Buffer): { externalId: string; stamp: number } {
-  const { flags, metadataAt } = layoutOf(bytes);
-  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', HEADER_BYTES, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET) };
+  const { flags, idAt, metadataAt } = layoutOf(bytes);
+  return { externalId: bytes.toString(flags & ID_IS_UTF16 ? 'utf16le' : 'utf8', idAt, metadataAt), stamp: bytes.readDoubleLE(STAMP_OFFSET) };
 }
 
 /** The same record in another slot. */

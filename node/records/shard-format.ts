@@ -37,6 +37,11 @@ export function specTextLike(spec: ShardSpec, stored: string): string {
   return specText(spec).replace(`"format":${PLAIN_FORMAT}`, `"format":${formatOf(stored)}`);
 }
 
+/** Whether a shard with this specification counts versions. */
+export function countsVersions(stored: string): boolean {
+  return formatOf(stored) >= SHARD_FORMAT;
+}
+
 /** Refuses the specification of a shard that a later version wrote. Errors: LaterFormatError. */
 export function mustBeKnownShard(what: string, stored: string): void {
   mustBeKnownFormat(what, formatOf(stored), SHARD_FORMAT);

@@ -30,6 +30,11 @@ export function versionChanges(now: VersionCount, before: VersionCount, batch: {
   return isKnown ? [] : [{ type: 'put', key: VERSIONS_KEY, value: versionToBytes(now.last) }];
 }
 
+/** What is stored of the count of a new shard whose items come with versions: it goes on above these. */
+export function countGoesOn(): KeyValueChange {
+  return { type: 'put', key: VERSIONS_KEY, value: versionToBytes(0) };
+}
+
 function versionToBytes(version: number): Buffer {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeDoubleLE(version);

@@ -12,7 +12,8 @@ import { itemKey, journalKey, orderKey, SPEC_KEY } from '../../records/record-ke
 import { movedRecordBytes, placeOfRecordBytes } from '../../records/record-codec';
 import { decodedRecord } from '../../records/record-store';
 import { seedChanges } from '../../records/seed-position';
-import { specTextLike } from '../../records/shard-format';
+import { countsVersions, specTextLike } from '../../records/shard-format';
+import { countGoesOn } from '../../records/version-count';
 import { type Manifest, writeManifest } from '../checkpoint';
 import type { ShardOptions } from '../shard-options';
 import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
@@ -104,6 +105,7 @@ class Filling {
       }
     }
     this.put(SPEC_KEY, Buffer.from(specTextLike(spec, stored)));
+    if (countsVersions(stored)) this.batch.push(countGoesOn());
     this.batch.push(...seedChanges());
     await this.store.write(this.batch, { sync: true });
     return whole;
