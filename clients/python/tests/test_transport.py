@@ -146,12 +146,16 @@ CONFLICT = {"code": 409, "message": "it has version 9", "conflicts": [{"external
 
 @pytest.mark.parametrize(
     ("trouble", "is_lost"),
-    [(httpx.ReadError("reset"), True), (failure(500), True), (failure(429), False), (httpx.ConnectError("refused"), False)],
+    [
+        (lambda: httpx.ReadError("reset"), True),
+        (lambda: failure(500), True),
+        (lambda: failure(429), False),
+        (lambda: httpx.ConnectError("no"), False),
+    ],
 )
 async def test_a_conditional_write_is_repeated_and_its_conflict_says_whether_it_may_be_its_own(
     played: Played, trouble: Any, is_lost: bool
 ) -> None:
-    conflict = httpx.Response(200, json={"status": "error", "data": None, "error": CONFLICT})
     calls: tuple[Callable[[Any], Any], ...] = (
         lambda items: items.upsert("a", [1, 2], if_version=7),
         lambda items: items.patch("a", text="x", if_version=7),
@@ -161,8 +165,9 @@ async def test_a_conditional_write_is_repeated_and_its_conflict_says_whether_it_
     )
     for call in calls:
         played.requests.clear()
+        conflict = httpx.Response(200, json={"status": "error", "data": None, "error": CONFLICT})
         with pytest.raises(VersionConflictError) as caught:
-            await got(call(played.script(trouble, conflict).collection("c")))
+            await got(call(played.script(trouble(), conflict).collection("c")))
         assert (caught.value.conflicts[0].version, caught.value.after_lost_answer) == (9, is_lost)
         assert len(played.requests) == 2
 
