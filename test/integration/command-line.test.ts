@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CommandLine } from '../support/command-line';
 import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
 
 /** The commands that ask and change a service, against a real one. */
 
-const server = new EmbeddedProcess();
+const backups = mkdtempSync(join(tmpdir(), 'quiver-command-backups-'));
+const server = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${backups}` } });
 let cli: CommandLine;
 
 beforeAll(async () => {
@@ -23,6 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   cli.remove();
   await server.destroy();
+  rmSync(backups, { recursive: true, force: true });
 });
 
 const ids = (output: string): string[] => (JSON.parse(output) as { results: { external_id: string }[] }).results.map(({ external_id }) => external_id);
@@ -73,6 +78,26 @@ describe('quiver', () => {
   test('shows the cluster, and says why this form can not be drained', async () => {
     expect((await cli.succeed(['cluster'])).output).toMatch(/^embedded[^]*node +state[^]*shards, all ok/);
     expect((await cli.run(['drain', 'nobody'])).code).not.toBe(0);
+  });
+
+  test('backs up, verifies, restores under another name, and deletes the backup', async () => {
+    const made = await cli.succeed(['backup', 'create', 'things']);
+    const id = made.output.trim();
+    expect(id).toMatch(/^\d{8}T\d{6}Z-[0-9a-f]{8}$/);
+    expect(made.messages).toContain('3 items');
+    expect((await cli.succeed(['backup', 'list'])).output).toMatch(new RegExp(`^id +state.*\n${id} +done +.* things\n$`));
+    expect((await cli.succeed(['backup', 'verify', id])).messages).toContain(`backup ${id} is whole`);
+    expect(await cli.run(['restore', id])).toMatchObject({ code: 1, messages: expect.stringContaining('already exists') });
+    expect((await cli.succeed(['restore', id, 'things', '--rename', 'things=before', '--shards', '2'])).messages).toContain('restored: before');
+    expect(JSON.parse((await cli.succeed(['collections', 'before', '--json'])).output)).toMatchObject({ shards: 2, vector_count: 3, description: 'some things' });
+    const [there, here] = await Promise.all(['before', 'things'].map(async (name) => cli.succeed(['export', name, '--to', '-'])));
+    expect(there.output).toBe(here.output);
+    expect(here.output.trim().split('\n')).toHaveLength(3);
+    await cli.succeed(['delete', 'before', '--yes']);
+    await cli.succeed(['backup', 'delete', id]);
+    await eventually('the backup is gone', async () => (await server.data('GET', '/v1/admin/backups')).backups.length === 0);
+    expect(await cli.run(['backup', 'verify', id])).toMatchObject({ code: 5, messages: expect.stringContaining(id) });
+    expect(await cli.run(['restore', id])).toMatchObject({ code: 5 });
   });
 
   test('measures searches', async () => {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import time
 import uuid
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import anyio
 import pytest
 
 from quiver_client import AsyncQuiverClient, QuiverClient
@@ -44,6 +46,15 @@ async def items(quiver: Any) -> AsyncIterator[Any]:
 async def got(result: Any) -> Any:
     """The result of either form."""
     return await result if inspect.isawaitable(result) else result
+
+
+async def eventually(ask: Callable[[], Awaitable[Any]], is_so: Callable[[Any], bool], deadline_s: float = 60) -> Any:
+    """What is asked for, once it is so."""
+    end = time.monotonic() + deadline_s
+    while not is_so(answer := await ask()):
+        assert time.monotonic() < end, answer
+        await anyio.sleep(0.05)
+    return answer
 
 
 async def listed(iterator: Any) -> list[Any]:

@@ -39,12 +39,13 @@ def server() -> Iterator[Server]:
     program, node = CHECKOUT / "scripts" / "quiver.cjs", shutil.which("node")
     if node is None or not program.exists():
         pytest.skip("no service: QUIVER_URL is not set, and there is no checkout with Node to start one")
-    port, data = _free_port(), tempfile.mkdtemp(prefix="quiver-python-")
+    port, data, backups = _free_port(), tempfile.mkdtemp(prefix="quiver-python-"), tempfile.mkdtemp(prefix="quiver-python-backups-")
     settings = {
         "PORT": str(port),
         "HOST": "127.0.0.1",
         "OPS_PORT": "0",
         "DATA_DIR": data,
+        "BACKUP_TARGET": f"file:{backups}",
         "API_KEY": "test-admin-key",
         "RATE_LIMIT_PER_MINUTE": "0",
         "EMBEDDING_MODEL": "builtin",
@@ -59,6 +60,7 @@ def server() -> Iterator[Server]:
         process.terminate()
         process.wait()
         shutil.rmtree(data)
+        shutil.rmtree(backups)
 
 
 def _free_port() -> int:

@@ -19,12 +19,15 @@ import pytest
 from quiver_client import (
     ApiError,
     BadAnswerError,
+    ConflictError,
     Item,
     NotFoundError,
     QuiverConnectionError,
     RateLimitError,
     RetryPolicy,
     ServerError,
+    VersionConflict,
+    VersionConflictError,
     decode_array,
     decode_vector,
     encode_vector,
@@ -139,6 +142,16 @@ def test_errors_survive_a_pickle() -> None:
     error.attempts = 3
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), copy.retry_after, copy.attempts) == (RateLimitError, "429: slow down (request r1)", 2, 3)
+
+
+def test_a_conflict_of_versions_keeps_what_it_knows_in_a_pickle() -> None:
+    error = api_error(409, "changed", conflicts=[{"external_id": "a", "version": 7}, {"external_id": "b", "version": None}], written=["c"])
+    error.after_lost_answer = True
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is VersionConflictError
+    assert copy.conflicts == [VersionConflict("a", 7), VersionConflict("b", None)]
+    assert (copy.written, copy.after_lost_answer) == (["c"], True)
+    assert type(api_error(409, "exists")) is ConflictError
 
 
 def test_a_code_without_a_class_is_an_api_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,20 @@ from quiver_client import (
     BadRequestError,
     BulkProgress,
     BulkSearchQuery,
+    BulkWriteError,
     ConflictError,
     ForbiddenError,
     Item,
+    KeyScope,
     NotFoundError,
     QuiverClient,
     UnauthorizedError,
     UploadProgress,
     ValidationError,
+    VersionConflictError,
 )
 
-from .conftest import Server, got, listed
+from .conftest import Server, eventually, got, listed
 
 np = pytest.importorskip("numpy")
 pytestmark = pytest.mark.anyio
@@ -69,6 +73,84 @@ async def test_items_are_written_read_and_deleted(items: Any) -> None:
     await got(items.delete("a"))
     with pytest.raises(NotFoundError):
         await got(items.delete("a"))
+
+
+async def test_items_are_changed_only_as_long_as_they_are_what_the_caller_saw(items: Any) -> None:
+    first = await got(items.upsert("a", [1, 0], metadata={"n": 1, "tags": {"x": 1}}, only_if="absent"))
+    assert (await got(items.get("a"))).version == first.version
+    with pytest.raises(VersionConflictError) as caught:
+        await got(items.upsert("a", [1, 0], only_if="absent"))
+    assert [(one.external_id, one.version) for one in caught.value.conflicts] == [("a", first.version)]
+    assert (caught.value.written, caught.value.after_lost_answer) == ([], False)
+
+    patched = await got(items.patch("a", metadata={"n": None, "tags": {"y": 2}}, text="words", if_version=first.version))
+    assert patched.version > first.version
+    stored = await got(items.get("a"))
+    assert (stored.metadata, stored.text, stored.version) == ({"tags": {"x": 1, "y": 2}}, "words", patched.version)
+    await got(items.patch("a", metadata={"n": 1}, metadata_mode="replace", vector=np.array([0.0, 1.0])))
+    assert ((await got(items.get("a"))).metadata, (await got(items.get("a"))).vector) == ({"n": 1}, [0, 1])
+    with pytest.raises(NotFoundError):
+        await got(items.patch("..", text="x"))
+
+    mixed = [Item("a", [1, 0], if_version=first.version), Item("b", [1, 0], metadata={"n": 1}), Item("c", [1])]
+    results = (await got(items.bulk_upsert(mixed, on_error="skip"))).results
+    assert [(one.status, one.index, one.error and one.error.code) for one in results] == [
+        ("conflict", 0, 409),
+        ("inserted", None, None),
+        ("invalid", 2, 400),
+    ]
+    assert await got(items.update_by_filter({"n": 1}, set={"n": 2}, unset=["tags"])) == 2
+
+    now = (await got(items.get("a"))).version
+    refusals: tuple[Callable[[], Any], ...] = (
+        lambda: items.delete("a", if_version=first.version),
+        lambda: items.delete("nobody", if_version=1),
+        lambda: items.delete_batch(["b", "a"], if_versions=[None, first.version]),
+    )
+    for refused in refusals:
+        with pytest.raises(VersionConflictError):
+            await got(refused())
+    with pytest.raises(BulkWriteError) as bulk:
+        await got(items.upsert_many([Item("a", [1, 0], if_version=first.version)]))
+    assert isinstance(bulk.value.__cause__, VersionConflictError)
+    assert bulk.value.__cause__.conflicts[0].version == now
+    await got(items.delete("a", if_version=now))
+    assert (await got(items.delete_batch(["b"], if_versions=[(await got(items.get("b"))).version]))).deleted_ids == ["b"]
+
+
+async def test_backups_are_taken_verified_restored_and_deleted(quiver: Any, items: Any) -> None:
+    await got(items.bulk_upsert([Item(f"i{i}", [i, 1], metadata={"i": i}) for i in range(50)]))
+    begun = await got(quiver.backups.create([items.name]))
+
+    async def found() -> Any:
+        return await got(quiver.backups.get(begun.id))
+
+    await eventually(found, lambda backup: backup.state == "done")
+    assert [(one.id, one.items) for one in await got(quiver.backups.list())] == [(begun.id, 50)]
+    await got(quiver.backups.verify(begun.id))
+    verified = await eventually(found, lambda backup: backup.verification is not None and backup.verification.state == "done")
+    assert verified.verification.damaged == []
+    with pytest.raises(ConflictError):
+        await got(quiver.backups.restore(begun.id))
+    again = f"{items.name}-again"
+    restore = await got(quiver.backups.restore(begun.id, rename={items.name: again}, shards=2))
+    assert restore.collections[0].from_name == items.name
+
+    async def state() -> Any:
+        return await got(quiver.backups.restore_state(restore.id))
+
+    await eventually(state, lambda one: one.state == "done")
+    assert await listed(quiver.collection(again).scroll()) == await listed(items.scroll())
+    assert restore.id in [one.id for one in await got(quiver.backups.list_restores())]
+    await got(quiver.backups.cancel_restore(restore.id))
+    assert restore.id not in [one.id for one in await got(quiver.backups.list_restores())]
+    await got(quiver.collection(again).drop())
+    await got(quiver.backups.delete(begun.id))
+
+    async def left() -> Any:
+        return await got(quiver.backups.list())
+
+    await eventually(left, lambda backups: backups == [])
 
 
 @pytest.mark.parametrize("external_id", ["a/b c", "..", "ü😀%", "?x=1&y#z", "{name}"])
@@ -190,12 +272,24 @@ async def test_keys_are_made_used_and_ended(quiver: Any, server: Server) -> None
         assert (await got(reader.me())).role == "readonly"
         with pytest.raises(ForbiddenError):
             await got(reader.create_collection("never", 2))
-        assert (await got(quiver.keys.rotate(made.id))).key != made.key
+        graceful = await got(quiver.keys.rotate(made.id, grace_seconds=600))
+        assert graceful.key != made.key
+        assert graceful.previous_expires_at > made.created_at
+        assert (await got(reader.me())).key_id == made.id
+        assert (await got(quiver.keys.rotate(made.id))).previous_expires_at is None
         with pytest.raises(UnauthorizedError):
             await got(reader.me())
         await got(reader.close())
         assert made.id in [key.id for key in await got(quiver.keys.list())]
         assert (await got(quiver.keys.update(made.id, name="was reader", is_active=False))).is_active is False
+        scopes = [KeyScope(prefix="it"), {"name": "life", "role": "readonly"}]
+        limited = await got(
+            quiver.keys.update(made.id, role="readwrite", collections=scopes, allowed_networks=["127.0.0.0/8"], rate_limit_per_minute=0)
+        )
+        assert limited.collections == [KeyScope(prefix="it", role="readwrite"), KeyScope(name="life", role="readonly")]
+        assert (limited.allowed_networks, limited.rate_limit_per_minute) == (["127.0.0.0/8"], 0)
+        freed = await got(quiver.keys.update(made.id, collections=None, allowed_networks=None))
+        assert (freed.collections, freed.allowed_networks, freed.rate_limit_per_minute) == (None, None, 0)
         assert (await got(quiver.keys.get(made.id))).name == "was reader"
         assert (await got(quiver.keys.usage(made.id))).total_requests >= 2
         assert (await got(quiver.keys.usage_summary())).total_requests >= 2

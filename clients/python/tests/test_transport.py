@@ -16,6 +16,7 @@ from quiver_client import (
     BadAnswerError,
     BulkWriteError,
     ConflictError,
+    Item,
     NotFoundError,
     QuiverClient,
     QuiverConnectionError,
@@ -25,6 +26,7 @@ from quiver_client import (
     RetryPolicy,
     ServerError,
     ValidationError,
+    VersionConflictError,
 )
 
 from .conftest import got, listed
@@ -137,6 +139,50 @@ async def test_a_deletion_whose_answer_was_lost_may_find_nothing_the_next_time(p
     for before in ([], [failure(429)]):
         with pytest.raises(NotFoundError):
             await got(played.script(*before, failure(404)).collection("c").delete("a"))
+
+
+CONFLICT = {"code": 409, "message": "it has version 9", "conflicts": [{"external_id": "a", "version": 9}]}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "is_lost"),
+    [
+        (lambda: httpx.ReadError("reset"), True),
+        (lambda: failure(500), True),
+        (lambda: failure(429), False),
+        (lambda: httpx.ConnectError("no"), False),
+    ],
+)
+async def test_a_conditional_write_is_repeated_and_its_conflict_says_whether_it_may_be_its_own(
+    played: Played, trouble: Any, is_lost: bool
+) -> None:
+    calls: tuple[Callable[[Any], Any], ...] = (
+        lambda items: items.upsert("a", [1, 2], if_version=7),
+        lambda items: items.patch("a", text="x", if_version=7),
+        lambda items: items.delete("a", if_version=7),
+        lambda items: items.delete_batch(["a"], if_versions=[7]),
+        lambda items: items.bulk_upsert([Item("a", [1, 2], only_if="absent")]),
+    )
+    for call in calls:
+        played.requests.clear()
+        conflict = httpx.Response(200, json={"status": "error", "data": None, "error": CONFLICT})
+        with pytest.raises(VersionConflictError) as caught:
+            await got(call(played.script(trouble(), conflict).collection("c")))
+        assert (caught.value.conflicts[0].version, caught.value.after_lost_answer) == (9, is_lost)
+        assert len(played.requests) == 2
+
+
+async def test_a_repetition_that_would_tell_of_conflicts_with_itself_is_not_made(played: Played) -> None:
+    with pytest.raises(ServerError):
+        await got(played.script(failure(500)).collection("c").bulk_upsert([Item("a", [1, 2], if_version=7)], on_error="skip"))
+    answer = success({"results": [{"external_id": "a", "status": "updated"}]})
+    await got(played.script(failure(500), answer).collection("c").bulk_upsert([Item("a", [1, 2])], on_error="skip"))
+
+
+async def test_backups_are_not_begun_or_deleted_twice(played: Played) -> None:
+    for name, given in (("create", []), ("restore", ["b"]), ("delete", ["b"]), ("cancel_restore", ["r"])):
+        with pytest.raises(ServerError):
+            await got(getattr(played.script(failure(500)).backups, name)(*given))
 
 
 async def test_errors_name_the_request_and_what_the_service_asks_for(played: Played) -> None:
