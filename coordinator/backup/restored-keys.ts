@@ -5,23 +5,23 @@ import { DEFAULT_KEY_ID, KEY_COUNTER_PATH, type KeyRecord, keyFromEntry, keyPath
 const ATTEMPTS_MAX = 16;
 
 /**
- * Puts keys of a backup beside those that are there. A key whose secret is known already stays as it is; one whose number is
- * taken gets the next. Key 1 belongs to the deployment, and is left out. Errors: unavailable.
+ * Puts keys of a backup beside those that are there. A key whose secret is known already stays as it is, also if that is the
+ * secret before its last rotation; one whose number was ever given here gets the next, because numbers are never given twice.
+ * Key 1 belongs to the deployment, and is left out. Errors: unavailable.
  */
 export async function restoreKeys(store: ClusterStore, values: string[]): Promise<void> {
-  for (const value of values) {
-    const record = keyFromEntry({ key: 'a key in a backup', value });
-    if (record.id !== DEFAULT_KEY_ID) await restoreKey(store, record);
-  }
+  const records = values.map((value) => keyFromEntry({ key: 'a key in a backup', value })).filter(({ id }) => id !== DEFAULT_KEY_ID);
+  // The lowest first: a higher one that is there already would take their numbers from the others.
+  for (const record of records.sort((a, b) => a.id - b.id)) await restoreKey(store, record);
 }
 
 async function restoreKey(store: ClusterStore, record: KeyRecord): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const counter = await store.get(KEY_COUNTER_PATH);
     const present = (await store.list(KEYS_PREFIX)).entries.map(keyFromEntry);
-    if (present.some(({ digest }) => digest === record.digest)) return;
+    if (present.some(({ digest, previous }) => digest === record.digest || previous?.digest === record.digest)) return;
     const last = Math.max(Number(counter?.value ?? 0), ...present.map(({ id }) => id));
-    const id = present.some((one) => one.id === record.id) ? last + 1 : record.id;
+    const id = record.id <= last ? last + 1 : record.id;
     const guards: Guard[] = [
       { key: keyPath(id), revision: 0 },
       { key: KEY_COUNTER_PATH, revision: counter?.revision ?? 0 },

@@ -96,6 +96,11 @@ export interface EndpointCall {
   use(collection: string): void;
   /** Says for the audit log what the call is about, as `key:7`, where its path does not. */
   about(target: string): void;
+  /**
+   * To be called where this is a call of another endpoint, before that is done: `use` then asks for its role, and the audit
+   * log has it as that one. Errors: unavailable for a change that could not be recorded.
+   */
+  becomes(endpoint: Endpoint): void;
 }
 
 /** The part of a handler's time that the use case took, in milliseconds. The rest went into writing the answer. */
@@ -113,10 +118,14 @@ export type Answer =
   | { type: 'text'; contentType: string; text: string | Buffer }
   | BareAnswer;
 
-/** For browsers: outside the envelope, with an HTTP status and headers of its own. `bytes` null: an answer that has no body. */
+/**
+ * For browsers and others that want no envelope: with an HTTP status and headers of its own. `code`: what the request came to,
+ * where the status does not say it. `bytes` null: an answer that has no body.
+ */
 export interface BareAnswer {
   type: 'bare';
   status: number;
+  code?: number;
   headers: OutgoingHttpHeaders;
   bytes: Buffer | null;
 }
@@ -137,5 +146,6 @@ export interface EndpointDefinition<P extends z.ZodObject, Q extends z.ZodObject
     key: ApiKeyView | null;
     use(collection: string): void;
     about(target: string): void;
+    becomes(endpoint: Endpoint): void;
   }): Promise<Answer>;
 }

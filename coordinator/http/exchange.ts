@@ -112,7 +112,7 @@ export class Exchange {
         return this.observe(200, null);
       case 'bare':
         this.sendBare(answer);
-        return this.observe(answer.status < 400 ? 200 : answer.status, null);
+        return this.observe(answer.code ?? (answer.status < 400 ? 200 : answer.status), null);
       case 'pieces':
         this.worked = answer.worked ?? null;
         return this.answerInPieces(answer.pieces);

@@ -127,9 +127,15 @@ export class Pipeline {
     exchange.target = auditTarget(endpoint.template, path as Record<string, string | number>);
     this.mustBeRecorded(endpoint);
     const query = endpoint.query === null ? {} : validate(endpoint.query, parseQuery(target.query), 'query');
+    let { access } = endpoint;
     const use = (collection: string): void => {
       exchange.collection = collection;
-      if (key !== null && endpoint.access !== 'public') mustUse(key, endpoint.access, collection);
+      if (key !== null && access !== 'public') mustUse(key, access, collection);
+    };
+    const becomes = (other: Endpoint): void => {
+      exchange.access = access = other.access;
+      exchange.isAdministrative = other.isAdministrative;
+      this.mustBeRecorded(other);
     };
     const { collections } = endpoint;
     if (collections.type === 'path') use((path as Record<string, string>)[collections.field]);
@@ -139,7 +145,7 @@ export class Pipeline {
       const body = await this.body(request, endpoint, exchange, admission);
       if (collections.type === 'body') use((body as Record<string, string>)[collections.field]);
       exchange.handedMs = this.parts.clock.monotonicMs();
-      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use, about: (target) => (exchange.target = target) }));
+      await exchange.answer(await endpoint.handle({ path, query, body, request, key, use, about: (target) => (exchange.target = target), becomes }));
     } finally {
       admission.release();
     }

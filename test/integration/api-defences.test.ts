@@ -61,7 +61,7 @@ describe.each([
 
   test.each([
     ['brackets without end', 'bulk_search', () => filled('{"queries":[{"x":', '[', '', 30 * MIB), 400, 'MAX_JSON_DEPTH'],
-    ['small objects without end', 'bulk_search', () => filled('{"queries":[', '{},', '{}]}', 30 * MIB), 400, 'maximum of 20'],
+    ['small objects without end', 'bulk_search', () => filled('{"queries":[', '{},', '{}]}', 30 * MIB), 422, 'maximum of 20'],
     ['small objects in another member', 'bulk_search', () => filled('{"queries":[],"x":[', '{},', '{}]}', 30 * MIB), 400, 'MAX_JSON_VALUES'],
     ['small objects in one element', 'rerank', () => filled('{"vector":[1,2,3],"candidates":[[', '{},', '{}]]}', 30 * MIB), 400, 'candidates[0] has more than 100000 values (MAX_JSON_VALUES)'],
     ['a list that breaks off', 'bulk_upsert', () => filled('{"items":[', '{"external_id":"a","vector":[1,2,3]},', '', 30 * MIB), 422, 'unexpected end'],

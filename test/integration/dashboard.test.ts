@@ -220,7 +220,7 @@ describe('browsing', () => {
       await expect(page.getByRole('dialog').getByRole('alert').innerText()).resolves.toMatch(/not JSON/);
       await page.getByLabel('Metadata, as JSON').fill('{ "topic": "cities", "year": 1234 }');
       await page.getByRole('button', { name: 'Save metadata' }).click();
-      await eventually('it is stored', async () => (await stored()).data.metadata.year === 1234);
+      await eventually('it is stored', async () => (await stored()).data?.metadata.year === 1234);
       expect((await stored()).data).toEqual({ ...before, metadata: { topic: 'cities', year: 1234 }, version: expect.any(Number) });
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await eventually('it is deleted', async () => (await stored()).error?.code === 404);

@@ -130,6 +130,68 @@ describe('the Model Context Protocol', () => {
     expect(answer.json).toMatchObject({ error: { message: expect.stringMatching(/limit/i) } });
   });
 
+  test('a key that is limited to collections does and learns by a tool what it may by the API, and no more', async () => {
+    dataOf(await api.post('/v1/collections', { name: 'secrets', dim: 64, description: 'hidden words' }));
+    dataOf(await api.post('/v1/collections/secrets/upsert', { external_id: 's', text: 'hidden words' }));
+    const limited = dataOf(await api.post('/v1/admin/keys', { name: 'limited', role: 'readonly', collections: [{ name: 'facts' }, { prefix: 'notes-', role: 'readwrite' }] }));
+    dataOf(await api.post('/v1/collections', { name: 'notes-a', dim: 64 }, { key: limited.key }));
+    const client = await connect(limited.key);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['list_collections', 'search', 'query', 'fetch', 'upsert_text']);
+    const { collections } = await dataFrom(client, 'list_collections', {});
+    expect(collections.map(({ name }: { name: string }) => name).sort()).toEqual(['facts', 'notes-a']);
+
+    // What is there and what is not are refused alike, and no name is told.
+    for (const name of ['secrets', 'secret', 'nothing'])
+      for (const [tool, args] of [
+        ['search', { text: 'hidden words' }],
+        ['query', { query: 'hidden words' }],
+        ['fetch', { ids: ['s'] }],
+        ['upsert_text', { external_id: 's', text: 'other words' }],
+      ] as const)
+        expect(await errorFrom(client, tool, { collection: name, ...args })).toBe(`Error 403: this key may not use the collection "${name}"`);
+    expect(await errorFrom(client, 'search', { collection: 'notes-secrets', text: 'a' })).toBe('Error 404: collection "notes-secrets" does not exist');
+    expect(await errorFrom(client, 'search', { collection: 'notes-b', text: 'a' })).toBe('Error 404: collection "notes-b" does not exist; did you mean "notes-a"?');
+    expect(dataOf(await api.get('/v1/collections/secrets/vectors/s')).text).toBe('hidden words');
+
+    expect(await errorFrom(client, 'upsert_text', { collection: 'facts', external_id: 'x', text: 'y' })).toContain('Error 403: this needs a key with the role readwrite');
+    errorOf(await api.get('/v1/collections/facts/vectors/x'), 404);
+    expect((await dataFrom(client, 'search', { collection: 'facts', text: 'river', k: 1 })).results).toHaveLength(1);
+    expect(await dataFrom(client, 'upsert_text', { collection: 'notes-a', external_id: 'n', text: 'a note' })).toMatchObject({ external_id: 'n', status: 'inserted' });
+
+    const reader = await connect(dataOf(await api.post('/v1/admin/keys', { name: 'reader', role: 'readonly', collections: [{ name: 'facts' }] })).key);
+    expect((await reader.listTools()).tools.map(({ name }) => name)).not.toContain('upsert_text');
+    const away = dataOf(await api.post('/v1/admin/keys', { name: 'away', role: 'readonly', allowed_networks: ['192.0.2.0/24'] }));
+    await expect(connect(away.key)).rejects.toThrow(/may not be used from/);
+    for (const name of ['secrets', 'notes-a']) dataOf(await api.delete(`/v1/collections/${name}`));
+  });
+
+  test('the audit log has a call of a tool as that of its endpoint, and none is made that it can not have', async () => {
+    let isRefusing = false;
+    const server = await startPlainServer({ MCP: 'true' }, { audit: { isRefusing: () => isRefusing } });
+    try {
+      const plain = new ApiClient(server);
+      dataOf(await plain.post('/v1/collections', { name: 'facts', dim: 64 }));
+      const reader = dataOf(await plain.post('/v1/admin/keys', { name: 'reader', role: 'readonly', collections: [{ name: 'facts' }] }));
+      const call = async (name: string, args: object, key = server.adminKey) => {
+        const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: { collection: 'facts', ...args } } };
+        const answer = await plain.post('/mcp', message, { key, headers: { accept: 'application/json, text/event-stream' } });
+        const { endpoint, access, collection, target, code, keyId } = server.answered[server.answered.length - 1];
+        return { status: answer.httpStatus, facts: [endpoint, access, collection, target, code, keyId] };
+      };
+      const item = { external_id: 'a', text: 'b' };
+      expect(await call('upsert_text', item)).toEqual({ status: 200, facts: ['/mcp', 'readwrite', 'facts', 'tool:upsert_text', 200, 1] });
+      expect(await call('search', { text: 'b' }, reader.key)).toEqual({ status: 200, facts: ['/mcp', 'readonly', 'facts', 'tool:search', 200, reader.id] });
+      expect(await call('search', { text: 'b', collection: 'other' }, reader.key)).toEqual({ status: 200, facts: ['/mcp', 'readonly', 'other', 'tool:search', 403, reader.id] });
+
+      isRefusing = true;
+      expect(await call('upsert_text', { ...item, external_id: 'late' })).toEqual({ status: 500, facts: ['/mcp', 'readwrite', null, 'tool:upsert_text', 500, 1] });
+      expect((await call('search', { text: 'b' })).status).toBe(200);
+      errorOf(await plain.get('/v1/collections/facts/vectors/late'), 404);
+    } finally {
+      await server.stop();
+    }
+  });
+
   test('is not there unless it is switched on, and keeps the rate limit where it is', async () => {
     const off = await startPlainServer();
     const limited = await startPlainServer({ MCP: 'true', RATE_LIMIT_PER_MINUTE: '2' });

@@ -41,7 +41,11 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       body: { type: 'json', required: false, schema: schemas.newBackupBody, example: { collections: ['colours'] } },
       answer: { type: 'data', schema: schemas.backupAnswer },
       errors: [404],
-      handle: async ({ body }) => dataAnswer(backupData(await backups.create({ collections: body?.collections, target: body?.target }))),
+      handle: async ({ body, about }) => {
+        const begun = await backups.create({ collections: body?.collections, target: body?.target });
+        about(`backup:${begun.id}`);
+        return dataAnswer(backupData(begun));
+      },
     }),
     defineEndpoint({
       method: 'GET',
@@ -102,7 +106,12 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],
-      handle: async ({ body }) => dataAnswer(restoreData(await backups.restore(body))),
+      handle: async ({ body, about }) => {
+        about(`backup:${body.backup}`);
+        const begun = await backups.restore(body);
+        about(`restore:${begun.id}`);
+        return dataAnswer(restoreData(begun));
+      },
     }),
     defineEndpoint({
       method: 'GET',

@@ -24,8 +24,9 @@ export function signInEndpoints({ signIn }: { signIn: SignIn }): Endpoint[] {
       body: { type: 'json', required: true, schema: schemas.signInBody, bytesMax: BODY_BYTES_MAX, example: { token: 'c29tZSB0b2tlbiBvZiB0aGUgbGluayB0aGF0IHdhcyBwcmludGVk' } },
       answer: { type: 'data', schema: schemas.signInAnswer },
       errors: [401, 429],
-      handle: async ({ body }) => {
+      handle: async ({ body, about }) => {
         const { apiKey, role, keyId } = await signIn.redeem(body.token);
+        about(`key:${keyId}`);
         return dataAnswer({ api_key: apiKey, role, key_id: keyId });
       },
     }),

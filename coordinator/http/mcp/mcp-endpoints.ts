@@ -23,10 +23,10 @@ export function mcpEndpoints(parts: { handler: () => McpHandler }): Endpoint[] {
         'Failures have their HTTP status, with an error of JSON-RPC.',
       body: { type: 'json', required: true, schema: message, example: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
       answer: { type: 'text', contentType: 'application/json' },
-      handle: async ({ body, request, key }) => {
+      handle: async ({ body, key, ...call }) => {
         if (key === null) throw new QuiverError('unauthenticated', 'missing API key');
-        const { status, contentType, bytes } = await parts.handler().answer(body, request, key);
-        return { type: 'bare', status, headers: contentType === null ? { 'content-type': 'application/json' } : { 'content-type': contentType }, bytes };
+        const { status, code, contentType, bytes } = await parts.handler().answer(body, { ...call, key });
+        return { type: 'bare', status, ...(code === null ? {} : { code }), headers: contentType === null ? { 'content-type': 'application/json' } : { 'content-type': contentType }, bytes };
       },
     }),
     ...(['GET', 'DELETE'] as const).map((method) =>

@@ -1,13 +1,11 @@
-import type { IncomingMessage } from 'node:http';
 import type { McpHttpHandler, McpServer, StandardSchemaWithJSON } from '@modelcontextprotocol/server';
-import type { ApiKeyView } from '../../keys/keys-service';
 import { namesSeenBy } from '../authorisation';
 import type { Endpoint } from '../endpoint';
 import { publicError } from '../envelope';
 import { explainedError } from '../explained-error';
 import type { JsonSchema } from '../openapi/json-schema';
 import { MCP_TOOLS } from './mcp-tools';
-import { ToolRunner } from './tool-runner';
+import { type ToolCall, ToolRunner } from './tool-runner';
 
 const INSTRUCTIONS =
   'Quiver keeps collections of texts and vectors with metadata. list_collections shows which there are; query answers texts by meaning; search answers ids, scores and metadata; fetch answers items by id. ' +
@@ -15,8 +13,9 @@ const INSTRUCTIONS =
 
 /** A caller, and what must not be told to it. */
 interface Caller {
-  key: ApiKeyView;
-  request: IncomingMessage;
+  call: ToolCall;
+  /** What its tool was refused with; null: it was not. */
+  code: number | null;
   /** A failure of ours, for the log. */
   failure: unknown;
 }
@@ -37,15 +36,16 @@ export class McpHandler {
   }
 
   /** Answers one message. Errors: as the tools, when it is this service that failed. */
-  async answer(message: unknown, request: IncomingMessage, key: ApiKeyView): Promise<{ status: number; contentType: string | null; bytes: Buffer }> {
-    const caller: Caller = { key, request, failure: null };
+  async answer(message: unknown, call: ToolCall): Promise<{ status: number; code: number | null; contentType: string | null; bytes: Buffer }> {
+    const { request, key } = call;
+    const caller: Caller = { call, code: null, failure: null };
     const headers = new Headers();
     for (const [name, value] of Object.entries(request.headers)) if (typeof value === 'string' && PASSED.test(name)) headers.set(name, value);
     const authInfo = { token: '', clientId: String(key.id), scopes: [], extra: { caller } };
     const answer = await this.handler.fetch(new Request('http://quiver/mcp', { method: 'POST', headers }), { parsedBody: message, authInfo });
     const bytes = Buffer.from(await answer.arrayBuffer());
     if (caller.failure !== null) throw caller.failure;
-    return { status: answer.status, contentType: answer.headers.get('content-type'), bytes };
+    return { status: answer.status, code: caller.code, contentType: answer.headers.get('content-type'), bytes };
   }
 
   /** For one message of one caller, as the SDK wants it. */
@@ -53,7 +53,7 @@ export class McpHandler {
     const server = new this.sdk.McpServer({ name: 'quiver', version: this.parts.version }, { instructions: INSTRUCTIONS });
     for (const runner of this.runners) {
       const { name, title, description, isReadOnly } = runner.tool;
-      if (!runner.isFor(caller.key)) continue;
+      if (!runner.isFor(caller.call.key)) continue;
       const annotations = { readOnlyHint: isReadOnly, destructiveHint: !isReadOnly, idempotentHint: true, openWorldHint: false };
       server.registerTool(name, { title, description, inputSchema: describedBy(runner.inputSchema), annotations }, (given) => this.run(runner, given, caller));
     }
@@ -62,10 +62,11 @@ export class McpHandler {
 
   private async run(runner: ToolRunner, given: unknown, caller: Caller): Promise<{ content: { type: 'text'; text: string }[]; isError?: boolean }> {
     try {
-      const { json, warnings } = await runner.run(given, caller);
+      const { json, warnings } = await runner.run(given, caller.call);
       return { content: [json, ...warnings.map((warning) => `Warning: ${warning}`)].map((text) => ({ type: 'text', text })) };
     } catch (error) {
-      const { code, message } = publicError(await explainedError(error, async () => namesSeenBy(caller.key, await this.parts.collectionNames())));
+      const { code, message } = publicError(await explainedError(error, async () => namesSeenBy(caller.call.key, await this.parts.collectionNames())));
+      caller.code = code;
       if (code === 500) caller.failure = error;
       return { content: [{ type: 'text', text: `Error ${code}: ${message}` }], isError: true };
     }

@@ -1,15 +1,17 @@
 import assert from 'node:assert';
-import type { IncomingMessage } from 'node:http';
 import { QuiverError } from '../../../shared/errors/quiver-error';
 import type { ApiKeyView } from '../../keys/keys-service';
-import { mayReach, mustReach, mustUse } from '../authorisation';
-import type { Answer, Endpoint } from '../endpoint';
+import { mayReach, mustReach } from '../authorisation';
+import type { Answer, Endpoint, EndpointCall } from '../endpoint';
 import { JsonSchema, SchemaCollector } from '../openapi/json-schema';
 import { warnOfIgnoredFields } from '../schema/field-hints';
 import { validate } from '../schema/issue';
 import type { McpTool } from './mcp-tools';
 
 type Arguments = Record<string, unknown>;
+
+/** What a message came with. */
+export type ToolCall = Pick<EndpointCall, 'request' | 'use' | 'about' | 'becomes'> & { key: ApiKeyView };
 
 /** Characters of a tool's answer: more than a model reads, and little to hold at once. */
 const ANSWER_CHARACTERS_MAX = 1024 * 1024;
@@ -38,9 +40,11 @@ export class ToolRunner {
   }
 
   /** JSON text of the endpoint's data, and warnings. Errors: as the endpoint; forbidden; limit_exceeded for an answer that is too long. */
-  async run(given: unknown, { key, request }: { key: ApiKeyView; request: IncomingMessage }): Promise<{ json: string; warnings: string[] }> {
+  async run(given: unknown, call: ToolCall): Promise<{ json: string; warnings: string[] }> {
     const { tool, endpoint } = this;
-    mustReach(key, endpoint);
+    call.about(`tool:${tool.name}`);
+    call.becomes(endpoint);
+    mustReach(call.key, endpoint);
     const owner = (given ?? {}) as Arguments;
     const warnings: string[] = [];
     warnOfIgnoredFields(owner, this.known, (warning) => warnings.push(warning));
@@ -54,11 +58,8 @@ export class ToolRunner {
     const body = { ...tool.defaults, ...chosen, ...(tool.collectionField === null ? {} : { [tool.collectionField]: owner.collection }) };
     const path = endpoint.path === null ? {} : validate(endpoint.path, { name: owner.collection }, 'path');
     const checked = endpoint.body.type === 'json' ? validate(endpoint.body.schema, body, 'body') : undefined;
-    const use = (collection: string): void => {
-      if (endpoint.access !== 'public') mustUse(key, endpoint.access, collection);
-    };
-    if (tool.hasCollection) use(owner.collection as string);
-    const answer = await endpoint.handle({ path, query: {}, body: checked, request, key, use, about: () => undefined });
+    if (tool.hasCollection) call.use(owner.collection as string);
+    const answer = await endpoint.handle({ ...call, path, query: {}, body: checked });
     return { json: await textOf(answer), warnings };
   }
 

@@ -2,8 +2,8 @@
 
 /** More typing errors than these make another word. */
 const EDITS_MAX = 3;
-/** Candidates that are compared letter by letter: with names of the greatest length, some milliseconds. */
-const COMPARED_MAX = 1000;
+/** Letters of candidates that are compared one by one: some milliseconds, whatever they are. */
+const COMPARED_LETTERS_MAX = 50_000;
 /** Longer names are only compared as a whole. */
 const COMPARED_CHARACTERS_MAX = 255;
 
@@ -28,8 +28,8 @@ export function nearestName(given: string, candidates: Iterable<string>): string
     if (candidate === given) continue;
     const other = bare(candidate);
     if (other === wanted) return candidate;
-    if (Math.abs(other.length - wanted.length) >= fewest || other.length > COMPARED_CHARACTERS_MAX || compared >= COMPARED_MAX) continue;
-    compared += 1;
+    if (Math.abs(other.length - wanted.length) >= fewest || other.length > COMPARED_CHARACTERS_MAX || compared >= COMPARED_LETTERS_MAX) continue;
+    compared += other.length;
     const edits = editsBetween(wanted, other, fewest - 1);
     if (edits >= fewest) continue;
     nearest = candidate;
@@ -45,18 +45,25 @@ export function nearestName(given: string, candidates: Iterable<string>): string
 export function editsBetween(a: string, b: string, most: number): number {
   const beyond = most + 1;
   if (Math.abs(a.length - b.length) > most) return beyond;
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => (j <= most ? j : beyond));
+  // One more than there are letters: what lies beside the band counts as beyond.
+  let before: number[] = new Array<number>(b.length + 2).fill(beyond);
+  let previous = Array.from({ length: b.length + 2 }, (_, j) => (j <= most && j <= b.length ? j : beyond));
+  let row = [...before];
   for (let i = 1; i <= a.length; i++) {
-    const row = new Array<number>(b.length + 1).fill(beyond);
-    if (i <= most) row[0] = i;
-    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j++) {
+    const from = Math.max(1, i - most);
+    const to = Math.min(b.length, i + most);
+    row[from - 1] = i <= most ? i : beyond;
+    let fewest = row[from - 1];
+    for (let j = from; j <= to; j++) {
       const isSame = a[i - 1] === b[j - 1];
-      row[j] = Math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (isSame ? 0 : 1), beyond);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+      let edits = Math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (isSame ? 0 : 1), beyond);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) edits = Math.min(edits, before[j - 2] + 1);
+      row[j] = edits;
+      fewest = Math.min(fewest, edits);
     }
-    before = previous;
-    previous = row;
+    row[to + 1] = beyond;
+    if (fewest > most) return beyond;
+    [before, previous, row] = [previous, row, before];
   }
   return previous[b.length];
 }

@@ -1,0 +1,62 @@
+import { restoreKeys } from '../../../../coordinator/backup/restored-keys';
+import { KEYS_PREFIX } from '../../../../coordinator/keys/key-record';
+import { StoreKeysService } from '../../../../coordinator/keys/store-keys-service';
+import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
+import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
+import type { ClusterStore } from '../../../../shared/cluster-store/cluster-store';
+import { ManualClock } from '../../../../shared/time/clock';
+
+/** Keys that come back from a backup work at once, as what they were. */
+
+const clock = new ManualClock(Date.UTC(2024, 4, 6));
+const openings: (() => Promise<void>)[] = [];
+
+async function open(): Promise<{ store: ClusterStore; keys: StoreKeysService }> {
+  const store = await KeyValueClusterStore.open({ store: new MemoryKeyValueStore() });
+  const { keys } = await StoreKeysService.open({ store, clock, apiKey: 'the-secret-of-key-1' });
+  openings.push(async () => {
+    keys.close();
+    await store.close();
+  });
+  return { store, keys };
+}
+
+const backupOf = async (store: ClusterStore): Promise<string[]> => (await store.list(KEYS_PREFIX)).entries.map(({ value }) => value);
+const newKey = (name: string) => ({ name, role: 'readonly' as const, expiresInDays: null });
+
+afterEach(async () => {
+  for (const close of openings.splice(0)) await close();
+});
+
+test('in an empty service they keep their numbers and limits, however many there are', async () => {
+  const { store, keys } = await open();
+  const made = [];
+  for (let i = 0; i < 12; i++) made.push(await keys.create({ ...newKey(`key ${i}`), collections: [{ name: `c${i}` }], allowedNetworks: ['10.0.0.0/8'], rateLimitPerMinute: i }));
+  const other = await open();
+  await restoreKeys(other.store, await backupOf(store));
+  for (const { key, ...view } of made) expect(other.keys.authenticate(key)).toEqual({ ...view, lastUsedAt: expect.any(String) });
+  expect((await other.keys.list()).map(({ id }) => id)).toEqual([1, ...made.map(({ id }) => id)]);
+});
+
+test('one that was deleted since works again, under a number that was never given', async () => {
+  const { store, keys } = await open();
+  const lost = await keys.create(newKey('lost'));
+  const backup = await backupOf(store);
+  await keys.delete(lost.id);
+  expect(keys.authenticate(lost.key)).toBeNull();
+  await restoreKeys(store, backup);
+  expect(keys.authenticate(lost.key)).toMatchObject({ name: 'lost', id: lost.id + 1 });
+  await restoreKeys(store, backup);
+  expect(await keys.list()).toHaveLength(2);
+});
+
+test('one whose secret was replaced, and works for some time yet, does not become two', async () => {
+  const { store, keys } = await open();
+  const old = await keys.create(newKey('rotated'));
+  const backup = await backupOf(store);
+  await keys.rotate(old.id, 60);
+  await restoreKeys(store, backup);
+  expect((await keys.list()).map(({ id }) => id)).toEqual([1, old.id]);
+  clock.advance(60_000);
+  expect(keys.authenticate(old.key)).toBeNull();
+});
