@@ -2,16 +2,19 @@ import { timingSafeEqual } from 'node:crypto';
 import type { StoreEntry, StoreEvent } from '../../shared/cluster-store/cluster-store';
 import { KEYS_PREFIX, keyFromEntry, type KeyRecord } from './key-record';
 
-/** Gets the keys of a directory, and then each change. */
+/** Gets the keys of a directory, and then each change, with its place among all of them. */
 export interface KeyFollower {
-  put(record: KeyRecord, revision: number): void;
-  remove(id: number): void;
+  put(record: KeyRecord, place: number): void;
+  remove(id: number, place: number): void;
 }
+
+/** More than a store's revisions in one history, so that places in a later one are higher. */
+const HISTORY = 2 ** 42;
 
 interface Known {
   record: KeyRecord;
   secrets: Secret[];
-  revision: number;
+  place: number;
 }
 
 /** A secret of a key: the present one comes first, then perhaps the one before it. */
@@ -24,38 +27,48 @@ interface Secret {
 
 /**
  * The keys in memory, from the store's entries and from this process's own changes, in whatever order they arrive: the
- * higher revision wins. A deleted id stays deleted, because ids are never reused.
+ * higher place wins, which is the revision. A deleted id stays deleted, because ids are never reused. Where the watch tells
+ * something earlier than before, the store was put back to an earlier state: what it tells from then on comes after all that
+ * was known, and deleted keys may be there again.
  */
 export class KeyDirectory {
   private readonly followers = new Set<KeyFollower>();
   private readonly byId = new Map<number, Known>();
   /** Hexadecimal digest → the secret. */
   private byDigest = new Map<string, Secret>();
-  private readonly deleted = new Set<number>();
+  /** With the place of the deletion. */
+  private readonly deleted = new Map<number, number>();
+  /** Where the present history of the store begins among the places. */
+  private base = 0;
+  private toldRevision = 0;
 
-  load(entries: StoreEntry[]): void {
+  /** Starts from a listing at `revision`; the watch continues from there. */
+  load(entries: StoreEntry[], revision: number): void {
     for (const entry of entries) this.keep(keyFromEntry(entry), entry.revision);
+    this.toldRevision = revision;
     this.indexDigests();
   }
 
+  /** What this process changed. On a thread that follows another directory, the place is that one's. */
   put(record: KeyRecord, revision: number): void {
-    this.keep(record, revision);
+    this.keep(record, this.base + revision);
     this.indexDigests();
   }
 
-  remove(id: number): void {
-    this.drop(id);
+  /** As `put`; without a place, nothing in this history comes later. */
+  remove(id: number, place = this.base + HISTORY - 1): void {
+    this.drop(id, place);
     this.indexDigests();
   }
 
   /** Applies changes that the store reports. */
   apply(events: StoreEvent[]): void {
+    const wentBack = events.some(({ revision }) => revision <= this.toldRevision);
+    if (wentBack) this.base += HISTORY;
+    this.toldRevision = Math.max(...events.map(({ revision }) => revision), wentBack ? 0 : this.toldRevision);
     for (const event of events) {
-      if (event.type === 'put') {
-        this.keep(keyFromEntry(event), event.revision);
-      } else {
-        this.drop(Number(event.key.slice(KEYS_PREFIX.length)));
-      }
+      if (event.type === 'put') this.keep(keyFromEntry(event), this.base + event.revision);
+      else this.drop(Number(event.key.slice(KEYS_PREFIX.length)), this.base + HISTORY - 1);
     }
     this.indexDigests();
   }
@@ -82,22 +95,22 @@ export class KeyDirectory {
 
   /** Tells `follower` what is here, and from now on what changes. Answers what ends that. */
   follow(follower: KeyFollower): () => void {
-    for (const { record, revision } of this.byId.values()) follower.put(record, revision);
+    for (const { record, place } of this.byId.values()) follower.put(record, place);
     this.followers.add(follower);
     return () => this.followers.delete(follower);
   }
 
-  private drop(id: number): void {
-    this.deleted.add(id);
+  private drop(id: number, place: number): void {
+    this.deleted.set(id, place);
     this.byId.delete(id);
-    for (const follower of this.followers) follower.remove(id);
+    for (const follower of this.followers) follower.remove(id, place);
   }
 
-  private keep(record: KeyRecord, revision: number): void {
-    const known = this.byId.get(record.id);
-    if (this.deleted.has(record.id) || (known !== undefined && known.revision >= revision)) return;
-    this.byId.set(record.id, { record, secrets: secretsOf(record), revision });
-    for (const follower of this.followers) follower.put(record, revision);
+  private keep(record: KeyRecord, place: number): void {
+    if (place <= (this.byId.get(record.id)?.place ?? this.deleted.get(record.id) ?? -1)) return;
+    this.deleted.delete(record.id);
+    this.byId.set(record.id, { record, secrets: secretsOf(record), place });
+    for (const follower of this.followers) follower.put(record, place);
   }
 
   /** Rebuilt at every change: changes are rare, and two keys may share a secret (API_KEY may be the secret of another key). */

@@ -40,7 +40,7 @@ export class StoreKeysService implements KeysService {
     const firstSecret = await ensureDefaultKey(options);
     const keys = new StoreKeysService(options);
     const { entries, revision } = await options.store.list(KEYS_PREFIX);
-    keys.directory.load(entries);
+    keys.directory.load(entries, revision);
     keys.stopWatching = options.store.watch(KEYS_PREFIX, revision, (events) => keys.directory.apply(events));
     return { keys, firstSecret };
   }

@@ -25,5 +25,5 @@ export function frontKeys(parts: { main: ThreadPeer; directory: KeyDirectory; cl
 
 /** Tells a front thread the keys, and from now on each change. Answers what ends that. */
 export function tellKeys(keys: { follow(follower: KeyFollower): () => void }, peer: Pick<ThreadPeer, 'tell'>): () => void {
-  return keys.follow({ put: (record, revision) => peer.tell('keys.put', record, revision), remove: (id) => peer.tell('keys.remove', id) });
+  return keys.follow({ put: (record, place) => peer.tell('keys.put', record, place), remove: (id, place) => peer.tell('keys.remove', id, place) });
 }

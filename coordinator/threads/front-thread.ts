@@ -70,8 +70,8 @@ export function serveFrontThread(parts: { port: ThreadPort; data: FrontThreadDat
   const isSecured = config.apiTlsCertFile !== '';
   let door: TlsDoor | null = null;
   const main = new ThreadPeer(parts.port, {
-    'keys.put': (record: KeyRecord, revision: number) => keys.put(record, revision),
-    'keys.remove': (id: number) => keys.remove(id),
+    'keys.put': (record: KeyRecord, place: number) => keys.put(record, place),
+    'keys.remove': (id: number, place: number) => keys.remove(id, place),
     'catalog.forget': (name: string) => catalog.forget(name),
     flush: () => reports.flush(),
     synced: () => undefined,

@@ -21,7 +21,10 @@ export function withSecretFiles(table: Record<string, Setting>, environment: Env
 
 /** The secret in a file's content: editors and `echo` end it with a line break. */
 export function secretIn(content: Buffer): string {
-  return content.toString('utf8').replace(/[\r\n]+$/, '');
+  const text = content.toString('utf8');
+  let end = text.length;
+  while (end > 0 && (text[end - 1] === '\n' || text[end - 1] === '\r')) end -= 1;
+  return text.slice(0, end);
 }
 
 function readSecret(name: string, path: string): string {

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { CommandLine } from '../support/command-line';
@@ -34,7 +36,8 @@ async function stored(collection: string): Promise<StoredItem[]> {
   let cursor: string | undefined;
   do {
     const page = await server.data('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000 });
-    items.push(...page.vectors);
+    // Not the version, which is another in each collection.
+    for (const { external_id, vector, metadata, text } of page.vectors) items.push({ external_id, vector, metadata, text });
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
   return items.sort((a, b) => (a.external_id < b.external_id ? -1 : 1));
@@ -187,7 +190,20 @@ describe('quiver import', () => {
   test('goes on after kill -9 and a restart of the service, and ends with exactly the rows of the file', async () => {
     const rows = 4000;
     madeTable('parquet', 'k.parquet', rows, 32, { rowGroupSize: 1500, pageSize: 20_000 });
-    const words = ['import', 'k.parquet', '--into', 'killed', '--create', '--lanes', '2', '--batch-rows', '50'];
+    // Slower than any machine, so that there is always something left to be killed.
+    const slow = createServer((request, response) => {
+      setTimeout(() => {
+        const asked = forward(`${server.baseUrl}${request.url}`, { method: request.method, headers: request.headers }, (answer) => {
+          response.writeHead(answer.statusCode ?? 500, answer.headers);
+          answer.pipe(response);
+        });
+        asked.on('error', () => response.destroy());
+        request.pipe(asked);
+      }, 25);
+    });
+    await new Promise<void>((done) => slow.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const words = ['import', 'k.parquet', '--into', 'killed', '--create', '--lanes', '2', '--batch-rows', '20', '--url', url];
     const checkpoint = (): { rows: number } | null => {
       try {
         return (JSON.parse(readFileSync(cli.path('check.json'), 'utf8')) as { state: { rows: number } }).state;
@@ -213,6 +229,8 @@ describe('quiver import', () => {
     await server.start();
     const { code, messages } = await last.outcome;
     expect({ code, messages }).toEqual({ code: 0, messages: expect.stringMatching(new RegExp(`going on after ${before.toLocaleString('en')} rows[^]*stored 4,000 rows`)) });
+    slow.closeAllConnections();
+    await new Promise((done) => slow.close(done));
     expect(checkpoint()).toBeNull();
     expectMade(await stored('killed'), rows, 32);
   });

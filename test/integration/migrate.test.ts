@@ -46,7 +46,7 @@ async function migrate(peer: string, address: string, ...words: string[]): Promi
 async function items(collection: string): Promise<Record<string, any>> {
   const { vectors } = await quiver.data('POST', `/v1/collections/${collection}/scroll`, { limit: 1000 });
   const fetched = await quiver.data('POST', `/v1/collections/${collection}/vectors/fetch`, { ids: vectors.map((item: any) => item.external_id) });
-  return Object.fromEntries(fetched.vectors.map(({ external_id, ...rest }: any) => [external_id, rest]));
+  return Object.fromEntries(fetched.vectors.map(({ external_id, vector, metadata, text }: any) => [external_id, { vector, metadata, text }]));
 }
 
 /** What a report says on a topic, over all collections. */

@@ -13,7 +13,7 @@ const tourTest = spawnSync('curl', ['--version']).status === 0 && existsSync('/u
 
 describe('the README', () => {
   tourTest('leads through a tour that works word for word', async () => {
-    expect(blocks).toHaveLength(10);
+    expect(blocks).toHaveLength(11);
     const server = new EmbeddedProcess();
     await server.start();
     const shell = new PageShell({ QUIVER: server.baseUrl, API_KEY: server.apiKey });
@@ -31,15 +31,18 @@ describe('the README', () => {
       ]);
       expect(data[3][0].results).toEqual([expect.objectContaining({ external_id: 'scarlet' })]);
       expect(data[3][1].similarity).toBeGreaterThan(0.8);
-      expect(data[4][1].chunks_created).toBeGreaterThan(50);
-      expect(data[4][2].results[0].text).toMatch(/warranty/i);
-      expect(data[5][0].results).toHaveLength(2);
-      expect(data[5][0].results[0].metadata.text).toMatch(/patent/i);
-      expect(data[5][0].results[0]).toHaveProperty('keyword_rank');
-      expect(data[6][0]).toMatchObject({ size: 20, population: data[4][1].chunks_created, projection: { dimensions: 2, explained_variance: [expect.any(Number), expect.any(Number)] } });
-      expect(data[7]).toEqual([{ deleted_count: data[4][1].chunks_created }]);
-      expect(answers[8]).toEqual([expect.objectContaining({ status: 'error', error: expect.objectContaining({ code: 403 }) })]);
-      expect(data[9].map((answer) => answer.deleted)).toEqual(['navy', 'colours', 'licences']);
+      expect(data[4][0]).toMatchObject({ external_id: 'teal', version: expect.any(Number) });
+      expect(data[4][1]).toMatchObject({ updated_count: 2 });
+      expect(answers[4][2]).toMatchObject({ status: 'error', error: { code: 409, conflicts: [{ external_id: 'navy' }] } });
+      expect(data[5][1].chunks_created).toBeGreaterThan(50);
+      expect(data[5][2].results[0].text).toMatch(/warranty/i);
+      expect(data[6][0].results).toHaveLength(2);
+      expect(data[6][0].results[0].metadata.text).toMatch(/patent/i);
+      expect(data[6][0].results[0]).toHaveProperty('keyword_rank');
+      expect(data[7][0]).toMatchObject({ size: 20, population: data[5][1].chunks_created, projection: { dimensions: 2, explained_variance: [expect.any(Number), expect.any(Number)] } });
+      expect(data[8]).toEqual([{ deleted_count: data[5][1].chunks_created }]);
+      expect(answers[9]).toEqual([expect.objectContaining({ status: 'error', error: expect.objectContaining({ code: 403 }) })]);
+      expect(data[10].map((answer) => answer.deleted)).toEqual(['navy', 'colours', 'licences']);
     } finally {
       shell.close();
       await server.destroy();

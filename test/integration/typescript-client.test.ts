@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   BadRequestError,
   ConflictError,
@@ -9,22 +12,28 @@ import {
   type StoredVector,
   UnauthorizedError,
   ValidationError,
+  VersionConflictError,
 } from '../../clients/typescript/src/index';
 import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
 import { startPlainServer } from '../support/plain-server';
 import { seededRandom } from '../support/random';
 
 /** The TypeScript client against a real process, method by method. */
 
 const DIM = 8;
-const server = new EmbeddedProcess();
+const backups = mkdtempSync(join(tmpdir(), 'quiver-client-backups-'));
+const server = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${backups}` } });
 let client: QuiverClient;
 
 beforeAll(async () => {
   await server.start();
   client = new QuiverClient({ url: server.baseUrl, apiKey: server.apiKey });
 });
-afterAll(() => server.destroy());
+afterAll(async () => {
+  await server.destroy();
+  rmSync(backups, { recursive: true, force: true });
+});
 
 /** Items whose vectors and metadata follow from their number. */
 function* numbered(count: number, ids = count): Generator<Item> {
@@ -41,6 +50,14 @@ async function collected(items: AsyncIterable<Pick<StoredVector, 'external_id' |
   const found = new Map<string, { vector: unknown; metadata: unknown }>();
   for await (const { external_id, vector, metadata } of items) found.set(external_id, { vector, metadata });
   return found;
+}
+
+/** What a call throws. */
+async function refusal(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => expect(null).toBe('an error'),
+    (error: unknown) => error,
+  );
 }
 
 test('a collection has a life', async () => {
@@ -147,6 +164,47 @@ describe('items', () => {
     expect(counts.reduce((sum, count) => sum + count)).toBe(49);
   });
 
+  test('are changed only as long as they are what the caller saw', async () => {
+    await client.createCollection({ name: 'versions', dim: 2 });
+    const versions = client.collection('versions');
+    const vector = [1, 0];
+    const { version } = await versions.upsert({ external_id: 'a', vector, metadata: { n: 1, tags: { x: 1 } }, only_if: 'absent' });
+    expect((await versions.get('a')).version).toBe(version);
+    const conflict = await refusal(versions.upsert({ external_id: 'a', vector, only_if: 'absent' }));
+    expect(conflict).toBeInstanceOf(VersionConflictError);
+    expect(conflict).toMatchObject({ conflicts: [{ external_id: 'a', version }], written: [], afterLostAnswer: false });
+
+    const patched = await versions.patch('a', { metadata: { n: null, tags: { y: 2 } }, text: 'words', if_version: version });
+    expect(patched.version).toBeGreaterThan(version!);
+    expect(await versions.get('a')).toMatchObject({ metadata: { tags: { x: 1, y: 2 } }, text: 'words', version: patched.version });
+    await versions.patch('a', { metadata: { n: 1 }, metadata_mode: 'replace', vector: Float32Array.of(0, 1) });
+    expect(await versions.get('a')).toMatchObject({ metadata: { n: 1 }, vector: Float32Array.of(0, 1) });
+    await expect(versions.patch('nobody', { text: 'x' })).rejects.toBeInstanceOf(NotFoundError);
+    await expect(versions.patch('..', { text: 'x' })).rejects.toThrow(RangeError);
+
+    const { results } = await versions.bulkUpsert(
+      [
+        { external_id: 'a', vector, if_version: version },
+        { external_id: 'b', vector, metadata: { n: 1 } },
+        { external_id: 'c', vector: [1] },
+      ],
+      { on_error: 'skip' },
+    );
+    expect(results).toMatchObject([
+      { status: 'conflict', index: 0, error: { code: 409 } },
+      { external_id: 'b', status: 'inserted' },
+      { status: 'invalid', index: 2, error: { code: 400 } },
+    ]);
+    expect(await versions.updateByFilter({ filters: { n: 1 }, set: { n: 2 }, unset: ['tags'] })).toEqual({ updated_count: 2 });
+
+    const now = (await versions.get('a')).version!;
+    for (const gone of [versions.delete('a', { if_version: version }), versions.delete('..', { if_version: 1 }), versions.deleteBatch(['b', 'a'], { if_versions: [null, version!] })])
+      expect(await refusal(gone)).toBeInstanceOf(VersionConflictError);
+    expect(await refusal(versions.upsertMany([{ external_id: 'a', vector, if_version: version }]))).toMatchObject({ conflicts: [{ external_id: 'a', version: now }] });
+    await versions.delete('a', { if_version: now });
+    expect(await versions.deleteBatch(['b'], { if_versions: [(await versions.get('b')).version!] })).toMatchObject({ deleted_ids: ['b'] });
+  });
+
   test('have any id', async () => {
     await client.createCollection({ name: 'ids', dim: DIM });
     const ids = client.collection('ids');
@@ -241,12 +299,45 @@ test('keys are made, changed and counted', async () => {
   await expect(new QuiverClient({ url: server.baseUrl }).health()).rejects.toBeInstanceOf(UnauthorizedError);
   expect((await keys.list()).map(({ id }) => id)).toContain(made.id);
   expect(await keys.update(made.id, { name: 'writer', role: 'readwrite' })).toMatchObject({ name: 'writer', role: 'readwrite' });
-  const rotated = await keys.rotate(made.id);
+  const rotated = await keys.rotate(made.id, { grace_seconds: 600 });
   expect(rotated.key).not.toBe(made.key);
+  expect(rotated.previous_expires_at).not.toBeNull();
+  expect(await reader.me()).toMatchObject({ key_id: made.id });
+  expect((await keys.rotate(made.id)).previous_expires_at).toBeNull();
+  await expect(reader.me()).rejects.toBeInstanceOf(UnauthorizedError);
+  const limits = { collections: [{ prefix: 'it' }, { name: 'life', role: 'readonly' as const }], allowed_networks: ['127.0.0.0/8'], rate_limit_per_minute: 0 };
+  expect(await keys.update(made.id, limits)).toMatchObject({
+    ...limits,
+    collections: [
+      { prefix: 'it', role: 'readwrite' },
+      { name: 'life', role: 'readonly' },
+    ],
+  });
+  expect(await keys.update(made.id, { collections: null, allowed_networks: null })).toMatchObject({ collections: null, allowed_networks: null, rate_limit_per_minute: 0 });
   expect(await keys.get(made.id)).toMatchObject({ name: 'writer', is_active: true });
   expect(await keys.usage(made.id)).toMatchObject({ total_requests: expect.any(Number) });
   expect(await keys.usageSummary()).toMatchObject({ overall: expect.any(Object), by_key: expect.any(Array) });
   expect(await keys.delete(made.id)).toMatchObject({ deleted: made.id });
+});
+
+test('backups are taken, verified, restored and deleted', async () => {
+  await client.createCollection({ name: 'kept', dim: DIM });
+  await client.collection('kept').bulkUpsert([...numbered(50)]);
+  const { id } = await client.backups.create({ collections: ['kept'] });
+  await eventually('the backup is done', async () => (await client.backups.get(id)).state === 'done');
+  expect((await client.backups.list()).map((backup) => [backup.id, backup.items])).toEqual([[id, 50]]);
+  await client.backups.verify(id);
+  await eventually('it is verified', async () => (await client.backups.get(id)).verification?.state === 'done');
+  expect((await client.backups.get(id)).verification?.damaged).toEqual([]);
+  await expect(client.backups.restore({ backup: id })).rejects.toMatchObject({ name: 'ConflictError', code: 409 });
+  const restore = await client.backups.restore({ backup: id, rename: { kept: 'kept-again' }, shards: 2 });
+  await eventually('it is restored', async () => (await client.backups.restoreState(restore.id)).state === 'done');
+  expect(await collected(client.collection('kept-again').scroll())).toEqual(await collected(client.collection('kept').scroll()));
+  expect((await client.backups.listRestores()).map((one) => one.id)).toEqual([restore.id]);
+  await client.backups.cancelRestore(restore.id);
+  expect(await client.backups.listRestores()).toEqual([]);
+  await client.backups.delete(id);
+  await eventually('it is deleted', async () => (await client.backups.list()).length === 0);
 });
 
 test('the service tells of itself', async () => {

@@ -12,10 +12,17 @@ export type UpsertRequest = BodyOf<'post_collections_name_upsert'>;
 export type UpsertAnswer = AnswerOf<'post_collections_name_upsert'>;
 /** One item of a bulk write. */
 export type Item = BodyOf<'post_collections_name_bulk_upsert'>['items'][number];
+export type BulkUpsertRequest = BodyOf<'post_collections_name_bulk_upsert'>;
 export type BulkUpsertAnswer = AnswerOf<'post_collections_name_bulk_upsert'>;
 export type VectorDeleted = AnswerOf<'delete_collections_name_delete_id'>;
 export type BatchDeleted = AnswerOf<'post_collections_name_delete_batch'>;
 export type FilteredDeleted = AnswerOf<'post_collections_name_delete_by_filter'>;
+/** A change of parts of an item. */
+export type ItemChange = BodyOf<'patch_collections_name_vectors_id'>;
+export type ItemChanged = AnswerOf<'patch_collections_name_vectors_id'>;
+/** A change of the metadata of what matches. */
+export type FilteredChange = BodyOf<'post_collections_name_update_by_filter'>;
+export type FilteredChanged = AnswerOf<'post_collections_name_update_by_filter'>;
 export type FetchAnswer = AnswerOf<'post_collections_name_vectors_fetch'>;
 export type ScrollRequest = BodyOf<'post_collections_name_scroll'>;
 export type ScrollPage = AnswerOf<'post_collections_name_scroll'>;
@@ -38,6 +45,11 @@ export type UploadAnswer = AnswerOf<'post_documents_upload'>;
 export type NewKey = BodyOf<'post_admin_keys'>;
 export type KeyChange = BodyOf<'patch_admin_keys_id'>;
 export type KeyDeleted = AnswerOf<'delete_admin_keys_id'>;
+export type KeyRotation = BodyOf<'post_admin_keys_id_rotate'>;
+export type NewBackup = BodyOf<'post_admin_backups'>;
+/** Where backups are; left out, as the service is set. */
+export type BackupTarget = QueryOf<'get_admin_backups'>;
+export type NewRestore = BodyOf<'post_admin_restore'>;
 export type SignedIn = AnswerOf<'post_sign_in'>;
 export type Health = AnswerOf<'get_health'>;
 export type ClusterState = AnswerOf<'get_cluster'>;

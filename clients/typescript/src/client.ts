@@ -1,4 +1,5 @@
 import type * as api from './api';
+import { BackupsApi } from './backups';
 import { ClusterApi } from './cluster';
 import { QuiverCollection } from './collection';
 import type { Activity, Caller, Collection, Demo } from './generated/api-types';
@@ -22,6 +23,8 @@ export interface DocumentUpload {
 export class QuiverClient {
   /** API keys (admin). */
   readonly keys: KeysApi;
+  /** Backups and restores (admin). */
+  readonly backups: BackupsApi;
   /** Nodes and shards (admin). */
   readonly cluster: ClusterApi;
   private readonly transport: Transport;
@@ -30,6 +33,7 @@ export class QuiverClient {
   constructor(options: QuiverOptions = {}) {
     this.transport = new Transport(options);
     this.keys = new KeysApi(this.transport);
+    this.backups = new BackupsApi(this.transport);
     this.cluster = new ClusterApi(this.transport);
   }
 

@@ -73,14 +73,23 @@ export class QuiverCollection {
     return this.post('recall_check', { ...request, queries: request.queries?.map(base64FromVector) }, options);
   }
 
-  /** Inserts or updates one item, by its vector or by a text that the service embeds. */
+  /**
+   * Inserts or updates one item, by its vector or by a text that the service embeds. With `if_version` or `only_if`, only if
+   * the stored one is as they say; otherwise a VersionConflictError.
+   */
   async upsert(item: api.UpsertRequest, options?: CallOptions): Promise<api.UpsertAnswer> {
     return this.post('upsert', withVector(item), options);
   }
 
-  /** Inserts or updates up to 1,000 items in one request, all or none. {@link upsertMany} takes any number. */
-  async bulkUpsert(items: readonly api.Item[], request: { include_timing?: boolean } = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
-    return this.post('bulk_upsert', { ...request, items: items.map(withVector) }, options);
+  /**
+   * Inserts or updates up to 1,000 items in one request, all or none. {@link upsertMany} takes any number. With
+   * `on_error: 'skip'`, items that are not valid or conflict are left out, and the results say why.
+   */
+  async bulkUpsert(items: readonly api.Item[], request: Omit<api.BulkUpsertRequest, 'items'> = {}, options?: CallOptions): Promise<api.BulkUpsertAnswer> {
+    const json = { ...request, items: items.map(withVector) };
+    // Done twice, the second answer would tell of conflicts with what the first one wrote, and of no error.
+    const isRepeatable = request.on_error !== 'skip' || !items.some(isConditional);
+    return this.transport.data({ method: 'POST', path: `${this.path}/bulk_upsert`, json, isRepeatable }, options);
   }
 
   /** Inserts or updates any number of items in batches, several at a time; of two items with one id the later one stays. */
@@ -96,17 +105,42 @@ export class QuiverCollection {
     );
   }
 
-  /** Deletes one item. One that is not there is a NotFoundError: also when it went with an earlier attempt whose answer was lost. */
-  async delete(id: string, options?: CallOptions): Promise<api.VectorDeleted> {
-    if (!DOT_SEGMENTS.includes(id)) return this.transport.data({ method: 'DELETE', path: `${this.path}/delete/${encodeURIComponent(id)}`, isRepeatable: true }, options);
-    const { deleted } = await this.deleteBatch([id], options);
+  /**
+   * Changes parts of one item, and leaves the others: metadata by JSON Merge Patch, unless `metadata_mode` is `replace`; its
+   * text; its vector. With `if_version`, only if it has that version; otherwise a VersionConflictError.
+   */
+  async patch(id: string, change: api.ItemChange, options?: CallOptions): Promise<api.ItemChanged> {
+    if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'upsert it with if_version');
+    return this.transport.data({ method: 'PATCH', path: `${this.path}/vectors/${encodeURIComponent(id)}`, json: withVector(change), isRepeatable: true }, options);
+  }
+
+  /**
+   * Sets and takes away members of the metadata of every item that matches, each once. Repeated after an answer that was
+   * lost, it counts what still matched.
+   */
+  async updateByFilter(change: api.FilteredChange, options?: CallOptions): Promise<api.FilteredChanged> {
+    return this.post('update_by_filter', change, options);
+  }
+
+  /**
+   * Deletes one item; with `if_version`, only if it has that version. One that is not there is a NotFoundError: also when it
+   * went with an earlier attempt whose answer was lost (`afterLostAnswer`).
+   */
+  async delete(id: string, request: { if_version?: number } = {}, options?: CallOptions): Promise<api.VectorDeleted> {
+    if (!DOT_SEGMENTS.includes(id)) {
+      return this.transport.data({ method: 'DELETE', path: `${this.path}/delete/${encodeURIComponent(id)}`, query: { if_version: request.if_version }, isRepeatable: true }, options);
+    }
+    const { deleted } = await this.deleteBatch([id], { if_versions: request.if_version === undefined ? undefined : [request.if_version] }, options);
     if (deleted.length === 0) throw this.notThere('DELETE', id);
     return { deleted: id, external_id: id, status: 'deleted' };
   }
 
-  /** Deletes up to 1,000 items in one request; those that are not there are listed. {@link deleteMany} takes any number. */
-  async deleteBatch(ids: readonly string[], options?: CallOptions): Promise<api.BatchDeleted> {
-    return this.post('delete_batch', { external_ids: ids }, options);
+  /**
+   * Deletes up to 1,000 items in one request; those that are not there are listed. {@link deleteMany} takes any number.
+   * `if_versions` are the versions that they must have, in the order of the ids; null: any.
+   */
+  async deleteBatch(ids: readonly string[], request: { if_versions?: readonly (number | null)[] | undefined } = {}, options?: CallOptions): Promise<api.BatchDeleted> {
+    return this.post('delete_batch', { ...request, external_ids: ids }, options);
   }
 
   /** Deletes any number of items in batches, several at a time. */
@@ -199,7 +233,7 @@ export class QuiverCollection {
 
   /** Items that are like a stored one, which is left out. */
   async recommend(id: string, request: api.RecommendRequest = {}, options?: CallOptions): Promise<api.RecommendAnswer> {
-    if (DOT_SEGMENTS.includes(id)) throw new RangeError(`fetch can not send the id ${JSON.stringify(id)} in a path: get its vector and search for that`);
+    if (DOT_SEGMENTS.includes(id)) throw noPath(id, 'get its vector and search for that');
     return this.post(`recommend/${encodeURIComponent(id)}`, request, options);
   }
 
@@ -228,6 +262,14 @@ export class QuiverCollection {
 /** The same with the vector as it is sent. */
 function withVector<Given extends { vector?: VectorLike }>(given: Given): Given {
   return given.vector === undefined ? given : { ...given, vector: base64FromVector(given.vector) };
+}
+
+function isConditional({ if_version, only_if }: api.Item): boolean {
+  return (if_version ?? only_if) !== undefined;
+}
+
+function noPath(id: string, instead: string): RangeError {
+  return new RangeError(`fetch can not send the id ${JSON.stringify(id)} in a path: ${instead}`);
 }
 
 function decoded(found: OnWire<StoredVector>): StoredVector {

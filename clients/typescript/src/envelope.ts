@@ -1,4 +1,4 @@
-import { apiError, BadAnswerError } from './errors';
+import { apiError, BadAnswerError, VersionConflictError, type VersionConflict } from './errors';
 import type { ApiRequest } from './request';
 
 /** Characters of a foreign answer that its error shows. */
@@ -7,7 +7,7 @@ const SHOWN_MAX = 200;
 interface Envelope {
   status: 'success' | 'error';
   data: unknown;
-  error: { code: number; message: string } | null;
+  error: { code: number; message: string; conflicts?: VersionConflict[]; written?: string[] } | null;
   warnings?: string[];
 }
 
@@ -30,8 +30,9 @@ export function successOf<Data>(text: string, response: Response, { method, path
     });
   }
   if (envelope.status === 'success') return envelope as Success<Data>;
-  const { code, message } = envelope.error ?? { code: 500, message: 'no error was given' };
-  throw apiError(message, { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 });
+  const { code, message, conflicts, written } = envelope.error ?? { code: 500, message: 'no error was given' };
+  const facts = { code, requestId: response.headers.get('x-request-id'), retryAfterMs: retryAfterMs(response), method, path, attempts: attempt + 1 };
+  throw code === 409 && Array.isArray(conflicts) ? new VersionConflictError(message, facts, { conflicts, written }) : apiError(message, facts);
 }
 
 function envelopeOf(text: string): Envelope | null {

@@ -22,6 +22,13 @@ export interface ApiErrorFacts {
   attempts: number;
 }
 
+/** An item that is not as a conditional write expects. */
+export interface VersionConflict {
+  external_id: string;
+  /** The version that it has; null: it does not exist. */
+  version: number | null;
+}
+
 /** The service refused or failed: an envelope with `status: "error"`. A code without a class of its own comes as this one. */
 export class ApiError extends QuiverError implements ApiErrorFacts {
   override name = 'ApiError';
@@ -31,6 +38,11 @@ export class ApiError extends QuiverError implements ApiErrorFacts {
   readonly method: string;
   readonly path: string;
   readonly attempts: number;
+  /**
+   * Whether an earlier attempt of the same call may have been carried out, although its answer was lost. Then the error may
+   * be about what the call itself did: an item that is gone already, or has another version than before.
+   */
+  afterLostAnswer = false;
 
   constructor(message: string, facts: ApiErrorFacts) {
     super(message);
@@ -62,6 +74,23 @@ export class NotFoundError extends ApiError {
 /** 409: it exists already, or something else is under way. */
 export class ConflictError extends ApiError {
   override name = 'ConflictError';
+}
+/**
+ * 409 of a conditional write (`if_version`, `only_if`, `if_versions`): an item is not as it expects, and nothing was done but
+ * what {@link written} names. With {@link afterLostAnswer} it may be this very call that changed the item: read it.
+ */
+export class VersionConflictError extends ConflictError {
+  override name = 'VersionConflictError';
+  /** The items that are not as expected, with their present versions; at most 100. */
+  readonly conflicts: readonly VersionConflict[];
+  /** Ids of other shards that were written all the same, because another change came in between; at most 100. */
+  readonly written: readonly string[];
+
+  constructor(message: string, facts: ApiErrorFacts, found: { conflicts: readonly VersionConflict[]; written?: readonly string[] | undefined }) {
+    super(message, facts);
+    this.conflicts = found.conflicts;
+    this.written = found.written ?? [];
+  }
 }
 /** 422: the body does not fit the schema; the message names the field. */
 export class ValidationError extends ApiError {

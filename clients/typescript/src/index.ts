@@ -1,4 +1,5 @@
 export type * from './api';
+export type { BackupsApi } from './backups';
 export type { BulkOptions, BulkProgress, WrittenBatch } from './bulk-write';
 export { type DocumentUpload, QuiverClient } from './client';
 export type { ClusterApi } from './cluster';

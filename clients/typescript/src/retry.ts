@@ -22,6 +22,8 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 
 /** Answers of proxies that stand for a service that is away for the moment. */
 const PASSING_STATUSES = [429, 502, 503, 504];
+/** Of these, the one with which a proxy says that it passed nothing on. */
+const NOT_DONE_STATUSES = [429];
 
 /**
  * How long to wait before the request is sent again; null when it is not to be.
@@ -43,6 +45,11 @@ export function retryDelayMs(error: unknown, given: { policy: RetryPolicy; attem
 function isUntouched(error: QuiverError): boolean {
   if (error instanceof ApiError) return error.code === 429;
   return error instanceof ConnectionError && !error.mayHaveArrived;
+}
+
+/** Whether a request that failed so may have been carried out all the same. */
+export function mayHaveBeenDone(error: unknown): boolean {
+  return error instanceof QuiverError && isPassing(error) && !isUntouched(error) && !(error instanceof BadAnswerError && NOT_DONE_STATUSES.includes(error.httpStatus));
 }
 
 /** The same request may succeed later. */

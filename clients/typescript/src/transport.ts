@@ -1,8 +1,8 @@
 import { Deadline, pause } from './deadline';
 import { successOf } from './envelope';
-import { ConnectionError, QuiverError, TimeoutError } from './errors';
+import { ApiError, ConnectionError, QuiverError, TimeoutError } from './errors';
 import type { ApiRequest, CallOptions } from './request';
-import { DEFAULT_RETRY_POLICY, retryDelayMs, type RetryPolicy } from './retry';
+import { DEFAULT_RETRY_POLICY, mayHaveBeenDone, retryDelayMs, type RetryPolicy } from './retry';
 
 /** How to reach a service. */
 export interface QuiverOptions {
@@ -137,11 +137,14 @@ export class Transport {
     const isRepeatable = request.isRepeatable ?? request.method === 'GET';
     // A body that was read once can't be sent again, whatever became of it.
     const retries = request.body?.isRepeatable === false ? 0 : policy.retries;
+    let isAnswerLost = false;
     for (let attempt = 0; ; attempt++) {
       options.signal?.throwIfAborted();
       try {
         return await send(attempt);
       } catch (error) {
+        if (error instanceof ApiError) error.afterLostAnswer = isAnswerLost;
+        isAnswerLost ||= mayHaveBeenDone(error);
         const delayMs = retryDelayMs(error, { policy: { ...policy, retries }, attempt, isRepeatable, chance: Math.random() });
         if (delayMs === null) throw error;
         await pause(delayMs, options.signal);

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Camera, fitting, type Frame, panned, toMap, zoomed } from './camera';
 import { inside, PointGrid } from './point-grid';
-import { openPainter, type PointLooks, type PointPainter } from './point-painter';
+import type { PointLooks, PointPainter } from './painter';
+import { openPainter } from './point-painter';
 
 interface MapCanvasProps {
   /** x, y of each point, in the square from −1 to 1. */

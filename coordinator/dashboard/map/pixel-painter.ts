@@ -1,5 +1,5 @@
 import type { Camera, Frame } from './camera';
-import type { PointLooks, PointPainter } from './point-painter';
+import type { PointLooks, PointPainter } from './painter';
 
 /** A disc of some pixels: for each its place from the middle, and how much of it is covered, 0 to 255. */
 interface Disc {

@@ -1,5 +1,5 @@
 import { type Colouring, rgb } from './colouring';
-import type { PointLooks } from './point-painter';
+import type { PointLooks } from './painter';
 
 /** What lifts some points above the others. */
 export interface Marks {

@@ -1,5 +1,5 @@
 import type { Camera, Frame } from './camera';
-import type { PointLooks, PointPainter } from './point-painter';
+import type { PointLooks, PointPainter } from './painter';
 
 /** Draws by a graphics processor: one call of its driver for all points, and none of JavaScript for each. */
 

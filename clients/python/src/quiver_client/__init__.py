@@ -7,10 +7,12 @@
 ...     answer = books.search(text="revenge at sea", k=3)
 """
 
+from ._async.backups import AsyncBackups
 from ._async.client import AsyncQuiverClient
 from ._async.cluster import AsyncCluster
 from ._async.collection import AsyncCollection
 from ._async.keys import AsyncKeys
+from ._sync.backups import Backups
 from ._sync.client import QuiverClient
 from ._sync.cluster import Cluster
 from ._sync.collection import Collection
@@ -33,8 +35,10 @@ from .errors import (
     ServerError,
     UnauthorizedError,
     ValidationError,
+    VersionConflict,
+    VersionConflictError,
 )
-from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, Metadata, StoredVector
+from .models import BulkSearchQuery, CollectionInfo, Filters, Hit, HybridHit, Item, ItemLike, KeyScope, Metadata, StoredVector
 from .retries import NO_RETRIES, RetryPolicy
 from .uploads import UploadProgress
 from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, encode_vector
@@ -42,10 +46,12 @@ from .vectors import VectorFormat, VectorLike, decode_array, decode_vector, enco
 __all__ = [
     "NO_RETRIES",
     "ApiError",
+    "AsyncBackups",
     "AsyncCluster",
     "AsyncCollection",
     "AsyncKeys",
     "AsyncQuiverClient",
+    "Backups",
     "BadAnswerError",
     "BadRequestError",
     "BulkProgress",
@@ -62,6 +68,7 @@ __all__ = [
     "HybridHit",
     "Item",
     "ItemLike",
+    "KeyScope",
     "Keys",
     "Metadata",
     "NotFoundError",
@@ -79,6 +86,8 @@ __all__ = [
     "ValidationError",
     "VectorFormat",
     "VectorLike",
+    "VersionConflict",
+    "VersionConflictError",
     "__version__",
     "decode_array",
     "decode_vector",

@@ -46,6 +46,8 @@ def envelope_data(content: bytes | str, *, status: int, headers: Mapping[str, st
         str(error.get("message", "")),
         request_id=headers.get("x-request-id"),
         retry_after=retry_after,
+        conflicts=error.get("conflicts"),
+        written=error.get("written"),
     )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .models import BulkSearchQuery, Item, ItemLike
+from .models import BulkSearchQuery, Item, ItemLike, KeyScope, KeyScopeLike
 from .vectors import VectorLike, encode_vector
 
 
@@ -28,12 +28,29 @@ def json_bytes(body: object) -> bytes:
 def item_body(item: ItemLike) -> dict[str, Any]:
     """An item as the API takes it; fields of mappings that this version does not know go along."""
     if isinstance(item, Item):
-        return given(external_id=item.external_id, vector=encoded(item.vector), text=item.text, metadata=item.metadata)
+        return given(
+            external_id=item.external_id,
+            vector=encoded(item.vector),
+            text=item.text,
+            metadata=item.metadata,
+            if_version=item.if_version,
+            only_if=item.only_if,
+        )
     body = dict(item)
     vector = body.get("vector")
     if vector is not None:
         body["vector"] = encode_vector(vector)
     return body
+
+
+def is_conditional(body: Mapping[str, Any]) -> bool:
+    """Whether an item is written only if the stored one is as it says."""
+    return body.get("if_version") is not None or body.get("only_if") is not None
+
+
+def scopes_body(scopes: Iterable[KeyScopeLike]) -> list[dict[str, Any]]:
+    """Collections that a key is limited to."""
+    return [given(**(vars(scope) if isinstance(scope, KeyScope) else scope)) for scope in scopes]
 
 
 def query_body(query: BulkSearchQuery | Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "ApiError",
@@ -20,6 +22,8 @@ __all__ = [
     "ServerError",
     "UnauthorizedError",
     "ValidationError",
+    "VersionConflict",
+    "VersionConflictError",
 ]
 
 
@@ -54,7 +58,8 @@ class ApiError(QuiverError):
         return f"{self.code}: {self.message}{where}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _api_error_from, (self.code, self.message, self.request_id, self.retry_after, self.attempts)
+        # With what subclasses and the client have put beside.
+        return _api_error_from, (type(self), self.code, self.message, dict(vars(self)))
 
 
 class BadRequestError(ApiError):
@@ -75,6 +80,39 @@ class NotFoundError(ApiError):
 
 class ConflictError(ApiError):
     """409: it exists already, or stands against what is there."""
+
+
+@dataclass(frozen=True)
+class VersionConflict:
+    """An item that is not as a conditional write expects."""
+
+    external_id: str
+    version: int | None
+    """The version that it has; None where it does not exist."""
+
+
+class VersionConflictError(ConflictError):
+    """409 of a conditional write (``if_version``, ``only_if``, ``if_versions``): an item is not as it expects.
+
+    Nothing was done but what ``written`` names. With ``after_lost_answer`` it may be this very call that changed the item:
+    read it to tell.
+    """
+
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        *,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        conflicts: Sequence[VersionConflict] = (),
+        written: Sequence[str] = (),
+    ) -> None:
+        super().__init__(code, message, request_id=request_id, retry_after=retry_after)
+        self.conflicts = list(conflicts)
+        """The items that are not as expected, with their present versions; at most 100."""
+        self.written = list(written)
+        """Ids of other shards that were written all the same, because another change came in between; at most 100."""
 
 
 class ValidationError(ApiError):
@@ -101,14 +139,26 @@ _BY_CODE: dict[int, type[ApiError]] = {
 }
 
 
-def api_error(code: int, message: str, *, request_id: str | None = None, retry_after: float | None = None) -> ApiError:
+def api_error(
+    code: int,
+    message: str,
+    *,
+    request_id: str | None = None,
+    retry_after: float | None = None,
+    conflicts: object = None,
+    written: object = None,
+) -> ApiError:
     """The exception for an envelope's error; an unknown code becomes a plain ``ApiError``."""
+    if code == 409 and isinstance(conflicts, list):
+        found = [VersionConflict(str(one.get("external_id")), one.get("version")) for one in conflicts if isinstance(one, dict)]
+        ids = [str(one) for one in written] if isinstance(written, list) else []
+        return VersionConflictError(code, message, request_id=request_id, retry_after=retry_after, conflicts=found, written=ids)
     return _BY_CODE.get(code, ApiError)(code, message, request_id=request_id, retry_after=retry_after)
 
 
-def _api_error_from(code: int, message: str, request_id: str | None, retry_after: float | None, attempts: int) -> ApiError:
-    error = api_error(code, message, request_id=request_id, retry_after=retry_after)
-    error.attempts = attempts
+def _api_error_from(kind: type[ApiError], code: int, message: str, state: dict[str, Any]) -> ApiError:
+    error = kind(code, message)
+    vars(error).update(state)
     return error
 
 

@@ -20,6 +20,9 @@ __all__ = [
     "Adoption",
     "ApiKey",
     "ApiKeyWithSecret",
+    "Backup",
+    "BackupCollection",
+    "BackupShard",
     "BatchDeleted",
     "BulkSearchQuery",
     "BulkUpsertAnswer",
@@ -45,8 +48,12 @@ __all__ = [
     "HybridHit",
     "IndexState",
     "Item",
+    "ItemChanged",
+    "ItemError",
     "ItemLike",
     "KeyDeleted",
+    "KeyScope",
+    "KeyScopeLike",
     "KeyUsage",
     "Metadata",
     "Move",
@@ -58,6 +65,8 @@ __all__ = [
     "RecommendAnswer",
     "RerankAnswer",
     "Reshard",
+    "Restore",
+    "RestoreCollection",
     "Role",
     "Sample",
     "SampleItem",
@@ -72,6 +81,7 @@ __all__ = [
     "Upserted",
     "Usage",
     "UsageSummary",
+    "Verification",
     "WriteTiming",
 ]
 
@@ -96,6 +106,10 @@ class Item:
     text: str | None = None
     metadata: Metadata | None = None
     """Left out at an update, what is stored stays; ``{}`` clears it."""
+    if_version: int | None = None
+    """Only if the stored item has this version."""
+    only_if: Literal["absent", "present"] | None = None
+    """Only if there is no such item, or only if there is one."""
 
 
 ItemLike: TypeAlias = Item | Mapping[str, Any]
@@ -202,6 +216,8 @@ class StoredVector:
     """The vector as it came: base64 of little-endian float32 values, or numbers."""
     metadata: dict[str, Any] = field(default_factory=dict)
     text: str | None = None
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
 
     @property
     def vector(self) -> list[float] | None:
@@ -223,14 +239,41 @@ class Upserted:
     external_id: str
     status: Literal["inserted", "updated"]
     timing_ms: WriteTiming | None = None
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+
+
+@dataclass(frozen=True)
+class ItemChanged:
+    """An item of which parts were changed."""
+
+    external_id: str
+    status: Literal["updated"]
+    version: int | None = None
+    """Rises with each change of the item, and is never given to another item of the same id; None from services before it."""
+
+
+@dataclass(frozen=True)
+class ItemError:
+    """Why an item was skipped."""
+
+    code: int
+    message: str
 
 
 @dataclass(frozen=True)
 class BulkUpsertResult:
-    """What became of one item of several."""
+    """What became of one item of several. ``conflict`` and ``invalid`` were skipped (``on_error="skip"``)."""
 
-    external_id: str
-    status: Literal["inserted", "updated"]
+    external_id: str | None
+    """None of a skipped item that has none."""
+    status: Literal["inserted", "updated", "conflict", "invalid"]
+    version: int | None = None
+    """The version that it got; of a conflict, that of the item that is there."""
+    index: int | None = None
+    """Of a skipped item: its place among those given."""
+    error: ItemError | None = None
+    """Of a skipped item: why."""
 
 
 @dataclass(frozen=True)
@@ -465,6 +508,20 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class KeyScope:
+    """Collections that a key is limited to: one by its ``name``, or all whose names begin with ``prefix``."""
+
+    name: str | None = None
+    prefix: str | None = None
+    role: Role | None = None
+    """The role for them; None: the key's."""
+
+
+KeyScopeLike: TypeAlias = KeyScope | Mapping[str, Any]
+"""A scope, or a mapping with its fields as the API names them."""
+
+
+@dataclass(frozen=True)
 class ApiKey:
     """An API key without its secret."""
 
@@ -475,6 +532,14 @@ class ApiKey:
     is_active: bool = True
     expires_at: datetime | None = None
     last_used_at: datetime | None = None
+    collections: list[KeyScope] | None = None
+    """Collections that the key is limited to; None: all."""
+    allowed_networks: list[str] | None = None
+    """Networks that it may be used from; None: all."""
+    rate_limit_per_minute: int | None = None
+    """Requests in any 60 seconds; 0: no limit; None: the service's."""
+    previous_expires_at: datetime | None = None
+    """Until when the secret before the last rotation works; None: it does not."""
 
 
 @dataclass(frozen=True)
@@ -528,6 +593,8 @@ class Caller:
     name: str
     role: Role
     expires_at: datetime | None
+    collections: list[KeyScope] | None = None
+    """Collections that the key is limited to; None: all."""
 
 
 @dataclass(frozen=True)
@@ -537,6 +604,89 @@ class SignedIn:
     api_key: str = field(repr=False)
     role: Role
     key_id: int
+
+
+# Backups
+
+
+@dataclass(frozen=True)
+class BackupShard:
+    """How far a shard is in a backup."""
+
+    shard: int
+    state: Literal["waiting", "running", "done"]
+    items: int
+    copied_bytes: int | None
+    total_bytes: int
+
+
+@dataclass(frozen=True)
+class BackupCollection:
+    """A collection in a backup."""
+
+    name: str
+    shards: list[BackupShard]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found when the objects of a backup were read."""
+
+    state: Literal["running", "done"]
+    objects: int
+    of: int
+    bytes: int
+    damaged: list[str]
+    """Objects that are missing or differ from what was written; at most 100."""
+    checked_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A backup: how far it is, and what is in it."""
+
+    id: str
+    target: str
+    state: Literal["running", "cancelling", "done", "failed", "deleting", "unreadable"]
+    started_at: datetime | None
+    ended_at: datetime | None
+    error: str | None
+    progress: float
+    """Share of the shards that are done."""
+    copied_bytes: int
+    """What this backup wrote itself."""
+    total_bytes: int
+    """All that it consists of, with what earlier backups wrote."""
+    items: int
+    collections: list[BackupCollection]
+    verification: Verification | None = None
+
+
+@dataclass(frozen=True)
+class RestoreCollection:
+    """A collection that is restored, by its name in the backup and its new one."""
+
+    from_name: str = field(metadata={"name": "from"})
+    name: str
+    shards: int
+    shards_ready: int
+
+
+@dataclass(frozen=True)
+class Restore:
+    """A restore: how far it is."""
+
+    id: str
+    backup: str
+    target: str
+    state: Literal["running", "cancelling", "failed", "done"]
+    keys: bool
+    started_at: datetime
+    ended_at: datetime | None
+    error: str | None
+    progress: float
+    """Share of the shards that serve."""
+    collections: list[RestoreCollection]
 
 
 # The service
@@ -577,6 +727,8 @@ class EmbeddingState:
     configured: str
     active: str
     fallback_reason: str | None
+    dim: int | None = None
+    """Dimension of the model; None where it fits any."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ..bodies import given
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
 from ..retries import RetryPolicy
 from ..vectors import VectorFormat
+from .backups import AsyncBackups
 from .cluster import AsyncCluster
 from .collection import AsyncCollection
 from .keys import AsyncKeys
@@ -115,6 +116,11 @@ class AsyncQuiverClient:
     def keys(self) -> AsyncKeys:
         """API keys; needs an admin key."""
         return AsyncKeys(self._transport)
+
+    @property
+    def backups(self) -> AsyncBackups:
+        """Backups and restores; needs an admin key."""
+        return AsyncBackups(self._transport)
 
     @property
     def cluster(self) -> AsyncCluster:

@@ -52,9 +52,14 @@ class AsyncTransport:
         query: Mapping[str, str | int | None] | None = None,
         body: object = None,
         content: bytes | None = None,
+        is_safe: bool = True,
     ) -> T:
-        """The data of the answer as ``answer``. ``content`` is a body that is JSON already."""
-        data = await self.data(operation.method, operation.path(**(path or {})), operation.is_safe, query=query, body=body, content=content)
+        """The data of the answer as ``answer``. ``content`` is a body that is JSON already.
+
+        ``is_safe`` is False where this call may not be repeated, although the operation may.
+        """
+        repeats = operation.is_safe and is_safe
+        data = await self.data(operation.method, operation.path(**(path or {})), repeats, query=query, body=body, content=content)
         return decode(answer, data)
 
     async def data(

@@ -17,6 +17,7 @@ from ..bodies import given
 from ..models import Activity, Caller, CollectionInfo, Demo, DistanceMetric, Health, ServiceInfo, SignedIn
 from ..retries import RetryPolicy
 from ..vectors import VectorFormat
+from .backups import Backups
 from .cluster import Cluster
 from .collection import Collection
 from .keys import Keys
@@ -116,6 +117,11 @@ class QuiverClient:
     def keys(self) -> Keys:
         """API keys; needs an admin key."""
         return Keys(self._transport)
+
+    @property
+    def backups(self) -> Backups:
+        """Backups and restores; needs an admin key."""
+        return Backups(self._transport)
 
     @property
     def cluster(self) -> Cluster:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from .. import operations
 from ..answers import envelope_data
 from ..batching import BATCH_BYTES, BATCH_ITEMS, Batch, Batcher, BulkProgress, BulkWriteResult, Tally
-from ..bodies import encoded, given, item_body, query_body, vectors_body
+from ..bodies import encoded, given, is_conditional, item_body, query_body, vectors_body
 from ..errors import BadRequestError, NotFoundError, QuiverError, ValidationError
 from ..export_stream import ExportReader
 from ..models import (
@@ -24,6 +24,7 @@ from ..models import (
     Filters,
     Hit,
     HybridAnswer,
+    ItemChanged,
     ItemLike,
     Metadata,
     QueryAnswer,
@@ -90,25 +91,38 @@ class Collection:
         *,
         text: str | None = None,
         metadata: Metadata | None = None,
+        if_version: int | None = None,
+        only_if: Literal["absent", "present"] | None = None,
         include_timing: bool = False,
     ) -> Upserted:
         """Inserts or updates one item.
 
-        At an update, metadata and text that are left out keep what is stored; ``{}`` clears the metadata.
+        At an update, metadata and text that are left out keep what is stored; ``{}`` clears the metadata. With
+        ``if_version`` or ``only_if``, only if the stored item is as they say; otherwise ``VersionConflictError``.
         """
         body = given(
             external_id=external_id,
             vector=encoded(vector),
             text=text,
             metadata=metadata,
+            if_version=if_version,
+            only_if=only_if,
             include_timing=include_timing or None,
         )
         return self._transport.call(operations.UPSERT, Upserted, path=self._path, body=body)
 
-    def bulk_upsert(self, items: Iterable[ItemLike], *, include_timing: bool = False) -> BulkUpsertAnswer:
-        """Inserts or updates up to 1,000 items in one request, all or none. For more see ``upsert_many``."""
-        body = given(items=[item_body(item) for item in items], include_timing=include_timing or None)
-        return self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, body=body)
+    def bulk_upsert(
+        self, items: Iterable[ItemLike], *, on_error: Literal["fail", "skip"] | None = None, include_timing: bool = False
+    ) -> BulkUpsertAnswer:
+        """Inserts or updates up to 1,000 items in one request, all or none. For more see ``upsert_many``.
+
+        With ``on_error="skip"``, items that are not valid or conflict are left out, and the results say why.
+        """
+        bodies = [item_body(item) for item in items]
+        body = given(items=bodies, on_error=on_error, include_timing=include_timing or None)
+        # Done twice, the second answer would tell of conflicts with what the first one wrote, and of no error.
+        is_safe = on_error != "skip" or not any(map(is_conditional, bodies))
+        return self._transport.call(operations.BULK_UPSERT, BulkUpsertAnswer, path=self._path, body=body, is_safe=is_safe)
 
     def upsert_many(
         self,
@@ -172,18 +186,68 @@ class Collection:
         else:
             tally.acknowledged(batch, answer)
 
-    def delete(self, external_id: str) -> None:
-        """Deletes one item; ``NotFoundError`` where there is none."""
+    def patch(
+        self,
+        external_id: str,
+        *,
+        metadata: Metadata | None = None,
+        metadata_mode: Literal["merge", "replace"] | None = None,
+        text: str | None = None,
+        embed: bool = False,
+        vector: VectorLike | None = None,
+        if_version: int | None = None,
+    ) -> ItemChanged:
+        """Changes parts of one item, and leaves the others; ``NotFoundError`` where there is none.
+
+        ``metadata`` is a JSON Merge Patch: members are put, objects merged, and what is None is taken away; or all that the
+        item has afterwards, with ``metadata_mode="replace"``. ``embed`` makes the vector of the text. With ``if_version``,
+        only if the item has this version; otherwise ``VersionConflictError``.
+        """
+        body = given(
+            metadata=metadata,
+            metadata_mode=metadata_mode,
+            text=text,
+            embed=embed or None,
+            vector=encoded(vector),
+            if_version=if_version,
+        )
+        return self._transport.call(operations.PATCH, ItemChanged, path={**self._path, "id": external_id}, body=body)
+
+    def update_by_filter(
+        self,
+        filters: Filters,
+        *,
+        set: Metadata | None = None,
+        unset: Sequence[str] | None = None,
+    ) -> int:
+        """Sets and takes away members of the metadata of everything that matches; answers how many that were.
+
+        Each is changed once. Repeated after an answer that was lost, it counts what still matched.
+        """
+        body = given(filters=dict(filters), set=set, unset=None if unset is None else list(unset))
+        data = self._transport.call(operations.UPDATE_BY_FILTER, dict[str, int], path=self._path, body=body)
+        return data["updated_count"]
+
+    def delete(self, external_id: str, *, if_version: int | None = None) -> None:
+        """Deletes one item; ``NotFoundError`` where there is none.
+
+        With ``if_version``, only if it has this version; otherwise, and where there is none, ``VersionConflictError``.
+        """
+        path = {**self._path, "id": external_id}
         try:
-            self._transport.call(operations.DELETE, dict[str, Any], path={**self._path, "id": external_id})
+            self._transport.call(operations.DELETE, dict[str, Any], path=path, query={"if_version": if_version})
         except NotFoundError as error:
             # An attempt whose answer was lost may be what deleted it.
             if not error.after_lost_answer:
                 raise
 
-    def delete_batch(self, external_ids: Sequence[str]) -> BatchDeleted:
-        """Deletes up to 1,000 items; ids that do not exist are skipped."""
-        return self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body={"external_ids": list(external_ids)})
+    def delete_batch(self, external_ids: Sequence[str], *, if_versions: Sequence[int | None] | None = None) -> BatchDeleted:
+        """Deletes up to 1,000 items; ids that do not exist are skipped.
+
+        ``if_versions`` are the versions that they must have, in the order of the ids; None: any.
+        """
+        body = given(external_ids=list(external_ids), if_versions=None if if_versions is None else list(if_versions))
+        return self._transport.call(operations.DELETE_BATCH, BatchDeleted, path=self._path, body=body)
 
     def delete_many(self, external_ids: Iterable[str], *, batch_items: int = BATCH_ITEMS) -> int:
         """Deletes any number of items, in requests of at most ``batch_items``; answers how many were there."""

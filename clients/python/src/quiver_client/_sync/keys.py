@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from types import EllipsisType
 
 from .. import operations
-from ..bodies import given
-from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, Role, Usage, UsageSummary
+from ..bodies import given, scopes_body
+from ..models import ApiKey, ApiKeyWithSecret, KeyDeleted, KeyScopeLike, Role, Usage, UsageSummary
 from .transport import Transport
 
 
@@ -17,9 +19,28 @@ class Keys:
 
     _transport: Transport
 
-    def create(self, name: str, role: Role, *, expires_in_days: int | None = None) -> ApiKeyWithSecret:
-        """Creates a key; its secret is in this answer and in no later one."""
-        body = given(name=name, role=role, expires_in_days=expires_in_days)
+    def create(
+        self,
+        name: str,
+        role: Role,
+        *,
+        expires_in_days: int | None = None,
+        collections: Sequence[KeyScopeLike] | None = None,
+        allowed_networks: Sequence[str] | None = None,
+        rate_limit_per_minute: int | None = None,
+    ) -> ApiKeyWithSecret:
+        """Creates a key; its secret is in this answer and in no later one.
+
+        It may be limited to ``collections``, by name or prefix with a role each, to networks, and to a rate (0: none).
+        """
+        body = given(
+            name=name,
+            role=role,
+            expires_in_days=expires_in_days,
+            collections=None if collections is None else scopes_body(collections),
+            allowed_networks=None if allowed_networks is None else [*allowed_networks],
+            rate_limit_per_minute=rate_limit_per_minute,
+        )
         return self._transport.call(operations.CREATE_KEY, ApiKeyWithSecret, body=body)
 
     def list(self) -> list[ApiKey]:
@@ -31,19 +52,38 @@ class Keys:
         """One key."""
         return self._transport.call(operations.GET_KEY, ApiKey, path={"id": key_id})
 
-    def update(self, key_id: int, *, name: str | None = None, role: Role | None = None, is_active: bool | None = None) -> ApiKey:
-        """Renames a key, changes its role, switches it off or on."""
-        return self._transport.call(
-            operations.UPDATE_KEY, ApiKey, path={"id": key_id}, body=given(name=name, role=role, is_active=is_active)
-        )
+    def update(
+        self,
+        key_id: int,
+        *,
+        name: str | None = None,
+        role: Role | None = None,
+        is_active: bool | None = None,
+        collections: Sequence[KeyScopeLike] | EllipsisType | None = ...,
+        allowed_networks: Sequence[str] | EllipsisType | None = ...,
+        rate_limit_per_minute: int | EllipsisType | None = ...,
+    ) -> ApiKey:
+        """Renames a key, changes its role or limits, switches it off or on.
+
+        What is left out stays as it is; None takes a limit away.
+        """
+        body = given(name=name, role=role, is_active=is_active)
+        if not isinstance(collections, EllipsisType):
+            body["collections"] = None if collections is None else scopes_body(collections)
+        if not isinstance(allowed_networks, EllipsisType):
+            body["allowed_networks"] = None if allowed_networks is None else [*allowed_networks]
+        if not isinstance(rate_limit_per_minute, EllipsisType):
+            body["rate_limit_per_minute"] = rate_limit_per_minute
+        return self._transport.call(operations.UPDATE_KEY, ApiKey, path={"id": key_id}, body=body)
 
     def delete(self, key_id: int) -> KeyDeleted:
         """Deletes a key. Key 1 can't be deleted."""
         return self._transport.call(operations.DELETE_KEY, KeyDeleted, path={"id": key_id})
 
-    def rotate(self, key_id: int) -> ApiKeyWithSecret:
-        """Gives a key a new secret; the old one ends."""
-        return self._transport.call(operations.ROTATE_KEY, ApiKeyWithSecret, path={"id": key_id})
+    def rotate(self, key_id: int, *, grace_seconds: int | None = None) -> ApiKeyWithSecret:
+        """Gives a key a new secret; the old one ends, at once or after ``grace_seconds``."""
+        body = None if grace_seconds is None else {"grace_seconds": grace_seconds}
+        return self._transport.call(operations.ROTATE_KEY, ApiKeyWithSecret, path={"id": key_id}, body=body)
 
     def usage(self, key_id: int) -> Usage:
         """Requests made with one key."""

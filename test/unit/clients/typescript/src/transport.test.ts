@@ -17,6 +17,7 @@ import {
   TimeoutError,
   UnauthorizedError,
   ValidationError,
+  VersionConflictError,
 } from '../../../../../clients/typescript/src/index';
 import { brokenConnection, failure, recordingFetch, success } from '../../../../support/recording-fetch';
 
@@ -173,6 +174,48 @@ describe('repetitions', () => {
     expect(texts.calls).toHaveLength(2);
     expect(texts.calls[1].body).toContain('\r\n\r\na text\r\n');
   });
+});
+
+describe('conditional writes', () => {
+  const conflict = (more: object = {}): Response =>
+    new Response(JSON.stringify({ status: 'error', data: null, error: { code: 409, message: 'it has version 9', conflicts: [{ external_id: 'x', version: 9 }], ...more } }));
+  const item = { external_id: 'x', vector: VECTOR, if_version: 7 };
+
+  test('that conflict tell the present versions', async () => {
+    const { client, calls } = clientOver([conflict({ written: ['y'] })]);
+    const error = await errorOf(client.collection('a').upsert(item));
+    expect(error).toBeInstanceOf(VersionConflictError);
+    expect(error).toBeInstanceOf(ConflictError);
+    expect(error).toMatchObject({ name: 'VersionConflictError', code: 409, conflicts: [{ external_id: 'x', version: 9 }], written: ['y'], afterLostAnswer: false });
+    expect(calls).toHaveLength(1);
+  });
+
+  test.each([
+    ['broken', brokenConnection('ECONNRESET'), true],
+    ['failing', failure(500, 'commit unknown'), true],
+    ['gateway', new Response('x', { status: 502 }), true],
+    ['refused', brokenConnection('ECONNREFUSED'), false],
+    ['limited', failure(429, 'too many requests'), false],
+  ])('are repeated, and a conflict then says whether it may be their own: %s', async (_what, trouble, isLost) => {
+    const { client, calls } = clientOver([trouble, conflict()]);
+    expect(await errorOf(client.collection('a').upsert(item))).toMatchObject({ name: 'VersionConflictError', afterLostAnswer: isLost });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('of which a repetition would tell as conflicts what the first one wrote are not repeated', async () => {
+    const skipping = clientOver([failure(500, 'commit unknown'), success({ results: [] })]);
+    expect(await errorOf(skipping.client.collection('a').bulkUpsert([item], { on_error: 'skip' }))).toBeInstanceOf(ServerError);
+    expect(skipping.calls).toHaveLength(1);
+    const others = clientOver([failure(500, 'commit unknown'), success({ results: [] })]);
+    await others.client.collection('a').bulkUpsert([{ external_id: 'x', vector: VECTOR }], { on_error: 'skip' });
+    expect(others.calls).toHaveLength(2);
+  });
+});
+
+test.each(['create', 'restore', 'delete', 'cancelRestore'] as const)('backups.%s is not sent again once it may have begun', async (method) => {
+  const { client, calls } = clientOver([failure(500, 'lost'), success({})]);
+  expect(await errorOf((client.backups[method] as (given: never) => Promise<unknown>)('b' as never))).toBeInstanceOf(ServerError);
+  expect(calls).toHaveLength(1);
 });
 
 test('a stream that does not begin is asked for again', async () => {

@@ -35,11 +35,11 @@ test('the client has a method for each operation, and asks for none besides', as
   const { fetch, calls } = recordingFetch(({ url }) =>
     url.pathname.endsWith('/export')
       ? new Response('{"status":"success","data":{"collection":"a b","vectors":[],"count":0},"error":null}')
-      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [] }),
+      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [], backups: [], restores: [] }),
   );
   const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
   const collection = client.collection('a/b');
-  const { keys, cluster } = client;
+  const { keys, cluster, backups } = client;
   await client.serviceInfo();
   await client.metrics();
   await client.openApi();
@@ -65,6 +65,8 @@ test('the client has a method for each operation, and asks for none besides', as
   await collection.delete('x/y');
   await collection.deleteBatch(['x']);
   await collection.deleteByFilter({ a: 1 });
+  await collection.patch('x/y', { metadata: { a: null } });
+  await collection.updateByFilter({ filters: { a: 1 }, set: { a: 2 } });
   await collection.get('x/y');
   await collection.fetch(['x']);
   await collection.scrollPage();
@@ -84,6 +86,15 @@ test('the client has a method for each operation, and asks for none besides', as
   await keys.rotate(1);
   await keys.usage(1);
   await keys.usageSummary();
+  await backups.create();
+  await backups.list({ target: 'other' });
+  await backups.get('b/1');
+  await backups.verify('b/1');
+  await backups.delete('b/1');
+  await backups.restore({ backup: 'b/1' });
+  await backups.listRestores();
+  await backups.restoreState('r/1');
+  await backups.cancelRestore('r/1');
   await cluster.state();
   await cluster.drain('node/1');
   await cluster.undrain('node/1');

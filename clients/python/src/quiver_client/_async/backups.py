@@ -1,0 +1,83 @@
+"""Backups and restores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .. import operations
+from ..bodies import given
+from ..models import Backup, Restore
+from .transport import AsyncTransport
+
+
+@dataclass(frozen=True)
+class AsyncBackups:
+    """Backups and restores, which go on by themselves: ``get`` and ``restore_state`` say how far they are. Needs an admin key.
+
+    ``target`` is where backups are; left out, as the service is set.
+    """
+
+    _transport: AsyncTransport
+
+    async def create(self, collections: Sequence[str] | None = None, *, target: str | None = None) -> Backup:
+        """Begins a backup of all collections, or of those named. Every write that was acknowledged before is in it."""
+        body = given(collections=None if collections is None else [*collections], target=target)
+        return await self._transport.call(operations.CREATE_BACKUP, Backup, body=body)
+
+    async def get(self, backup_id: str, *, target: str | None = None) -> Backup:
+        """How far a backup is, and what is in it."""
+        return await self._transport.call(operations.GET_BACKUP, Backup, path={"id": backup_id}, query={"target": target})
+
+    async def delete(self, backup_id: str, *, target: str | None = None) -> Backup:
+        """Deletes a backup, or gives one up that is under way. What other backups need of it stays."""
+        return await self._transport.call(operations.DELETE_BACKUP, Backup, path={"id": backup_id}, query={"target": target})
+
+    async def verify(self, backup_id: str, *, target: str | None = None) -> Backup:
+        """Begins to compare every object of a backup with its checksum; ``verification`` of ``get`` says what was found."""
+        return await self._transport.call(operations.VERIFY_BACKUP, Backup, path={"id": backup_id}, query={"target": target})
+
+    async def restore(
+        self,
+        backup_id: str,
+        *,
+        target: str | None = None,
+        collections: Sequence[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+        keys: bool = False,
+    ) -> Restore:
+        """Begins to restore collections, of all or of those named, into names that are free.
+
+        ``rename`` gives others than in the backup, ``shards`` and ``replicas`` other numbers of them; ``keys`` adds the API
+        keys that are not there.
+        """
+        body = given(
+            backup=backup_id,
+            target=target,
+            collections=None if collections is None else [*collections],
+            rename=None if rename is None else dict(rename),
+            shards=shards,
+            replicas=replicas,
+            keys=keys or None,
+        )
+        return await self._transport.call(operations.RESTORE, Restore, body=body)
+
+    async def restore_state(self, restore_id: str) -> Restore:
+        """How far a restore is."""
+        return await self._transport.call(operations.GET_RESTORE, Restore, path={"id": restore_id})
+
+    async def cancel_restore(self, restore_id: str) -> Restore:
+        """Gives a restore up, or forgets one that is over."""
+        return await self._transport.call(operations.CANCEL_RESTORE, Restore, path={"id": restore_id})
+
+    async def list_restores(self) -> list[Restore]:
+        """All restores, the newest first."""
+        data = await self._transport.call(operations.LIST_RESTORES, dict[str, list[Restore]])
+        return data["restores"]
+
+    async def list(self, *, target: str | None = None) -> list[Backup]:
+        """All backups, the newest first."""
+        data = await self._transport.call(operations.LIST_BACKUPS, dict[str, list[Backup]], query={"target": target})
+        return data["backups"]
