@@ -60,6 +60,11 @@ function report(error: Error, context: CommandContext): number {
     context.messages.write(`${error.message}\n`);
     return error.exitCode;
   }
+  // Of the system: a full disk, a file that may not be read.
+  if ('syscall' in error) {
+    context.messages.write(`${error.message}\n`);
+    return EXIT_CODES.failed;
+  }
   // A mistake of ours: its stack says where.
   context.messages.write(`${error.stack ?? error.message}\n`);
   return EXIT_CODES.failed;

@@ -5,7 +5,7 @@ import { NotFoundError } from '../../clients/typescript/src/errors';
 import type { CommandContext } from '../command-context';
 import { CommandError, EXIT_CODES } from '../command-error';
 import type { Connection } from '../connection/connection';
-import { findFiles, FORMATS, type Format, type SourceOptions } from '../formats/open-source';
+import { findFiles, FORMATS, type Format, REJECTS_ENDING, type SourceOptions } from '../formats/open-source';
 import { describeMapping, mapColumns, type MappingOptions, wantedColumns } from '../import/column-mapping';
 import { dimensionOf } from '../import/dimension';
 import { ImportRun, type ImportState } from '../import/import-run';
@@ -99,10 +99,13 @@ function oneCharacter(text: string): string {
 async function runImport(context: CommandContext, sources: string[], options: ImportOptions): Promise<void> {
   const startedAt = performance.now();
   const list = listOf(context, sources, options);
+  const rejectPath = options.rejects ?? `${sources[0] === '-' ? 'stdin' : basename(resolve(sources[0]))}${REJECTS_ENDING}`;
+  const path = checkpointPathOf(context, sources, options);
+  list.refuseAsOutput('--rejects', rejectPath);
+  if (path !== null) list.refuseAsOutput('--checkpoint', path);
   const connection = connect(context, options);
   const existing = await findCollection(connection, options);
   const restart = options.restart === true || options.checkpoint === false;
-  const path = checkpointPathOf(context, sources, options);
   if (restart && path !== null) new ResumeFile(path, {}).remove();
   const resumeOf = (collection: Collection): ResumeFile<ImportState> | null => (path === null ? null : new ResumeFile(path, identityOf(list, options, collection)));
   const before = existing === null ? null : (resumeOf(existing)?.read() ?? null);
@@ -114,7 +117,6 @@ async function runImport(context: CommandContext, sources: string[], options: Im
   if (!options.quiet && before !== null) context.messages.write(`going on after ${count(before.rows)} rows\n`);
   const state: ImportState = before ?? { mark: { file: 0, inner: null }, mapping, rows: 0, rejected: 0, rejectBytes: 0 };
   const progress = showProgress(context, { label: options.into, unit: 'rows', isQuiet: options.quiet === true, rowsBefore: state.rows });
-  const rejectPath = options.rejects ?? `${sources[0] === '-' ? 'stdin' : basename(resolve(sources[0]))}.rejects.jsonl`;
   const resume = resumeOf(collection);
   const settings = {
     collection: options.into,

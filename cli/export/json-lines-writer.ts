@@ -10,6 +10,7 @@ export class JsonLinesWriter implements ItemWriter {
   private readonly stream: Writable;
   private readonly part: string | null;
   private readonly end: Promise<void>;
+  private failure: Error | null = null;
 
   constructor(
     private readonly path: string | null,
@@ -20,18 +21,22 @@ export class JsonLinesWriter implements ItemWriter {
     if (path?.endsWith('.gz')) {
       const zip = createGzip();
       zip.pipe(sink);
+      // Or what is being written would wait for ever for a full disk to take more.
+      sink.on('error', () => zip.destroy());
       this.stream = zip;
     } else {
       this.stream = sink;
     }
     this.end = path === null ? Promise.resolve() : finished(sink);
-    // It is awaited at the end; a failure before shows itself there.
-    this.end.catch(() => {});
+    // It is awaited at the end; a failure before then fails the next writing.
+    this.end.catch((error: Error) => (this.failure = error));
   }
 
   async write(items: ExportedItem[]): Promise<void> {
     const text = items.map((item) => `${JSON.stringify(lineOf(item))}\n`).join('');
-    await new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done())));
+    await new Promise<void>((done, fail) => this.stream.write(text, (error) => (error ? fail(error) : done()))).catch((error: Error) => {
+      throw this.failure ?? error;
+    });
   }
 
   async finish(): Promise<void> {

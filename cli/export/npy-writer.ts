@@ -27,8 +27,9 @@ export class NpyWriter implements ItemWriter {
   async write(items: ExportedItem[]): Promise<void> {
     const floats = new Float32Array(items.length * this.dim);
     items.forEach(({ vector = [] }, i) => floats.set(vector, i * this.dim));
-    await this.vectors.write(new Uint8Array(floats.buffer));
-    await this.items.write(items.map(({ external_id, text, metadata }) => `${JSON.stringify({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata })}\n`).join(''));
+    // Appending goes on until all is written; a lone write may end early.
+    await this.vectors.appendFile(new Uint8Array(floats.buffer));
+    await this.items.appendFile(items.map(({ external_id, text, metadata }) => `${JSON.stringify({ external_id, ...(text === null || text === undefined ? {} : { text }), metadata })}\n`).join(''));
     this.rows += items.length;
   }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createReadStream, openSync, readSync, closeSync, statSync } from 'node:fs';
 import { Readable, Transform, type TransformCallback } from 'node:stream';
 import zlib from 'node:zlib';
@@ -100,6 +101,33 @@ class ZstdStream extends Transform {
       done(error as Error);
     }
   }
+}
+
+/** The same bytes; fails where they are not UTF-8: a decoder would make one character of all that it can't tell. */
+export async function* inUtf8(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<Buffer> {
+  const wrong = (): never => {
+    throw new CommandError(`${name} is not UTF-8 text; iconv makes it that`);
+  };
+  // The beginning of a character whose rest is in the next piece.
+  let held: Buffer = Buffer.alloc(0);
+  for await (const piece of bytes) {
+    const text = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    const whole = wholeCharacters(text);
+    if (!isUtf8(text.subarray(0, whole))) wrong();
+    held = text.subarray(whole);
+    yield piece;
+  }
+  if (held.length > 0) wrong();
+}
+
+/** Length without a character at the end that is not there whole. */
+function wholeCharacters(text: Buffer): number {
+  for (let i = text.length - 1; i >= 0 && i >= text.length - 3; i--) {
+    if ((text[i] & 0xc0) === 0x80) continue;
+    const length = text[i] < 0xc0 ? 1 : text[i] < 0xe0 ? 2 : text[i] < 0xf0 ? 3 : 4;
+    return i + length > text.length ? i : text.length;
+  }
+  return text.length;
 }
 
 /** Which compression the first bytes are of. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type CsvError, type Options, parse } from 'csv-parse';
 import { CommandError } from '../command-error';
-import type { ByteSource } from './byte-source';
+import { type ByteSource, inUtf8 } from './byte-source';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from './record-source';
 
 interface CsvMark {
@@ -85,7 +85,10 @@ export class CsvSource implements RecordSource {
         return undefined;
       },
     };
-    const parser = Readable.from(this.bytes.open(start.byte), { objectMode: false }).pipe(parse(options));
+    const bytes = Readable.from(inUtf8(this.bytes.open(start.byte), this.bytes.name), { objectMode: false });
+    const parser = bytes.pipe(parse(options));
+    // A pipe takes no errors along.
+    bytes.on('error', (error) => parser.destroy(error));
     const failed = (error: Error): never => {
       throw error instanceof CommandError ? error : new CommandError(`${this.bytes.name} can't be read: ${error.message}`, undefined, { cause: error });
     };
@@ -96,6 +99,8 @@ export class CsvSource implements RecordSource {
       }
     } catch (error) {
       failed(error as Error);
+    } finally {
+      bytes.destroy();
     }
     yield* skipped;
   }

@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer';
 import { CommandError } from '../command-error';
 import type { ByteSource } from './byte-source';
+import { parseLossless } from './lossless-json';
 import { CHUNK_BYTES, CHUNK_ROWS, type KnownFields, PIECE_BYTES_MAX, type RecordChunk, type RecordSource, type SourceRecord, type UnreadableRow } from './record-source';
 
 interface LineMark {
@@ -8,6 +10,8 @@ interface LineMark {
 }
 
 const LINE_END = 0x0a;
+/** Its characters can't be told: two ids might become one. */
+const NOT_UTF8 = 'not UTF-8';
 
 /** Lines of a text with their numbers from 1 and the place behind each; without the end of the line. */
 export async function* linesOf(bytes: AsyncIterable<Buffer>, mark: LineMark = { byte: 0, line: 0 }): AsyncGenerator<{ line: Buffer; number: number; end: number }[]> {
@@ -72,7 +76,7 @@ export class JsonLinesSource implements RecordSource {
         const text = line.toString('utf8', isFirst && line.length >= 3 && line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0).trim();
         last = { byte: end, line: number };
         if (text === '') continue;
-        const fields = objectOf(text);
+        const fields = isUtf8(line) ? objectOf(text) : NOT_UTF8;
         if (typeof fields === 'string') unreadable.push({ number, reason: isFirst && text.startsWith('[') ? 'a JSON array, where one object a line is expected' : fields });
         else records.push({ fields, number });
         size += line.length;
@@ -86,7 +90,8 @@ export class JsonLinesSource implements RecordSource {
 /** The object, or why there is none. */
 function objectOf(text: string): Record<string, unknown> | string {
   try {
-    const value = JSON.parse(text) as unknown;
+    // Ids of 64 bits as numbers: two of them must not become one.
+    const value = parseLossless(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     return 'not a JSON object';
   } catch (error) {

@@ -37,6 +37,8 @@ const FORMATS_BY_ENDING: Record<string, Format> = {
   text: 'text',
   md: 'text',
 };
+/** What an import calls its list of bad rows; in a folder it is no source of another import. */
+export const REJECTS_ENDING = '.rejects.jsonl';
 const COMPRESSIONS: Record<string, Compression> = { gz: 'gz', gzip: 'gz', zst: 'zst', zstd: 'zst' };
 
 export interface SourceOptions {
@@ -62,7 +64,7 @@ export function findFiles(paths: string[], format: Format | null): SourceFile[] 
     if (!existsSync(path)) throw new CommandError(`${path} is not there`, EXIT_CODES.usage);
     if (!statSync(path).isDirectory()) return [{ path, format: format ?? formatOf(path) ?? unknownFormat(path), name: relative(join(path, '..'), path) }];
     const found = readdirSync(path, { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.startsWith('_'))
+      .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.startsWith('_') && !entry.name.endsWith(REJECTS_ENDING))
       .map((entry) => join(entry.parentPath, entry.name))
       .flatMap((file) => {
         const known = format ?? formatOf(file);

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { FileMetaData, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
-import { chunkPlace, type DecodedPage, PageReader, type ParquetLibrary } from './parquet-file';
+import { chunkPlace, type DecodedPage, PageReader, type ParquetLibrary, sliceOf } from './parquet-file';
 
 /** A place in a column chunk: a page that begins with a row, and how many of its rows are behind. Null: the beginning. */
 export type ColumnMark = [offset: number, rows: number] | null;
@@ -190,11 +190,7 @@ class NestedColumn implements ColumnReader {
     if (bytes > NESTED_BYTES_MAX)
       throw new CommandError(`column "${column.element.name}" is nested and has ${bytes >> 20} MiB in one row group; leave it out with --metadata, or write smaller row groups`);
     const { size } = await file.stat();
-    const slice = async (from: number, to = size): Promise<ArrayBuffer> => {
-      const buffer = new ArrayBuffer(to - from);
-      await file.read(new Uint8Array(buffer), 0, to - from, from);
-      return buffer;
-    };
+    const slice = sliceOf(file, size);
     const rowStart = metadata.row_groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     let rows: Record<string, unknown>[] = [];
     await library.parquetRead({

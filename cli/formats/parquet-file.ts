@@ -168,3 +168,23 @@ export function chunkPlace(library: ParquetLibrary, metadata: FileMetaData, grou
   } as ColumnDecoder;
   return { start, end: start + Number(chunk.total_compressed_size), decoder };
 }
+
+/** Any part of a file, as the library asks for it. A damaged file has parts where none can be. */
+export function sliceOf(file: FileHandle, size: number): (from: number, to?: number) => Promise<ArrayBuffer> {
+  const read = async (from: number, to: number): Promise<ArrayBuffer> => {
+    if (!(from >= 0 && from <= to && to <= size)) throw new Error(`it is damaged: it would go from byte ${from} to ${to} of ${size}`);
+    const bytes = new Uint8Array(to - from);
+    for (let at = 0; at < bytes.length;) {
+      const { bytesRead } = await file.read(bytes, at, bytes.length - at, from + at);
+      if (bytesRead === 0) throw new Error('it is cut off');
+      at += bytesRead;
+    }
+    return bytes.buffer;
+  };
+  return (from, to = size) => {
+    const part = read(from, to);
+    // The library asks for several at once, and hears of the first failure only.
+    part.catch(() => {});
+    return part;
+  };
+}

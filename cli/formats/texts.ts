@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { TextChunker } from '../../coordinator/documents/chunk';
 import { CommandError } from '../command-error';
-import type { ByteSource } from './byte-source';
+import { type ByteSource, inUtf8 } from './byte-source';
 import { CHUNK_ROWS, type KnownFields, type RecordChunk, type RecordSource, type SourceRecord } from './record-source';
 import { linesOf } from './json-lines';
 
@@ -49,7 +49,7 @@ export class TextSource implements RecordSource {
   private async *records(): AsyncGenerator<SourceRecord> {
     const source = this.name;
     if (this.split.by === 'lines') {
-      for await (const lines of linesOf(this.bytes.open())) {
+      for await (const lines of linesOf(inUtf8(this.bytes.open(), this.bytes.name))) {
         for (const { line, number } of lines) {
           const text = line
             .toString('utf8')

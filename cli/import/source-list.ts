@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { openFile, openStream, type SourceFile, type SourceOptions } from '../formats/open-source';
+import { CommandError, EXIT_CODES } from '../command-error';
 import { itemsPathOf } from '../formats/paired-items';
 import type { RecordChunk, RecordSource } from '../formats/record-source';
 import type { CommandContext } from '../command-context';
@@ -49,6 +50,14 @@ export class SourceList {
       if (format === 'npy' && existsSync(items)) hash.update(JSON.stringify([items, statSync(items).size, statSync(items).mtimeMs]));
     }
     return this.files === null ? 'standard input' : hash.digest('hex');
+  }
+
+  /** Fails when what is to be written would replace what is to be read. */
+  refuseAsOutput(option: string, output: string): void {
+    if (!existsSync(output)) return;
+    const written = realpathSync(output);
+    const read = (this.files ?? []).flatMap(({ path }) => [path, itemsPathOf(path)]).find((path) => existsSync(path) && realpathSync(path) === written);
+    if (read !== undefined) throw new CommandError(`${read} is a source of this import: ${option} must be another file`, EXIT_CODES.usage);
   }
 
   /** From a mark on. `wanted` is asked before a file is opened: the first chunk may decide what is wanted. */

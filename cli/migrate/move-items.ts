@@ -117,6 +117,7 @@ export class ItemsMove {
       let cursor = this.state.cursor;
       do {
         const { page, findings } = await this.read(cursor);
+        if (page.next !== null && JSON.stringify(page.next) === JSON.stringify(cursor)) throw new CommandError(`${move.from.name}: the peer answers the same page again and again`);
         cursor = page.next;
         const rejected: RejectedRow[] = [];
         const passage = this.watermark.begin({ cursor, findings: findings.list() }, page.items.length, rejected);
@@ -170,7 +171,15 @@ export class ItemsMove {
     this.rejects.append(rejected);
     const findings = new ItemFindings(this.state.findings);
     findings.addAll(mark.findings);
-    Object.assign(this.state, { cursor: mark.cursor, read: this.state.read + rows, rejected: this.state.rejected + rejected.length, rejectBytes: this.rejects.bytes, findings: findings.list() });
+    // Pages are settled in their order: after the last, a kill must not have them all read again.
+    Object.assign(this.state, {
+      cursor: mark.cursor,
+      isRead: mark.cursor === null,
+      read: this.state.read + rows,
+      rejected: this.state.rejected + rejected.length,
+      rejectBytes: this.rejects.bytes,
+      findings: findings.list(),
+    });
     this.options.onProgress(this.state.read);
     if (performance.now() - this.savedAt > SAVE_EVERY_MS) this.save();
   }

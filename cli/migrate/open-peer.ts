@@ -1,5 +1,5 @@
 import { CommandError, EXIT_CODES } from '../command-error';
-import { PeerHttp, basicAuthorization } from './peer-http';
+import { PeerError, PeerHttp, basicAuthorization } from './peer-http';
 import type { PeerAddress, PeerSource } from './peer-source';
 import { ChromaSource } from './sources/chroma-source';
 import { ElasticsearchSource } from './sources/elasticsearch-source';
@@ -43,6 +43,21 @@ export function peerAddress(text: string, peer: PeerName): { url: URL; user: str
 
 /** The source for a peer; nothing is asked of it yet. Fails with CommandError. */
 export function openPeer(choice: PeerChoice): PeerSource {
+  const source = sourceFor(choice);
+  // An answer of another shape shows itself where a source takes it apart.
+  const understood = async <Answer>(asked: Promise<Answer>): Promise<Answer> =>
+    asked.catch((error: Error) => {
+      throw error instanceof TypeError ? new PeerError(`an answer of ${choice.url.origin} is none of ${choice.peer}: ${error.message}`, null, { cause: error }) : error;
+    });
+  return {
+    version: async () => understood(source.version()),
+    collections: async () => understood(source.collections()),
+    page: async (request) => understood(source.page(request)),
+    close: async () => source.close(),
+  };
+}
+
+function sourceFor(choice: PeerChoice): PeerSource {
   const { peer, url, key, user, password, database, tenant, where, patienceMs, signal, onWait } = choice;
   for (const option of ['database', 'tenant', 'where'] as const) {
     if (choice[option] !== null && !UNDERSTOOD[option].includes(peer)) throw new CommandError(`--${option} means nothing to ${peer}, only to ${UNDERSTOOD[option].join(', ')}`, EXIT_CODES.usage);

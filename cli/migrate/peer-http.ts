@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError, EXIT_CODES } from '../command-error';
+import { LARGE_INTEGERS, parseLossless } from '../formats/lossless-json';
 import { Backoff } from '../writing/backoff';
 import type { ItemFindings } from './finding';
-import { LARGE_INTEGERS, parseLossless } from './lossless-json';
 
 /** A peer refused, or answered what can't be read. `status` is HTTP's, null where there is none. */
 export class PeerError extends CommandError {
@@ -17,7 +17,7 @@ export class PeerError extends CommandError {
 }
 
 /** A page of a thousand vectors of 16,384 numbers takes some 300 MB as JSON. */
-const ANSWER_CHARACTERS_MAX = 500_000_000;
+const ANSWER_BYTES_MAX = 500_000_000;
 const CALL_TIMEOUT_MS = 120_000;
 /** Before a peer has ever answered, more likely the address is wrong than the peer busy. */
 const FIRST_PATIENCE_MS = 5000;
@@ -80,23 +80,25 @@ export class PeerHttp {
         method,
         headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
         body,
+        // A key goes to the peer's address only; fetch would take it along to wherever an answer points.
+        redirect: 'manual',
         signal: AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]),
       });
-      text = await response.text();
+      text = await textOf(response, where);
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (signal.aborted || error instanceof PeerError) throw error;
       const { name, message, cause } = error as Error & { cause?: Error };
       return { error: new PeerError(`${where}: ${name === 'TimeoutError' ? 'no answer in time' : cause?.message || message}`, null, { cause: error }), isPassing: true, retryAfterMs: null };
     }
     if (!response.ok) {
+      const location = response.status < 400 ? response.headers.get('location') : null;
       const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
       return {
-        error: new PeerError(`${where}: HTTP status ${response.status}: ${quoted(text)}`, response.status),
+        error: new PeerError(`${where}: HTTP status ${response.status}: ${quoted(location === null ? text : `it is at ${location} now; give that address`)}`, response.status),
         isPassing: response.status === 429 || response.status >= 500,
         retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : null,
       };
     }
-    if (text.length > ANSWER_CHARACTERS_MAX) throw new PeerError(`${where}: an answer of ${text.length} characters is too long; --page-size asks for fewer items at once`);
     try {
       return { answer: parseLossless(text, () => findings?.add('numbers', 'changed', LARGE_INTEGERS)) };
     } catch (error) {
@@ -108,6 +110,21 @@ export class PeerHttp {
 /** Waits between tries: shorter ones before the peer has ever answered. */
 export function firstOrLater(patienceMs: number, hasAnswered: boolean): Backoff {
   return new Backoff(hasAnswered ? patienceMs : Math.min(patienceMs, FIRST_PATIENCE_MS));
+}
+
+/** The text of an answer, given up on when it is longer than any may be. */
+async function textOf(response: Response, where: string): Promise<string> {
+  const decoder = new TextDecoder();
+  const texts: string[] = [];
+  let bytes = 0;
+  // Leaving the loop ends the connection.
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new PeerError(`${where}: an answer of more than ${ANSWER_BYTES_MAX} bytes is too long; --page-size asks for fewer items at once`);
+    texts.push(decoder.decode(piece, { stream: true }));
+  }
+  texts.push(decoder.decode());
+  return texts.join('');
 }
 
 /** A peer's words, on one line and without what would move the cursor. */

@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, lstatSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { RejectedRow } from './watermark';
 
 /**
@@ -13,14 +13,20 @@ export class RejectFile {
     readonly path: string,
     public bytes = 0,
   ) {
-    if (bytes === 0) rmSync(path, { force: true });
+    // What an earlier import left. A device, such as /dev/null, stays.
+    if (bytes === 0 && lstatSync(path, { throwIfNoEntry: false })?.isFile()) rmSync(path);
   }
 
   append(rows: RejectedRow[]): void {
     if (rows.length === 0) return;
     if (this.file === null) {
-      this.file = openSync(this.path, this.bytes === 0 ? 'w' : 'r+', 0o600);
-      ftruncateSync(this.file, this.bytes);
+      this.file = openSync(this.path, constants.O_WRONLY | constants.O_CREAT, 0o600);
+      const status = fstatSync(this.file);
+      if (status.isFile()) {
+        // The run before may have had another working folder, or the file was moved away: nothing is in the place of its rows.
+        this.bytes = Math.min(this.bytes, status.size);
+        ftruncateSync(this.file, this.bytes);
+      }
     }
     const text = Buffer.from(rows.map(({ place, externalId, reason }) => `${JSON.stringify({ place, external_id: externalId, reason })}\n`).join(''));
     for (let at = 0; at < text.length;) at += writeSync(this.file, text, at, text.length - at, this.bytes + at);

@@ -49,7 +49,8 @@ export class ResumeFile<State> {
 
   write(state: State): void {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
-    const next = `${this.path}.next`;
+    // Another run may write at the same time.
+    const next = `${this.path}.${process.pid}.next`;
     const file = openSync(next, 'w', 0o600);
     try {
       writeSync(file, `${JSON.stringify({ version: VERSION, identity: this.identity, state })}\n`);

@@ -142,6 +142,19 @@ describe('quiver import', () => {
     expect(found.output).toMatch(/1\s+1\s+z1\s+\{\}\s+a zebra/);
   });
 
+  test('never writes over its source', async () => {
+    const path = cli.path('mine.jsonl');
+    const content = '{"id":1,"vector":[1,0,0,0]}\nbad\n';
+    writeFileSync(path, content);
+    for (const words of [
+      ['--rejects', path],
+      ['--checkpoint', path, '--restart'],
+    ]) {
+      expect(await cli.run(['import', 'mine.jsonl', '--into', 'mine', '--create', ...words])).toMatchObject({ code: 2, messages: expect.stringContaining(`${words[0]} must be another file`) });
+    }
+    expect(readFileSync(path, 'utf8')).toBe(content);
+  });
+
   test('lists bad rows with their lines and reasons, stores the others, and ends with 3', async () => {
     const good = (id: string): string => JSON.stringify({ id, vector: [1, 2, 3, 4] });
     const lines = [

@@ -22,7 +22,9 @@ interface Success<Data> {
 export function successOf<Data>(text: string, response: Response, { method, path }: ApiRequest, attempt: number): Success<Data> {
   const envelope = envelopeOf(text);
   if (envelope === null) {
-    throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${text.slice(0, SHOWN_MAX)}`, {
+    const location = response.headers.get('location');
+    const shown = location === null ? text.slice(0, SHOWN_MAX) : `it points to ${location.slice(0, SHOWN_MAX)}, and the key goes to the given address only`;
+    throw new BadAnswerError(`${method} ${path}: the answer is none of Quiver (HTTP status ${response.status}): ${shown}`, {
       httpStatus: response.status,
       retryAfterMs: retryAfterMs(response),
     });

@@ -169,7 +169,8 @@ export class Transport {
   private async send(request: ApiRequest, options: CallOptions, watch: Deadline): Promise<Response> {
     const { method, json, body } = request;
     const headers: Record<string, string> = { ...this.headers, ...options.headers };
-    const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal };
+    // The key goes to this address only; fetch would take it along to wherever an answer points.
+    const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal, redirect: 'manual' };
     if (json !== undefined) {
       headers['content-type'] = 'application/json';
       init.body = typeof json === 'string' ? json : JSON.stringify(json);

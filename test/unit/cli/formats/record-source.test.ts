@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { type Format, openFile, type SourceOptions } from '../../../../cli/formats/open-source';
+import { findFiles, type Format, openFile, type SourceOptions } from '../../../../cli/formats/open-source';
 import type { RecordChunk, RecordSource } from '../../../../cli/formats/record-source';
 import { runSeed, seededRandom } from '../../../support/random';
 
@@ -91,4 +91,34 @@ describe('a source', () => {
     ]);
     expect(unreadable).toEqual([{ number: 4, reason: '1 values, where there are 2 columns' }]);
   });
+});
+
+test('ids of 64 bits stay apart as numbers of JSON lines', async () => {
+  const chunks = await all(await open('wide.jsonl', 'jsonl', '{"id":9007199254740993}\n{"id":9007199254740992}\n{"id":7}\n'));
+  expect(chunks[0].records.map(({ fields }) => fields.id)).toEqual(['9007199254740993', '9007199254740992', 7]);
+});
+
+test('text that is not UTF-8 is refused, also where a piece of it ends within a character', async () => {
+  const lines = await all(await open('latin.jsonl', 'jsonl', Buffer.from('{"id":"M\xfcller"}\n{"id":"a"}\n', 'latin1')));
+  expect(lines[0]).toMatchObject({ records: [{ fields: { id: 'a' } }], unreadable: [{ number: 1, reason: 'not UTF-8' }] });
+  await expect(open('latin.csv', 'csv', Buffer.from('id\nM\xfcller\n', 'latin1')).then(all)).rejects.toThrow('latin.csv is not UTF-8 text');
+  await expect(open('cut.csv', 'csv', Buffer.from('id\nM\u00fc').subarray(0, -1)).then(all)).rejects.toThrow('cut.csv is not UTF-8 text');
+  // Each of two offsets of three bytes has characters across the ends of pieces.
+  for (const offset of ['', 'x']) {
+    const text = `id\n${offset}${'日本\n'.repeat(50_000)}`;
+    const chunks = await all(await open('long.csv', 'csv', text));
+    expect(chunks.flatMap(({ records }) => records)).toHaveLength(50_000);
+  }
+});
+
+test('a compressed CSV that is cut off fails as other formats do', async () => {
+  const whole = gzipSync(Buffer.from(`id\n${Array.from({ length: 5000 }, (_, i) => `${i}-${random()}\n`).join('')}`));
+  await expect(open('cut.csv.gz', 'csv', whole.subarray(0, whole.length / 2)).then(all)).rejects.toThrow(/cut\.csv\.gz can't be read/);
+});
+
+test('a list of bad rows in a folder is no source', () => {
+  const inner = join(folder, 'inner');
+  mkdirSync(inner);
+  for (const name of ['a.jsonl', 'inner.rejects.jsonl']) writeFileSync(join(inner, name), '{}\n');
+  expect(findFiles([inner], null).map(({ name }) => name)).toEqual(['a.jsonl']);
 });

@@ -1,21 +1,22 @@
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EXIT_CODES } from '../../../../cli/command-error';
+import { CommandError, EXIT_CODES } from '../../../../cli/command-error';
 import { ItemFindings } from '../../../../cli/migrate/finding';
+import { openPeer } from '../../../../cli/migrate/open-peer';
 import { PeerHttp } from '../../../../cli/migrate/peer-http';
 
 describe('calls of a peer', () => {
   let server: Server;
   /** Answers of the peer, in order; the last one again and again. */
-  let answers: [status: number, text: string][];
+  let answers: [status: number, text: string, headers?: Record<string, string>][];
   let asked: { headers: Record<string, unknown>; url: string }[];
   const waits: string[] = [];
 
   beforeAll(async () => {
     server = createServer((request, response) => {
       asked.push({ headers: request.headers, url: request.url! });
-      const [status, text] = answers.length > 1 ? answers.shift()! : answers[0];
-      response.writeHead(status, { 'retry-after': '0' }).end(text);
+      const [status, text, headers] = answers.length > 1 ? answers.shift()! : answers[0];
+      response.writeHead(status, { 'retry-after': '0', ...headers }).end(text);
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   });
@@ -62,5 +63,25 @@ describe('calls of a peer', () => {
     await expect(http(1).get('/')).rejects.toMatchObject({ status: 500 });
     answers = [[200, '<html>']];
     await expect(http().get('/')).rejects.toThrow(/not JSON: <html>/);
+  });
+
+  test('an answer that points elsewhere is not followed, because the key would go along', async () => {
+    answers = [[307, '', { location: 'http://127.0.0.1:1/other' }]];
+    await expect(http().get('/things')).rejects.toMatchObject({ status: 307, message: expect.stringContaining('it is at http://127.0.0.1:1/other now; give that address') });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('an answer of another shape is told as such', async () => {
+    answers = [[200, '{"result": 7}']];
+    const [url, signal] = [new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), new AbortController().signal];
+    for (const peer of ['qdrant', 'chroma', 'weaviate', 'milvus', 'elasticsearch'] as const) {
+      const source = openPeer({ peer, url, key: null, user: null, password: null, database: null, tenant: null, where: null, patienceMs: 1, signal });
+      const asking = source.version().then(async () => source.collections());
+      await asking.then(
+        // Some shapes say that there is nothing.
+        (collections) => expect(collections).toEqual([]),
+        (error: Error) => expect(error).toBeInstanceOf(CommandError),
+      );
+    }
   });
 });

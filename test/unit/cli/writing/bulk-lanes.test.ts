@@ -132,3 +132,9 @@ describe('bulk lanes', () => {
     expect(denied.settled).toEqual([]);
   });
 });
+
+test('a service that asks for a longer wait than there is patience for is given up on at once', async () => {
+  const { write, waits } = setUp(async () => Promise.reject(new ServiceError('full', 429, 86_400_000)));
+  await expect(write(1)).rejects.toThrow(/gave up/);
+  expect(waits).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RejectFile } from '../../../../cli/writing/reject-file';
@@ -20,6 +20,18 @@ describe('a resume file', () => {
     file.remove();
     expect(file.read()).toBeNull();
     expect(statSync(join(folder, 'deep')).mode & 0o777).toBe(0o700);
+  });
+
+  test('does not share what it writes next with another run', () => {
+    const path = join(folder, 'two', 'a.json');
+    const file = new ResumeFile<{ row: number }>(path, {});
+    file.write({ row: 1 });
+    // As another run would have left it that is about to rename.
+    writeFileSync(`${path}.next`, 'of another');
+    file.write({ row: 2 });
+    expect(file.read()).toEqual({ row: 2 });
+    expect(readFileSync(`${path}.next`, 'utf8')).toBe('of another');
+    expect(readdirSync(join(folder, 'two')).sort()).toEqual(['a.json', 'a.json.next']);
   });
 
   test('has a place of its own for each thing', () => {
@@ -48,5 +60,24 @@ describe('a reject file', () => {
     second.append([row(3), row(4)]);
     second.close();
     expect(places(path)).toEqual(['line 1', 'line 2', 'line 3', 'line 4']);
+  });
+
+  test('that is not there any more, or shorter, goes on with what there is', () => {
+    const path = join(folder, 'gone.jsonl');
+    const moved = new RejectFile(path, 1000);
+    moved.append([row(1)]);
+    moved.append([row(2)]);
+    moved.close();
+    expect(places(path)).toEqual(['line 1', 'line 2']);
+  });
+
+  test('is only taken away when it is a file: a device stays', () => {
+    const path = join(folder, 'device');
+    symlinkSync('/dev/null', path);
+    const rejects = new RejectFile(path);
+    rejects.append([row(1)]);
+    rejects.close();
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    expect(existsSync('/dev/null')).toBe(true);
   });
 });

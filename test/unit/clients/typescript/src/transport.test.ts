@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   ApiError,
   BadAnswerError,
@@ -45,6 +48,27 @@ test('a request goes to the address with the key, the headers and its body as JS
   expect(JSON.parse(calls[0].body ?? '')).toEqual({ vector: Buffer.from(VECTOR.buffer).toString('base64'), k: 3 });
   expect(calls[1]).toMatchObject({ body: null });
   expect(calls[1].url.search).toBe(`?id1=x%26y&id2=${encodeURIComponent('ü/?')}`);
+});
+
+test('an answer that points elsewhere is not followed, because the key would go along', async () => {
+  const elsewhere: string[] = [];
+  const other = createServer((request, response) => {
+    elsewhere.push(String(request.headers['x-api-key']));
+    response.end('{"status":"success","data":{}}');
+  }).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const service = createServer((request, response) => response.writeHead(307, { location: location + request.url }).end()).listen(0, '127.0.0.1');
+  await once(service, 'listening');
+  try {
+    const client = new QuiverClient({ url: `http://127.0.0.1:${(service.address() as AddressInfo).port}`, apiKey: 'secret', retry: QUICK });
+    const error = await errorOf(client.me());
+    expect(error).toBeInstanceOf(BadAnswerError);
+    expect(error).toMatchObject({ httpStatus: 307, message: expect.stringContaining(`it points to ${location}/v1/`) });
+    expect(elsewhere).toEqual([]);
+  } finally {
+    for (const server of [other, service]) server.close().closeAllConnections();
+  }
 });
 
 test('an address that is none is refused at once', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseLossless } from '../../../../cli/migrate/lossless-json';
+import { parseLossless } from '../../../../cli/formats/lossless-json';
 
 describe('parseLossless', () => {
   test('integers beyond 2^53 become strings of their digits, and are counted', () => {
