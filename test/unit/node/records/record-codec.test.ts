@@ -7,7 +7,7 @@ describe.each([0, 891149408141470])('a record of version %d', (version) => {
     const record = { externalId, slot: 3, stamp: 891149408141000, version, metadata: '{"a":1}', text: 'words', vector: VECTOR };
     const bytes = recordToBytes(record);
     expect(recordFromBytes(bytes)).toEqual(record);
-    expect(placeOfRecordBytes(bytes)).toEqual({ externalId, stamp: record.stamp });
+    expect(placeOfRecordBytes(bytes)).toEqual({ externalId, stamp: record.stamp, version });
     expect(recordFromBytes(movedRecordBytes(bytes, 9))).toEqual({ ...record, slot: 9 });
   });
 });
