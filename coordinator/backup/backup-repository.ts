@@ -88,7 +88,6 @@ export class BackupRepository {
   /** Puts the backup in force. Errors: unavailable when somebody made it void meanwhile. */
   async publish(manifest: BackupManifest): Promise<void> {
     await this.target.put(manifestKey(manifest.id), sealedText(manifest));
-    await this.removeAttempts(manifest);
     if ((await this.find(manifest.id)) === null) throw new QuiverError('unavailable', 'the backup was given up meanwhile');
     await this.target.delete(claimKey(manifest.id));
   }
@@ -109,9 +108,11 @@ export class BackupRepository {
     const manifests = await this.idsUnder(BACKUPS_PREFIX);
     const present = manifests.filter((id) => !voids.has(id) || needed.has(id));
     const data = new Map<string, string[]>();
-    for (const { key } of await this.target.list(DATA_PREFIX)) {
+    const objects = await this.target.list(DATA_PREFIX);
+    const repeated = this.repeated(objects.map(({ key }) => key));
+    for (const { key } of objects) {
       const id = idOfKey(key, DATA_PREFIX);
-      if (id !== null && !present.includes(id) && !claimed.has(id)) data.set(id, [...(data.get(id) ?? []), key]);
+      if (id !== null && (!present.includes(id) || repeated.has(id)) && !claimed.has(id)) data.set(id, [...(data.get(id) ?? []), key]);
     }
     if (data.size > 0) {
       const kept = await this.objectsNeeded(present, new Set(data.keys()));
@@ -175,11 +176,20 @@ export class BackupRepository {
     return bytes === null ? null : contentOf<BackupCheck>(key, bytes);
   }
 
-  /** What attempts wrote that did not come to their end. */
-  private async removeAttempts({ id, collections }: BackupManifest): Promise<void> {
-    const folders = new Set(collections.flatMap(({ shards }) => shards).map(({ manifest }) => folderOf(manifest.key)));
-    const left = (await this.target.list(`${DATA_PREFIX}${id}/`)).filter(({ key }) => !folders.has(folderOf(key)));
-    await inBatches(left, ({ key }) => this.target.delete(key));
+  /**
+   * The backups, of those that nobody can be finishing any more, of which a shard was begun anew. Before, what one attempt wrote
+   * must stay beside that of another: a driver that was replaced may have its manifest on the way.
+   */
+  private repeated(keys: string[]): Set<string> {
+    const attempts = new Map<string, string>();
+    const found = new Set<string>();
+    for (const folder of new Set(keys.map(folderOf))) {
+      const shard = folderOf(folder);
+      const id = idOfKey(`${shard}/`, DATA_PREFIX);
+      if (id !== null && attempts.has(shard) && this.isForgotten(id)) found.add(id);
+      attempts.set(shard, folder);
+    }
+    return found;
   }
 
   /** Objects written by these backups that some other ones consist of. */
