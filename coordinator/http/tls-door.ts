@@ -21,10 +21,13 @@ const HANDSHAKE_MS = 10_000;
 export class TlsDoor {
   private readonly server: Server;
 
-  /** `opened` gets each connection whose handshake is over; one that fails is closed. */
-  constructor(parts: { certificate: ApiCertificate; opened: (socket: TLSSocket) => void }) {
-    this.server = createServer({ ...contextOf(parts.certificate), ticketKeys: Buffer.from(parts.certificate.ticketKeys), ALPNProtocols: PROTOCOLS, handshakeTimeout: HANDSHAKE_MS });
+  /** `opened` gets each connection whose handshake is over; one that fails, or is not over in time, is closed. */
+  constructor(parts: { certificate: ApiCertificate; opened: (socket: TLSSocket) => void; handshakeMs?: number }) {
+    const handshakeTimeout = parts.handshakeMs ?? HANDSHAKE_MS;
+    this.server = createServer({ ...contextOf(parts.certificate), ticketKeys: Buffer.from(parts.certificate.ticketKeys), ALPNProtocols: PROTOCOLS, handshakeTimeout });
     this.server.on('secureConnection', parts.opened);
+    // Node only tells that it takes too long, and leaves the connection open.
+    this.server.on('tlsClientError', (_error, socket) => socket.destroy());
   }
 
   take(socket: Socket): void {
