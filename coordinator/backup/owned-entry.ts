@@ -2,8 +2,13 @@ import type { ClusterStore, Guard } from '../../shared/cluster-store/cluster-sto
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import { ONLY_DRIVER, type ReshardOffice, Superseded } from '../collections/reshard/owned-reshard';
 
-/** An entry of the cluster store in the hands of who works on it: every change is made only if nobody else made one. */
+/**
+ * An entry of the cluster store in the hands of who works on it: every change is made only if nobody else made one. Changes
+ * of its own that come together are made one after the other.
+ */
 export class OwnedEntry<Content extends object> {
+  private last: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly parts: { store: ClusterStore; office: ReshardOffice },
     private readonly key: string,
@@ -16,15 +21,23 @@ export class OwnedEntry<Content extends object> {
   }
 
   /** Errors: Superseded; unavailable. */
-  async change(change: Partial<Content>): Promise<void> {
-    const content = { ...this.current, ...change };
-    this.revision = await this.transact(JSON.stringify(content));
-    this.current = content;
+  change(change: Partial<Content>): Promise<void> {
+    return this.inTurn(async () => {
+      const content = { ...this.current, ...change };
+      this.revision = await this.transact(JSON.stringify(content));
+      this.current = content;
+    });
   }
 
   /** Removes the entry. Errors: as `change`. */
   async end(): Promise<void> {
-    await this.transact(null);
+    await this.inTurn(() => this.transact(null));
+  }
+
+  private inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    const done = this.last.then(run);
+    this.last = done.catch(() => undefined);
+    return done;
   }
 
   private async transact(value: string | null): Promise<number> {
