@@ -221,7 +221,7 @@ test.concurrent(
     while ((await put(writer, 'x')) < seen) continue;
     const since = await put(writer, 'w/new');
     await proxy.restore();
-    await eventually('the difference', () => calls.length === 4);
+    await eventually('the difference', () => calls.length === 4, 30_000);
     expect(facts(calls).slice(2)).toEqual([[`put w/new @${since}`], [`put w/kept @${kept}`, `delete w/lost @${since}`]]);
   }),
 );

@@ -46,7 +46,11 @@ function mainBeats(threads: FrontThreads): number[] {
 async function withCollection(): Promise<void> {
   const call = client();
   expect((await call('POST', '/v1/collections', { name: 'c', dim: 2 })).status).toBe('success');
-  expect((await call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } })).data).toEqual({ external_id: 'a', status: 'inserted', version: expect.any(Number) });
+  expect((await call('POST', '/v1/collections/c/upsert', { external_id: 'a', vector: [1, 2], metadata: { n: 1 } })).data).toEqual({
+    external_id: 'a',
+    status: 'inserted',
+    version: expect.any(Number),
+  });
 }
 
 test('the connections are dealt evenly, and every thread serves', async () => {
