@@ -16,7 +16,7 @@ import { CollectionCatalog } from './collections/collection-catalog';
 import { CollectionEmbedder } from './collections/collection-embedder';
 import type { CollectionQuota } from './collections/collection-quota';
 import type { DropIntent } from './collections/collection-record';
-import type { ReshardOffice } from './collections/reshard/owned-reshard';
+import type { DriverOffice } from './driving/owned-entry';
 import { ReshardRequests } from './collections/reshard/reshard-requests';
 import { Resharder } from './collections/reshard/resharder';
 import type { ShardReading } from './collections/shard-reading';
@@ -74,9 +74,9 @@ export interface RunningService extends Service {
    * Drives the reshards from now on, as long as `office` is this process's. Old shards stay for `retireMs` after others took
    * their place. Errors: unavailable.
    */
-  driveReshards(office: ReshardOffice, retireMs: number): Promise<Resharder>;
+  driveReshards(office: DriverOffice, retireMs: number): Promise<Resharder>;
   /** Does what is to be done for backups and restores, as long as `office` is this process's. Errors: unavailable. */
-  driveBackups(office: ReshardOffice, observer: BackupObserver): Promise<BackupDriver>;
+  driveBackups(office: DriverOffice, observer: BackupObserver): Promise<BackupDriver>;
   /** Stops following the cluster store. Store, shards and models stay open: they belong to the caller. */
   close(): void;
 }

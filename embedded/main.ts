@@ -26,7 +26,7 @@ import { Pace } from '../shared/time/pace';
 import { ApiProcess } from '../coordinator/api-process';
 import { processQuota } from '../coordinator/collections/collection-quota';
 import { LINK_MINUTES } from '../coordinator/keys/sign-in';
-import { ONLY_DRIVER } from '../coordinator/collections/reshard/owned-reshard';
+import { ONLY_DRIVER } from '../coordinator/driving/owned-entry';
 import { ProcessLimiter } from '../coordinator/limits/process-limiter';
 import { sharedClock } from '../coordinator/threads/front-state';
 import { EmbeddedOperations } from './embedded-operations';

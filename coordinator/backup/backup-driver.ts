@@ -4,7 +4,6 @@ import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Pace } from '../../shared/time/pace';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
-import { type ReshardOffice, Superseded } from '../collections/reshard/owned-reshard';
 import { BackupPass, type BackupPassParts } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
@@ -12,7 +11,7 @@ import { newBackupRecord } from './backup-requests';
 import { BackupSchedule, deleteOldBackups } from './backup-schedule';
 import type { Cron } from './cron';
 import type { KeepRule } from './kept-backups';
-import { OwnedEntry } from './owned-entry';
+import { type DriverOffice, OwnedEntry, Superseded } from '../driving/owned-entry';
 import { RestorePass, type RestorePassParts } from './restore-pass';
 import { restoreKeys } from './restored-keys';
 
@@ -51,7 +50,7 @@ export class BackupDriver {
         target: string;
         pace: Pace;
         schedule: { cron: Cron; keep: KeepRule | null } | null;
-        office: ReshardOffice;
+        office: DriverOffice;
         openTarget: OpenTarget;
         log: Logger;
         observer: BackupObserver;

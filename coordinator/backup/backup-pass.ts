@@ -9,7 +9,7 @@ import { type CollectionRecord, collectionFromEntry, collectionPath, COLLECTIONS
 import { KEYS_PREFIX } from '../keys/key-record';
 import type { BackupRecord, ShardProgress } from './backup-record';
 import type { BackupRepository } from './backup-repository';
-import type { OwnedEntry } from './owned-entry';
+import type { OwnedEntry } from '../driving/owned-entry';
 
 /** Shards that are taken at once: each reads a disk and writes to the target. */
 const SHARDS_AT_ONCE = 4;

@@ -7,7 +7,7 @@ import type { CollectionCatalog } from '../collections/collection-catalog';
 import type { CollectionQuota } from '../collections/collection-quota';
 import { collectionFromEntry, collectionPath, type CollectionRecord, shardSettings, type DropIntent } from '../collections/collection-record';
 import type { RestoreRecord } from './backup-record';
-import type { OwnedEntry } from './owned-entry';
+import type { OwnedEntry } from '../driving/owned-entry';
 
 const CALL_MS = 10_000;
 const LOOK_EVERY_MS = 200;

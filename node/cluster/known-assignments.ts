@@ -4,7 +4,7 @@ import { assignmentFromEntry, isLaterAssignment, type KnownAssignment } from '..
 import { shardKey } from '../../shared/cluster/members';
 import type { Logger } from '../../shared/logs/logger';
 import type { ShardId } from '../../shared/shard/shard-client';
-import { makeStableFolder, replaceFile } from '../files/stable-folder';
+import { makeStableFolder, replaceFile } from '../../shared/files/stable-folder';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})\.map$/;
 

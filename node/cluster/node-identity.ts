@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { makeStableFolder, replaceFile, syncFolder } from '../files/stable-folder';
+import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 
 const FILE = 'store.json';
 const CLUSTER_FILE = 'cluster.json';

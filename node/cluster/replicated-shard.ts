@@ -16,7 +16,7 @@ import { installCopy, settleCopy } from '../replication/shard-copy';
 import { SEED_SEQUENCE } from '../records/seed-position';
 import { Shard } from '../shard/shard';
 import type { ShardOptions } from '../shard/shard-options';
-import { makeStableFolder } from '../files/stable-folder';
+import { makeStableFolder } from '../../shared/files/stable-folder';
 import type { WriteBudget } from '../shard/write-queue';
 import type { HostedReplica } from './hosted-replica';
 

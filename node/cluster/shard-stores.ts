@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardId } from '../../shared/shard/shard-client';
 import { shardKey } from '../../shared/cluster/members';
-import { makeStableFolder, replaceFile, syncFolder } from '../files/stable-folder';
+import { makeStableFolder, replaceFile, syncFolder } from '../../shared/files/stable-folder';
 import { LogMark, MARK_FILE } from '../replication/log-mark';
 
 const FILE_NAME = /^([A-Za-z0-9-]{1,64})\.(\d{1,9})$/;

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardSpec } from '../../shared/shard/shard-client';
-import { syncFolder } from '../files/stable-folder';
+import { syncFolder } from '../../shared/files/stable-folder';
 import type { RecordStore } from './record-store';
 
 /**

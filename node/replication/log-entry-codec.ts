@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { OPERATIONS_VERSION, operationsVersionOf } from '../../shared/shard/operation-codec';
+import { operationsVersionOf } from '../../shared/shard/operation-codec';
+import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { LogEntry } from './core/replica-state';
 
 /**

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { LaterFormatError, mustBeKnownFormat } from '../files/later-format';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { syncFolder } from '../files/stable-folder';
+import { syncFolder } from '../../shared/files/stable-folder';
 
 /** The file of a shard's mark, in the shard's folder. */
 export const MARK_FILE = 'log-mark';

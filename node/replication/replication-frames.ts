@@ -1,4 +1,5 @@
-import { OPERATIONS_VERSION, operationsVersionOf } from '../../shared/shard/operation-codec';
+import { operationsVersionOf } from '../../shared/shard/operation-codec';
+import { OPERATIONS_VERSION } from '../../shared/shard/operation-format';
 import type { ShardId } from '../../shared/shard/shard-client';
 import type { AppendAck, AppendMessage, AppendResult, LogPosition } from './core/messages';
 import type { LogEntry } from './core/replica-state';

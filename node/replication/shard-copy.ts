@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { QuiverError } from '../../shared/errors/quiver-error';
-import { makeStableFolder, syncFolder } from '../files/stable-folder';
+import { makeStableFolder, syncFolder } from '../../shared/files/stable-folder';
 import type { KeyValueChange, KeyValueStore } from '../kv/key-value-store';
 import { SPEC_KEY } from '../records/record-keys';
 import { mustBeKnownShard } from '../records/shard-format';

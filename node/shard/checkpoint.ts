@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { syncFolder } from '../files/stable-folder';
+import { syncFolder } from '../../shared/files/stable-folder';
 
 /** After this long, a write step pauses so that the event loop can do other work. */
 const SLICE_MS = 8;

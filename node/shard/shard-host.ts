@@ -5,7 +5,7 @@ import { QuiverError } from '../../shared/errors/quiver-error';
 import type { ShardPublications } from '../../shared/shard/inline-search';
 import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
-import { syncFolder } from '../files/stable-folder';
+import { syncFolder } from '../../shared/files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
 import { Shard } from './shard';
 import { specText } from '../records/shard-format';

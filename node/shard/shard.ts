@@ -26,7 +26,7 @@ import type { ShardObservation } from './shard-observation';
 import type { ShardOptions } from './shard-options';
 import { ShardSearch } from './shard-search';
 import { type ShardGate, ShardWriter } from './shard-writer';
-import { makeStableFolder } from '../files/stable-folder';
+import { makeStableFolder } from '../../shared/files/stable-folder';
 import { WritePace } from './write-pace';
 import { type WriteBudget, WriteQueue } from './write-queue';
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { QuiverError } from '../errors/quiver-error';
+import { makeStableFolder, syncFolder } from '../files/stable-folder';
 import type { BackupObject, BackupTarget } from './backup-target';
 
 /** The ending of files that are being written. Object names never end so. */
@@ -20,7 +21,7 @@ export class FolderTarget implements BackupTarget {
   put(key: string, bytes: Buffer): Promise<void> {
     return this.attempt('write', async () => {
       const path = this.pathOf(key);
-      await this.makeFolder(dirname(path));
+      await makeStableFolder(dirname(path), 0o700);
       const aside = `${path}.${randomUUID()}${UNFINISHED}`;
       try {
         const file = await open(aside, 'wx', 0o600);
@@ -87,12 +88,6 @@ export class FolderTarget implements BackupTarget {
     return join(this.folder, key);
   }
 
-  /** Makes a folder and its parents, and syncs them. */
-  private async makeFolder(folder: string): Promise<void> {
-    const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-    if (first !== undefined) for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
-  }
-
   private async attempt<Result>(verb: string, run: () => Promise<Result>): Promise<Result> {
     try {
       return await run();
@@ -102,15 +97,6 @@ export class FolderTarget implements BackupTarget {
       const refused = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EACCES' || code === 'EROFS' || code === 'EPERM';
       throw new QuiverError(refused ? 'storage_failed' : 'unavailable', `the backup target failed to ${verb} an object${code === undefined ? '' : ` (${code})`}`, { cause: error });
     }
-  }
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import { collectionFromEntry, COLLECTIONS_PREFIX, collectionPath } from '../../coordinator/collections/collection-record';
-import { ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
+import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import { reshardFromEntry, RESHARDS_PREFIX, reshardToValue } from '../../coordinator/collections/reshard/reshard-record';
 import type { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { shardOf } from '../../coordinator/routing/shard-router';

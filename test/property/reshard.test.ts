@@ -1,4 +1,4 @@
-import { type ReshardOffice, ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
+import { type DriverOffice, ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import { Resharder } from '../../coordinator/collections/reshard/resharder';
 import { shardOf } from '../../coordinator/routing/shard-router';
 import type { RunningService } from '../../coordinator/service-factory';
@@ -177,7 +177,7 @@ class Schedule {
     await this.node.destroy();
   }
 
-  private resharder(shards: ShardClient, store: ClusterStore, office: ReshardOffice = ONLY_DRIVER): Resharder {
+  private resharder(shards: ShardClient, store: ClusterStore, office: DriverOffice = ONLY_DRIVER): Resharder {
     return new Resharder({
       store,
       shards,

@@ -1,5 +1,5 @@
 import { HttpLoad } from '../../coordinator/http/http-load';
-import { ONLY_DRIVER } from '../../coordinator/collections/reshard/owned-reshard';
+import { ONLY_DRIVER } from '../../coordinator/driving/owned-entry';
 import type { HttpServerParts } from '../../coordinator/http/http-server';
 import type { AnsweredRequest } from '../../coordinator/http/observer';
 import { StoreKeysService } from '../../coordinator/keys/store-keys-service';

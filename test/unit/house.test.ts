@@ -45,7 +45,7 @@ const FLOORS: Record<string, string[][]> = {
     ['backup/', 'demo/', 'documents/', 'sampling/', 'search/'],
     ['vectors/'],
     ['collections/', 'operations/'],
-    ['audit/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
+    ['audit/', 'driving/', 'embedding/', 'keys/', 'limits/', 'native/', 'routing/', 'service.ts'],
   ],
   node: [
     ['main.ts'],
@@ -62,7 +62,7 @@ const FLOORS: Record<string, string[][]> = {
     ['rpc/'],
     ['cluster-store/', 'shard/'],
     ['backup/', 'filter/', 'process/'],
-    ['config/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
+    ['config/', 'files/', 'logs/', 'secret/', 'tables/', 'text/', 'time/', 'vector/'],
     ['errors/'],
   ],
 };

@@ -2,7 +2,8 @@ import { WatchedEntries, type Watched } from '../../../shared/cluster/watched-en
 import { isQuiverError } from '../../../shared/errors/quiver-error';
 import { RetryBackoff } from '../../../shared/time/retry-backoff';
 import { collectionPath, collectionFromEntry, type DropIntent } from '../collection-record';
-import { OwnedReshard, type ReshardOffice, Superseded } from './owned-reshard';
+import { OwnedReshard } from './owned-reshard';
+import { type DriverOffice, Superseded } from '../../driving/owned-entry';
 import { ReshardPass, type ReshardParts } from './reshard-pass';
 import { dropChanges, otherSets, type ReshardRecord, type ReshardState, reshardFromEntry, RESHARDS_PREFIX } from './reshard-record';
 
@@ -41,7 +42,7 @@ export class Resharder {
    */
   constructor(
     private readonly options: Omit<ReshardParts, 'stop'> & {
-      office: ReshardOffice;
+      office: DriverOffice;
       retireMs: number;
       drop: (intent: DropIntent) => Promise<void>;
     },

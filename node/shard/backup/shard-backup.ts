@@ -7,7 +7,7 @@ import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error'
 import type { ShardBackupOrder } from '../../../shared/shard/shard-backup';
 import type { ShardId } from '../../../shared/shard/shard-client';
 import type { Pace } from '../../../shared/time/pace';
-import { replaceFile, syncFolder } from '../../files/stable-folder';
+import { replaceFile, syncFolder } from '../../../shared/files/stable-folder';
 import type { KeyValueEntry } from '../../kv/key-value-store';
 import { operationOfJournalKey, recnoOfItemKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { decodedRecord, type RecordStore } from '../../records/record-store';

@@ -6,7 +6,7 @@ import { isQuiverError, QuiverError } from '../../../shared/errors/quiver-error'
 import type { ShardSeed } from '../../../shared/shard/shard-backup';
 import type { ShardSpec } from '../../../shared/shard/shard-client';
 import { shardOf } from '../../../shared/shard/shard-of';
-import { makeStableFolder, syncFolder } from '../../files/stable-folder';
+import { makeStableFolder, syncFolder } from '../../../shared/files/stable-folder';
 import type { KeyValueChange, KeyValueStore } from '../../kv/key-value-store';
 import { itemKey, journalKey, orderKey, SPEC_KEY, VERSIONS_KEY } from '../../records/record-keys';
 import { movedRecordBytes, placeOfRecordBytes } from '../../records/record-codec';

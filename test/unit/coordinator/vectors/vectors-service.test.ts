@@ -1,4 +1,4 @@
-import { ONLY_DRIVER } from '../../../../coordinator/collections/reshard/owned-reshard';
+import { ONLY_DRIVER } from '../../../../coordinator/driving/owned-entry';
 import type { Filter } from '../../../../shared/filter/filter';
 import { parseFilter } from '../../../../shared/filter/parse-filter';
 import { QuiverError } from '../../../../shared/errors/quiver-error';

@@ -11,9 +11,9 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and its parents, and syncs them. Answers whether it was missing. */
-export async function makeStableFolder(folder: string): Promise<boolean> {
-  const first = await mkdir(folder, { recursive: true });
+/** Makes a folder and its parents, with `mode`, and syncs them. Answers whether it was missing. */
+export async function makeStableFolder(folder: string, mode?: number): Promise<boolean> {
+  const first = await mkdir(folder, { recursive: true, mode });
   if (first === undefined) return false;
   for (let made = folder; made.length >= first.length; made = dirname(made)) await syncFolder(dirname(made));
   return true;

@@ -1,5 +1,5 @@
-import { OwnedEntry } from '../../../../coordinator/backup/owned-entry';
-import { ONLY_DRIVER } from '../../../../coordinator/collections/reshard/owned-reshard';
+import { OwnedEntry } from '../../../../coordinator/driving/owned-entry';
+import { ONLY_DRIVER } from '../../../../coordinator/driving/owned-entry';
 import { KeyValueClusterStore } from '../../../../embedded/cluster-store/key-value-cluster-store';
 import { MemoryKeyValueStore } from '../../../../node/kv/memory-key-value-store';
 
