@@ -1,13 +1,14 @@
 import { QuiverClient } from '../../clients/typescript/src/client';
 import type { CallOptions } from '../../clients/typescript/src/request';
 import { Transport } from '../../clients/typescript/src/transport';
+import { directFetch } from './direct-fetch';
 import { commandErrorFrom } from './service-error';
 import type { Target } from './target';
 
 /** One call that the client has no method for, or none that takes JSON as it is. */
 export interface ApiCall extends CallOptions {
   query?: Record<string, string | number>;
-  /** Sent as JSON; a text is JSON already. */
+  /** Sent as JSON; a text, and bytes, are JSON already. */
   body?: unknown;
 }
 
@@ -24,7 +25,7 @@ export class Connection {
     /** Ends every call. */
     signal: AbortSignal,
   ) {
-    const fetchUntilStopped: typeof fetch = async (input, init) => fetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
+    const fetchUntilStopped: typeof fetch = async (input, init) => directFetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) });
     // One repetition for a connection that an idle service closed; a person would rather see an error than wait.
     const options = { url: target.url, apiKey: target.apiKey ?? undefined, timeoutMs, retry: { retries: 1 }, headers: { 'user-agent': 'quiver-command-line' }, fetch: fetchUntilStopped };
     this.client = new QuiverClient(options);

@@ -131,8 +131,7 @@ class PlainColumn implements ColumnReader {
     if (values.length === entries) {
       // No null and no empty list: rows are runs of the values, which stay where they are.
       let from = 0;
-      for (let i = 0; i < entries; i++) {
-        if (repetitionLevels[i] !== 0) continue;
+      for (let i = repetitionLevels.indexOf(0); i !== -1; i = repetitionLevels.indexOf(0, i + 1)) {
         this.append(values, from, i);
         this.begin();
         from = i;

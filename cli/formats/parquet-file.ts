@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import zlib from 'node:zlib';
 import type { Compressors, FileMetaData, PageHeader, SchemaTree } from 'hyparquet' with { 'resolution-mode': 'import' };
 import { CommandError } from '../command-error';
+import { highestLevels, readLevels } from './parquet-levels';
 import { PIECE_BYTES_MAX } from './record-source';
 
 /** The packages for Parquet are modules of the other kind and only needed with such a file. */
@@ -38,11 +39,18 @@ export interface ChunkPlace {
 export interface DecodedPage {
   /** Of the file. */
   offset: number;
-  repetitionLevels: ArrayLike<number>;
-  /** Empty: every value is there. */
-  definitionLevels: ArrayLike<number>;
+  repetitionLevels: Uint8Array;
+  /** Empty: no value can be missing. */
+  definitionLevels: Uint8Array;
   values: ArrayLike<unknown>;
 }
+
+/** Its values are as they are encoded. */
+interface EncodedPage extends Omit<DecodedPage, 'offset' | 'values'> {
+  page: ReturnType<ParquetLibrary['readDataPage']>;
+}
+
+const NO_LEVELS = new Uint8Array(0);
 
 /** Read ahead, so that a page's head costs no read of its own. */
 const AHEAD_BYTES = 1 << 20;
@@ -55,6 +63,9 @@ export class PageReader {
   private dictionary: ArrayLike<unknown> | undefined;
   private held = Buffer.alloc(0);
   private heldAt = 0;
+  private readonly highest: ReturnType<typeof highestLevels>;
+  /** For the values alone: the library would make a list of numbers of every level. */
+  private readonly withoutLevels: ColumnDecoder;
 
   constructor(
     private readonly library: ParquetLibrary,
@@ -63,6 +74,8 @@ export class PageReader {
     private readonly place: ChunkPlace,
   ) {
     this.offset = place.start;
+    this.highest = highestLevels(place.decoder.schemaPath);
+    this.withoutLevels = { ...place.decoder, schemaPath: place.decoder.schemaPath.slice(0, 1) };
   }
 
   /** Goes to a page by its offset; the dictionary, which is the first page, is read before. */
@@ -119,11 +132,54 @@ export class PageReader {
     const isFirst = head.type === 'DATA_PAGE';
     const encoding = isFirst ? head.data_page_header?.encoding : head.data_page_header_v2?.encoding;
     if (encoding === undefined) throw this.damaged('a page has no head of its kind');
-    const page = isFirst
-      ? this.library.readDataPage(this.library.decompressPage(bytes, head.uncompressed_page_size, decoder.codec, decoder.compressors), head.data_page_header!, decoder)
-      : this.library.readDataPageV2(bytes, head, decoder);
-    const values = this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>;
-    return { values, repetitionLevels: page.repetitionLevels ?? [], definitionLevels: page.definitionLevels ?? [] };
+    const { page, ...levels } = isFirst ? this.firstPage(bytes, head) : this.secondPage(bytes, head);
+    return { values: this.library.convertWithDictionary(page.dataPage, this.dictionary as never, encoding, decoder) as ArrayLike<unknown>, ...levels };
+  }
+
+  /** A page of version 1: the levels are compressed with the values, each kind behind its length. */
+  private firstPage(bytes: Buffer, head: PageHeader): EncodedPage {
+    const { decoder } = this.place;
+    const header = head.data_page_header!;
+    const whole = this.library.decompressPage(bytes, head.uncompressed_page_size, decoder.codec, decoder.compressors);
+    const view = new DataView(whole.buffer, whole.byteOffset, whole.length);
+    let at = 0;
+    const nextLevels = (highest: number): Uint8Array => {
+      if (highest === 0) return NO_LEVELS;
+      if (at + 4 > whole.length) throw this.damaged('a page is cut off');
+      const from = at + 4;
+      at = from + view.getUint32(at, true);
+      return this.levels(whole.subarray(from, at), header.num_values, highest);
+    };
+    const repetitionLevels = nextLevels(this.highest.repetition);
+    const definitionLevels = nextLevels(this.highest.definition);
+    const values = this.highest.definition === 0 ? header.num_values : countOf(definitionLevels, this.highest.definition);
+    return { page: this.library.readDataPage(whole.subarray(at), { ...header, num_values: values }, this.withoutLevels), repetitionLevels, definitionLevels };
+  }
+
+  /** A page of version 2: the levels stand before the values, uncompressed. */
+  private secondPage(bytes: Buffer, head: PageHeader): EncodedPage {
+    const header = head.data_page_header_v2!;
+    const { repetition_levels_byte_length: repetitionBytes, definition_levels_byte_length: definitionBytes } = header;
+    const valuesAt = repetitionBytes + definitionBytes;
+    if (!(repetitionBytes >= 0 && definitionBytes >= 0 && valuesAt <= bytes.length)) throw this.damaged('a page is cut off');
+    const repetitionLevels = this.levels(bytes.subarray(0, repetitionBytes), header.num_values, this.highest.repetition);
+    const definitionLevels = this.levels(bytes.subarray(repetitionBytes, valuesAt), header.num_values, this.highest.definition);
+    const plain = {
+      ...head,
+      uncompressed_page_size: head.uncompressed_page_size - valuesAt,
+      data_page_header_v2: { ...header, repetition_levels_byte_length: 0, definition_levels_byte_length: 0 },
+    };
+    return { page: this.library.readDataPageV2(bytes.subarray(valuesAt), plain, this.withoutLevels), repetitionLevels, definitionLevels };
+  }
+
+  private levels(bytes: Uint8Array, count: number, highest: number): Uint8Array {
+    if (highest === 0) return NO_LEVELS;
+    if (!(count >= 0 && count <= PIECE_BYTES_MAX)) throw this.damaged(`a page would have ${count} values`);
+    try {
+      return readLevels(bytes, count, highest);
+    } catch (error) {
+      throw this.damaged((error as Error).message);
+    }
   }
 
   /** So many bytes from where it is; a copy that nothing else changes. */
@@ -149,6 +205,12 @@ export class PageReader {
   private damaged(reason: string): CommandError {
     return new CommandError(`${this.name} is damaged: ${reason}`);
   }
+}
+
+function countOf(levels: Uint8Array, level: number): number {
+  let count = 0;
+  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count += 1;
+  return count;
 }
 
 /** Where the chunk of a leaf is, in a row group. */

@@ -29,7 +29,7 @@ export interface ApiRequest {
   /** Of the template's segments, each encoded. */
   path: string;
   query?: Record<string, string | number | boolean | undefined>;
-  /** Sent as JSON; a text is JSON already. */
+  /** Sent as JSON; a text, and bytes, are JSON already. */
   json?: unknown;
   body?: RequestBody;
   /** Whether carrying it out twice is the same as once. Default: true for GET. */

@@ -173,7 +173,7 @@ export class Transport {
     const init: RequestInit & { duplex?: 'half' } = { method, headers, signal: watch.signal, redirect: 'manual' };
     if (json !== undefined) {
       headers['content-type'] = 'application/json';
-      init.body = typeof json === 'string' ? json : JSON.stringify(json);
+      init.body = typeof json === 'string' || json instanceof Uint8Array ? (json as RequestInit['body']) : JSON.stringify(json);
     } else if (body !== undefined) {
       headers['content-type'] = body.contentType;
       init.body = body.open(() => watch.restart());
