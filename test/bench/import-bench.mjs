@@ -12,9 +12,10 @@ import { processorSeconds, residentMemory } from './process-facts.mjs';
 import { API_KEY, openQuiver } from './quiver-target.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const QUIVER = join(ROOT, 'scripts/quiver.cjs');
 const { madeVector } = createRequire(import.meta.url)('../support/made-vectors.cjs');
 
-const USAGE = 'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check]';
+const USAGE = 'usage: npm run bench -- import [--rows 50000] [--dim 384] [--rounds 2] [--kills 3] [--lanes 4] [--no-raw] [--no-check] [--round-trip parquet,jsonl,npy]';
 const BULK_ITEMS = 1000;
 const LOOK_EVERY_MS = 50;
 
@@ -30,6 +31,7 @@ export async function importBench(words) {
       lanes: { type: 'string', default: '4' },
       'no-raw': { type: 'boolean', default: false },
       'no-check': { type: 'boolean', default: false },
+      'round-trip': { type: 'string', default: '' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -53,7 +55,8 @@ export async function importBench(words) {
     if (!values['no-raw']) console.log(`import at ${((100 * best(rates.import)) / best(rates.raw)).toFixed(0)} % of the plain loader's rate (best of ${values.rounds} each)`);
     await onFreshServer(size, async (target) => {
       await wholeImport(target, file, folder, { size, lanes, kills: Number(values.kills) });
-      if (!values['no-check']) await check(target, size);
+      if (!values['no-check']) await check(target, 'bench', size);
+      for (const format of values['round-trip'].split(',').filter((name) => name !== '')) await roundTrip(target, folder, format, { size, lanes });
       return 0;
     });
   } finally {
@@ -126,8 +129,8 @@ async function rawLoad(target, file, places, { rows }, lanes) {
 async function wholeImport(target, file, folder, { size, lanes, kills }) {
   const checkpoint = join(folder, 'checkpoint.json');
   rmSync(checkpoint, { force: true });
-  const words = [join(ROOT, 'scripts/quiver.cjs'), 'import', file, '--into', 'bench', '--lanes', String(lanes), '--checkpoint', checkpoint];
-  const environment = { PATH: process.env.PATH, HOME: folder, QUIVER_URL: `http://${target.address.host}:${target.address.port}`, QUIVER_API_KEY: API_KEY };
+  const words = [QUIVER, 'import', file, '--into', 'bench', '--lanes', String(lanes), '--checkpoint', checkpoint];
+  const environment = environmentOf(target, folder);
   const startedAt = performance.now();
   const serverBefore = processorSeconds(target.server.pid);
   let used = 0;
@@ -154,6 +157,28 @@ async function wholeImport(target, file, folder, { size, lanes, kills }) {
   return size.rows / seconds;
 }
 
+/** Exports the collection to a file and imports that into another one, which must be the same. */
+async function roundTrip(target, folder, format, { size, lanes }) {
+  const path = join(folder, `export.${format}`);
+  const name = `again-${format}`;
+  const run = async (...words) => {
+    const startedAt = performance.now();
+    await ended(spawn(process.execPath, [QUIVER, ...words, '--quiet'], { env: environmentOf(target, folder), stdio: ['ignore', 'ignore', 'inherit'] }));
+    return (performance.now() - startedAt) / 1000;
+  };
+  const written = await run('export', 'bench', '--to', path);
+  const read = await run('import', path, '--into', name, '--create', '--lanes', String(lanes));
+  console.log(`${format}: exported in ${written.toFixed(1)} s, imported in ${read.toFixed(1)} s`);
+  await check(target, name, size);
+  const { error } = await target.call('DELETE', `/v1/collections/${name}`);
+  if (error) throw new Error(JSON.stringify(error));
+  rmSync(path);
+}
+
+function environmentOf({ address: { host, port } }, folder) {
+  return { PATH: process.env.PATH, HOME: folder, QUIVER_URL: `http://${host}:${port}`, QUIVER_API_KEY: API_KEY };
+}
+
 function rowsSettled(checkpoint) {
   try {
     return existsSync(checkpoint) ? JSON.parse(readFileSync(checkpoint, 'utf8')).state.rows : 0;
@@ -170,12 +195,12 @@ function ended(child, mayBeKilled = false) {
 }
 
 /** Every row once, with its vector to the bit, its text and its metadata. */
-async function check(target, { rows, dim }) {
+async function check(target, collection, { rows, dim }) {
   const seen = new Uint8Array(rows);
   let count = 0;
   let cursor;
   do {
-    const { data, error } = await target.call('POST', `${target.collectionPath}/scroll`, { cursor, limit: 1000, vector_format: 'base64' });
+    const { data, error } = await target.call('POST', `/v1/collections/${collection}/scroll`, { cursor, limit: 1000, vector_format: 'base64' });
     if (error) throw new Error(JSON.stringify(error));
     for (const { external_id, vector, text, metadata } of data.vectors) {
       const i = Number(external_id.slice(1));
@@ -191,7 +216,7 @@ async function check(target, { rows, dim }) {
     cursor = data.next_cursor ?? undefined;
   } while (cursor !== undefined);
   if (count !== rows) throw new Error(`there are ${count} rows, not ${rows}`);
-  console.log(`exact: ${count} rows, each once, with its vector to the bit, its text and its metadata`);
+  console.log(`${collection} is exact: ${count} rows, each once, with its vector to the bit, its text and its metadata`);
 }
 
 const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { directFetch } from '../../../../cli/connection/direct-fetch';
@@ -9,7 +9,7 @@ let url: string;
 const bodies: Buffer[] = [];
 
 beforeAll(async () => {
-  server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.url === '/never') return;
     bodies.push(await buffer(request));
     const { method, headers } = request;
@@ -19,7 +19,8 @@ beforeAll(async () => {
       response
         .writeHead(429, { 'retry-after': '3', location: '/elsewhere' })
         .end(JSON.stringify({ method, key: headers['x-api-key'], bytes: headers['content-length'], chunked: headers['transfer-encoding'] }));
-  }).listen(0, '127.0.0.1');
+  };
+  server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
