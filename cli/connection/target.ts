@@ -36,7 +36,7 @@ export function checkUrl(text: string): string {
   try {
     url = new URL(text);
   } catch {
-    throw new CommandError(`"${text}" is not an address: expected something like ${DEFAULT_URL}`, EXIT_CODES.usage);
+    throw new CommandError(`${text.includes('@') ? 'that' : `"${text}"`} is not an address: expected something like ${DEFAULT_URL}`, EXIT_CODES.usage);
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new CommandError(`"${text}" is not an address of HTTP: it must begin with http:// or https://`, EXIT_CODES.usage);
   if (url.username !== '' || url.search !== '' || url.hash !== '') throw new CommandError('an address has no user, query or fragment; the key goes into QUIVER_API_KEY or a profile', EXIT_CODES.usage);

@@ -6,6 +6,11 @@ export interface ExportedItem {
   text?: string | null;
 }
 
+/** Where a file is written until it is whole; of this process alone, because two may write the same. */
+export function partOf(path: string): string {
+  return `${path}.${process.pid}.part`;
+}
+
 /** Takes items in their order and writes a file of them, with a bounded number of them in memory. */
 export interface ItemWriter {
   /** Whether vectors are wanted as numbers as the service wrote them; otherwise as floats. */

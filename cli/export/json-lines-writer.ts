@@ -2,7 +2,7 @@ import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type { ExportedItem, ItemWriter } from './item-writer';
+import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** An item a line, compressed when the name ends in .gz; to a file or to standard output. */
 export class JsonLinesWriter implements ItemWriter {
@@ -16,7 +16,7 @@ export class JsonLinesWriter implements ItemWriter {
     private readonly path: string | null,
     output: Writable,
   ) {
-    this.part = path === null ? null : `${path}.part`;
+    this.part = path === null ? null : partOf(path);
     const sink = this.part === null ? output : createWriteStream(this.part);
     if (path?.endsWith('.gz')) {
       const zip = createGzip();

@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { itemsPathOf } from '../formats/paired-items';
-import type { ExportedItem, ItemWriter } from './item-writer';
+import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** Room for any number of rows, so that it can be filled in at the end. */
 const HEAD_BYTES = 128;
@@ -19,9 +19,9 @@ export class NpyWriter implements ItemWriter {
   ) {}
 
   static async open(path: string, dim: number): Promise<NpyWriter> {
-    const vectors = await open(`${path}.part`, 'w');
+    const vectors = await open(partOf(path), 'w');
     await vectors.write(headOf(0, dim));
-    return new NpyWriter(path, dim, vectors, await open(`${itemsPathOf(path)}.part`, 'w'));
+    return new NpyWriter(path, dim, vectors, await open(partOf(itemsPathOf(path)), 'w'));
   }
 
   async write(items: ExportedItem[]): Promise<void> {
@@ -36,13 +36,13 @@ export class NpyWriter implements ItemWriter {
   async finish(): Promise<void> {
     await this.vectors.write(headOf(this.rows, this.dim), 0, HEAD_BYTES, 0);
     await this.close();
-    renameSync(`${itemsPathOf(this.path)}.part`, itemsPathOf(this.path));
-    renameSync(`${this.path}.part`, this.path);
+    renameSync(partOf(itemsPathOf(this.path)), itemsPathOf(this.path));
+    renameSync(partOf(this.path), this.path);
   }
 
   async abandon(): Promise<void> {
     await this.close();
-    for (const path of [this.path, itemsPathOf(this.path)]) rmSync(`${path}.part`, { force: true });
+    for (const path of [this.path, itemsPathOf(this.path)]) rmSync(partOf(path), { force: true });
   }
 
   private async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import type { ParquetWriter, Writer } from 'hyparquet-writer' with { 'resolution-mode': 'import' };
-import type { ExportedItem, ItemWriter } from './item-writer';
+import { type ExportedItem, type ItemWriter, partOf } from './item-writer';
 
 /** Floats of a row group, or rows when vectors are short: memory holds one group. */
 const GROUP_FLOATS_MAX = 2_000_000;
@@ -24,7 +24,7 @@ export class ParquetItemWriter implements ItemWriter {
   static async open(path: string, { dim, hasVectors }: { dim: number; hasVectors: boolean }): Promise<ParquetItemWriter> {
     const { ParquetWriter: Library, fileWriter } = await import('hyparquet-writer');
     const writer = new Library({
-      writer: fileWriter(`${path}.part`) as Writer,
+      writer: fileWriter(partOf(path)) as Writer,
       // Random-looking floats don't become smaller by Snappy, but the texts do.
       codec: 'SNAPPY',
       statistics: false,
@@ -54,11 +54,11 @@ export class ParquetItemWriter implements ItemWriter {
   async finish(): Promise<void> {
     if (this.held.length > 0) await this.writeGroup(this.held);
     await this.writer.finish();
-    renameSync(`${this.path}.part`, this.path);
+    renameSync(partOf(this.path), this.path);
   }
 
   async abandon(): Promise<void> {
-    rmSync(`${this.path}.part`, { force: true });
+    rmSync(partOf(this.path), { force: true });
   }
 
   private async writeGroup(items: ExportedItem[]): Promise<void> {

@@ -27,6 +27,9 @@ const DECODERS: Record<string, (bytes: Buffer) => Float32Array> = {
   i2: (bytes) => Float32Array.from(new Int16Array(copyOf(bytes))),
   u2: (bytes) => Float32Array.from(new Uint16Array(copyOf(bytes))),
   i4: (bytes) => Float32Array.from(new Int32Array(copyOf(bytes))),
+  u4: (bytes) => Float32Array.from(new Uint32Array(copyOf(bytes))),
+  u8: (bytes) => Float32Array.from(new BigUint64Array(copyOf(bytes)), Number),
+  b1: (bytes) => Float32Array.from(bytes),
   i8: (bytes) => Float32Array.from(new BigInt64Array(copyOf(bytes)), Number),
 };
 

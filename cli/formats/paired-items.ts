@@ -60,6 +60,8 @@ export class PairedSource implements RecordSource {
         }
         yield { ...chunk, records, mark: { vectors: chunk.mark, lines: linesMark, used } satisfies PairedMark };
       }
+      // An item of its own belongs to another file: the two were not written together.
+      if (used < held.length || (await more())) throw new CommandError(`${this.itemsPath} has more lines than there are vectors`);
     } finally {
       await lines.return(undefined);
     }

@@ -31,7 +31,7 @@ export function peerAddress(text: string, peer: PeerName): { url: URL; user: str
   try {
     url = new URL(text);
   } catch (error) {
-    throw new CommandError(`"${text}" is not an address`, EXIT_CODES.usage, { cause: error });
+    throw new CommandError(`"${withoutUser(text)}" is not an address`, EXIT_CODES.usage, { cause: error });
   }
   const protocols = peer === 'pgvector' ? ['postgres:', 'postgresql:'] : ['http:', 'https:'];
   if (!protocols.includes(url.protocol)) throw new CommandError(`the address of ${peer} must begin with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`, EXIT_CODES.usage);
@@ -39,6 +39,11 @@ export function peerAddress(text: string, peer: PeerName): { url: URL; user: str
   url.username = '';
   url.password = '';
   return { url, user, password };
+}
+
+/** An address for messages: what stands before its host may be a password. */
+function withoutUser(text: string): string {
+  return text.replace(/[^/]*@/, '…@');
 }
 
 /** The source for a peer; nothing is asked of it yet. Fails with CommandError. */

@@ -35,6 +35,16 @@ describe('the head of a .npy file', () => {
   });
 
   test.each([
+    ['|b1', Uint8Array.of(1, 0), [1, 0]],
+    ['|u1', Uint8Array.of(1, 200), [1, 200]],
+    ['<u2', Uint16Array.of(1, 65_000), [1, 65_000]],
+    ['<u4', Uint32Array.of(1, 2 ** 31), [1, 2 ** 31]],
+    ['<u8', BigUint64Array.of(1n, 2n ** 63n), [1, 2 ** 63]],
+  ])('decodes %s, which has no sign', async (descr, values, numbers) => {
+    expect([...(await readNpyHead(file(descr, '(1, 2)'), 'x')).decode(Buffer.from(values.buffer.slice(0)))]).toEqual(numbers);
+  });
+
+  test.each([
     ['<f4', '(7,)', 'False', /two dimensions/],
     ['<f4', '(7, 3, 2)', 'False', /two dimensions/],
     ['<f4', '(7, 3)', 'True', /Fortran/],
