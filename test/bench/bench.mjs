@@ -7,8 +7,9 @@ import { openCluster } from './cluster-target.mjs';
 import { loadDataset } from './datasets.mjs';
 import { writeFigures } from './figures-file.mjs';
 import { IN_PROCESS, measureInProcess } from './in-process.mjs';
-import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearches, measureSettling, measureSpace } from './measure.mjs';
+import { filteredTruths, measureFiltered, measureLoading, measureRestarts, measureSearches, measureSettling, measureSpace, tuneEffort } from './measure.mjs';
 import { openQuiver } from './quiver-target.mjs';
+import { openQdrant } from './qdrant-target.mjs';
 import { formatReport } from './report.mjs';
 
 export const USAGE = `npm run bench -- [options]          (or: serving; text, how well texts are found; keyword; embed; store; migrate; each with --help)
@@ -20,14 +21,14 @@ export const USAGE = `npm run bench -- [options]          (or: serving; text, ho
   --dim N            dimension of raw float32 files
   --metric NAME      cosine, ip or l2 (cosine; l2 for .fvecs and .bvecs)
   --text FOLDER      where text is read from, may be repeated; --model NAME or folder embeds it
-  --peer NAME        measured in the same run, may be repeated: chroma (server), cluster (Quiver as a coordinator and
-                     nodes), or in process
+  --peer NAME        measured in the same run, may be repeated: chroma (server), qdrant and qdrant-int8 (the program that
+                     QDRANT_PROGRAM names; ef tuned to --recall), cluster (Quiver as a coordinator and nodes), or in process
                      ${Object.keys(IN_PROCESS).join(', ')}
   --nodes N          of the cluster (2)         --shards LIST      1,2: a cluster for each     --replicas N  1
   --chroma-ef N      Chroma's ef_search, its own default otherwise
   --beside WHAT      another Quiver in the same run, may be repeated: NAME=VALUE, settings that it has (HTTP_THREADS=1,
                      several with commas), or the folder of another checkout that is set up
-  --recall R         what in-process peers are tuned to (0.99)
+  --recall R         what Qdrant and in-process peers are tuned to (0.99)
   --connections LIST 1,8,32     --load-connections N  4
   --seconds N        of searching with each number of connections (15), in --rounds N (5), in which servers take turns
   --no-filters       leave filtered searches out; --no-restart restarts
@@ -35,6 +36,7 @@ export const USAGE = `npm run bench -- [options]          (or: serving; text, ho
   --json FILE        everything measured, as JSON
 `;
 
+const SERVERS = ['chroma', 'qdrant', 'qdrant-int8', 'cluster'];
 /** Filtered searches are checked on fewer queries: their exact answers have to be found first. */
 const FILTERED_QUERIES = 200;
 const FILTERED_SECONDS_MAX = 3;
@@ -74,7 +76,7 @@ export async function bench(words) {
     return;
   }
   const number = (text) => (text === undefined ? undefined : Number(text));
-  const unknown = values.peer.filter((peer) => peer !== 'chroma' && peer !== 'cluster' && !(peer in IN_PROCESS));
+  const unknown = values.peer.filter((peer) => !SERVERS.includes(peer) && !(peer in IN_PROCESS));
   if (unknown.length > 0) throw new Error(`no peer ${unknown.join(', ')}\n\n${USAGE}`);
   const threads = availableParallelism();
   const dataset = await loadDataset(values.dataset, {
@@ -89,6 +91,7 @@ export async function bench(words) {
   /** @type {(() => Promise<any>)[]} */
   const open = [() => openQuiver({ url: values.url, apiKey: values['api-key'] }), ...values.beside.map((what) => () => openQuiver(besides(what)))];
   if (values.peer.includes('chroma')) open.push(() => openChroma({ effort: number(values['chroma-ef']) }));
+  for (const name of ['qdrant', 'qdrant-int8']) if (values.peer.includes(name)) open.push(() => openQdrant({ isQuantized: name === 'qdrant-int8' }));
   if (values.peer.includes('cluster')) {
     const { nodes, replicas } = values;
     for (const shards of values.shards.split(',')) open.push(() => openCluster({ nodes: Number(nodes), shards: Number(shards), replicas: Number(replicas) }));
@@ -101,6 +104,7 @@ export async function bench(words) {
     rounds: number(values.rounds),
     connectionCounts: values.connections.split(',').map(Number),
     loadConnections: number(values['load-connections']),
+    recall: number(values.recall),
     withFilters: !values['no-filters'],
     withRestarts: !values['no-restart'],
   });
@@ -129,7 +133,7 @@ function besides(what) {
 }
 
 /** Loads every server, then asks them in turn, so that all are measured in the same minutes of the same machine. */
-async function measureServers({ dataset, open, threads, seconds, rounds, connectionCounts, loadConnections, withFilters, withRestarts }) {
+async function measureServers({ dataset, open, threads, seconds, rounds, connectionCounts, loadConnections, recall, withFilters, withRestarts }) {
   const targets = [];
   const results = [];
   try {
@@ -142,6 +146,7 @@ async function measureServers({ dataset, open, threads, seconds, rounds, connect
       try {
         const loading = await measureLoading({ target, dataset, bodies, connections: loadConnections });
         results.push({ name: target.name, loading, settling: await measureSettling({ target, dataset, startedAt: loading.startedAt }) });
+        await tuneEffort({ target, dataset, recall });
       } finally {
         remove();
       }

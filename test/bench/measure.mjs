@@ -30,7 +30,7 @@ export async function measureLoading({ target, dataset, bodies, connections }) {
           const body = Buffer.allocUnsafe(length);
           readSync(files.get(file), body, 0, length, start);
           const sentAt = performance.now();
-          const head = requestHead({ method: 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: length });
+          const head = requestHead({ method: target.bulkMethod ?? 'POST', path: target.bulkPath, headers: target.headers, ...target.address, bodyBytes: length });
           target.checkBulkAnswer(JSON.parse(await connection.send(head, body)), items);
           latencies.push(performance.now() - sentAt);
           rows += items;
@@ -82,7 +82,12 @@ export async function measureSettling({ target, dataset, startedAt }) {
 /** @param {{ target: any, dataset: any, filter?: object, count?: number }} options */
 function searchRequests({ target, dataset, filter, count = dataset.queryCount }) {
   const format = WIRE_FORMATS[target.format];
-  return Array.from({ length: count }, (_, query) => ({ method: 'POST', path: target.searchPath, headers: target.headers, body: format.search(dataset.queries, dataset.dim, query, K, filter) }));
+  return Array.from({ length: count }, (_, query) => ({
+    method: 'POST',
+    path: target.searchPath,
+    headers: target.headers,
+    body: format.search(dataset.queries, dataset.dim, query, K, filter, target.effort),
+  }));
 }
 
 /**
@@ -104,6 +109,17 @@ async function measureRecall({ target, dataset, truth, filter, count = dataset.q
   }
   connection.close();
   return { recall: hits / possible, shortAnswers: short };
+}
+
+/**
+ * Gives a target whose effort is tuned by hand the least one that finds `recall` of the exact nearest ten.
+ * @param {{ target: any, dataset: any, recall: number }} options
+ */
+export async function tuneEffort({ target, dataset, recall }) {
+  for (const effort of target.efforts ?? []) {
+    target.effort = effort;
+    if ((await measureRecall({ target, dataset, truth: dataset.truth })).recall >= recall) return;
+  }
 }
 
 /** Processor seconds that a server's processes have used so far; null when they are not known. */

@@ -8,13 +8,17 @@ const POLL_MS = 5;
 /** Of a server's output, what is kept to explain why it failed. */
 const OUTPUT_CHARACTERS = 10_000;
 
-/** A server under measurement: a Node script with its environment, started and ended any number of times on one data folder. */
+/** A server under measurement: a Node script, or another program, with its environment, started and ended any number of times on one data folder. */
 export class ServerProcess {
-  /** `isReady` is asked until it resolves to true. */
-  constructor({ name, script, words = [], environment, dataFolder, isReady }) {
+  /**
+   * `isReady` is asked until it resolves to true.
+   * @param {{ name: string, program?: string, script?: string, words?: string[], workFolder?: string, environment: any, dataFolder: string, isReady: () => Promise<boolean> }} options
+   */
+  constructor({ name, program = process.execPath, script, words = [], workFolder, environment, dataFolder, isReady }) {
     this.name = name;
-    this.script = script;
-    this.words = words;
+    this.program = program;
+    this.words = [...(script === undefined ? [] : [script]), ...words];
+    this.workFolder = workFolder;
     this.environment = environment;
     this.dataFolder = dataFolder;
     this.isReady = isReady;
@@ -32,7 +36,7 @@ export class ServerProcess {
 
   async start() {
     let output = '';
-    const child = spawn(process.execPath, [this.script, ...this.words], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(this.program, this.words, { cwd: this.workFolder, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output = (output + text).slice(-OUTPUT_CHARACTERS)));
     this.child = child;
     const deadline = performance.now() + READY_DEADLINE_MS;

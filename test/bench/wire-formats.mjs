@@ -20,6 +20,26 @@ function vectorText(values, start, dim) {
   return `${text}]`;
 }
 
+/** @param {object} quantization */
+function qdrantFormat(quantization) {
+  return {
+    bulk(values, dim, from, to) {
+      const points = [];
+      for (let row = from; row < to; row++) points.push(`{"id":${row},"vector":${vectorText(values, row * dim, dim)},"payload":${JSON.stringify(filterFields(row))}}`);
+      return `{"points":[${points.join(',')}]}`;
+    },
+    search(values, dim, query, k, filter, effort) {
+      const must = Object.entries(filter ?? {}).map(([key, value]) => ({ key, match: { value } }));
+      const params = JSON.stringify({ hnsw_ef: effort, ...quantization });
+      return `{"vector":${vectorText(values, query * dim, dim)},"limit":${k},"with_payload":true,"params":${params}${must.length === 0 ? '' : `,"filter":${JSON.stringify({ must })}`}}`;
+    },
+    rowsFound(answer) {
+      if (answer.status !== 'ok') throw new Error(`search: ${JSON.stringify(answer.status)}`);
+      return answer.result.map(({ id }) => id);
+    },
+  };
+}
+
 /** How each server is spoken to: the bodies of its bulk writes and searches, and the row numbers in its answers. */
 export const WIRE_FORMATS = {
   quiver: {
@@ -36,6 +56,8 @@ export const WIRE_FORMATS = {
       return answer.data.results.map((hit) => Number(hit.external_id));
     },
   },
+  qdrant: qdrantFormat({}),
+  'qdrant-int8': qdrantFormat({ quantization: { rescore: true, oversampling: 2 } }),
   chroma: {
     bulk(values, dim, from, to) {
       const rows = Array.from({ length: to - from }, (_, i) => from + i);
