@@ -18,10 +18,19 @@ export function chainsOf(segments: readonly LogSegment[]): LogChain[] {
   const sorted = [...segments].sort((a, b) => a.first - b.first || b.last - a.last || a.lastEpoch - b.lastEpoch);
   for (const segment of sorted) {
     const goesOn = chains.findLast((chain) => follows(chain, segment));
-    if (goesOn === undefined) chains.push({ since: segment.first, precedingEpoch: segment.precedingEpoch, segments: [segment] });
+    if (goesOn === undefined) chains.push(branchOf(chains, segment) ?? { since: segment.first, precedingEpoch: segment.precedingEpoch, segments: [segment] });
     else if (segment.last > goesOn.segments.at(-1)!.last) goesOn.segments.push(segment);
   }
   return chains;
+}
+
+/** The chain that leaves another one before its end; null: it begins anew. */
+function branchOf(chains: readonly LogChain[], segment: LogSegment): LogChain | null {
+  for (const { segments, ...chain } of chains) {
+    const last = segments.findIndex((one) => one.last + 1 === segment.first && one.lastEpoch === segment.precedingEpoch);
+    if (last >= 0) return { ...chain, segments: [...segments.slice(0, last + 1), segment] };
+  }
+  return null;
 }
 
 /** The segments of a chain that lead from the entry after `sequence` up to `upTo`; null: it does not have them all. */
