@@ -1,5 +1,5 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
-import { headsFromBytes, headsKey, headsToBytes, type LogHead, shardName } from '../../shared/backup/log-format';
+import { headsFromBytes, headsKey, headsToBytes, HEADS_PREFIX, type LogHead, type LogHeads, shardName } from '../../shared/backup/log-format';
 import { isQuiverError } from '../../shared/errors/quiver-error';
 import type { Logger } from '../../shared/logs/logger';
 import type { Clock } from '../../shared/time/clock';
@@ -49,6 +49,8 @@ export class LogShipping {
   private readonly waitingSince = new Map<ShippableLog, number>();
   /** What was told of shards that are led elsewhere by now, or are gone: it stays true. null: not read yet. */
   private told: Map<string, LogHead> | null = null;
+  /** What all members told, as it was read in this round. */
+  private heads: Promise<LogHeads[]> | null = null;
   private running: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | null = null;
 
@@ -89,6 +91,7 @@ export class LogShipping {
   }
 
   private async shipAll(): Promise<void> {
+    this.heads = null;
     const logs = [...this.parts.logs()];
     for (const known of this.shippers.keys()) if (!logs.includes(known)) this.shippers.delete(known);
     for (const known of this.waitingSince.keys()) if (!logs.includes(known)) this.waitingSince.delete(known);
@@ -109,6 +112,7 @@ export class LogShipping {
         pace,
         clock,
         stop: this.stopping.signal,
+        told: () => (this.heads ??= this.headsOfAll()),
         onShipped: (bytes) => (this.counts.bytes += bytes),
         onGap: ({ id }, from, to) => {
           this.counts.gaps += 1;
@@ -138,6 +142,18 @@ export class LogShipping {
       this.counts.failures += 1;
       log.warn({ error }, 'how far logs are shipped could not be written to the backup target; it is tried again');
     }
+  }
+
+  private async headsOfAll(): Promise<LogHeads[]> {
+    const { target } = this.parts;
+    const found: LogHeads[] = [];
+    for (const { key } of await target.list(HEADS_PREFIX)) {
+      const bytes = await target.get(key);
+      // One that is torn tells nothing: the segments are what counts.
+      const heads = bytes === null ? null : headsFromBytes(key, bytes);
+      if (heads !== null) found.push(heads);
+    }
+    return found;
   }
 
   private async toldBefore(): Promise<Map<string, LogHead>> {

@@ -1,6 +1,6 @@
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { chainsOf } from '../../shared/backup/log-chain';
-import { headsFromBytes, HEADS_PREFIX, LOG_PREFIX, type LogHead, type LogSegment, segmentKey, segmentOf, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
+import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
 import type { Clock } from '../../shared/time/clock';
 import type { Pace } from '../../shared/time/pace';
 import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
@@ -13,6 +13,8 @@ export interface ShipperParts {
   pace: Pace;
   clock: Pick<Clock, 'wallMs'>;
   stop: AbortSignal;
+  /** What members have told so far. */
+  told: () => Promise<LogHeads[]>;
   /** Told of bytes that were written, and of entries that were given up. */
   onShipped: (bytes: number) => void;
   onGap: (log: ShippableLog, from: number, to: number) => void;
@@ -85,30 +87,26 @@ export class ShardShipper {
   private async resume(view: LogView): Promise<Position> {
     const { log, parts } = this;
     const name = shardName(log.id);
-    const segments = (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
-    const chain = chainsOf(segments).reduce<LogSegment[] | null>((newest, { segments: own }) => (newest === null || newest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : newest), null);
-    const last = chain?.at(-1);
-    const untilMs = await this.toldBefore(name);
-    const position = { term: view.term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
+    const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
+    const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
+    const isHere = (sequence: number, epoch: number): boolean => sequence >= view.first - 1 && sequence <= view.committed && log.epochOf(sequence) === epoch;
     this.head = null;
+    // What was shipped after it was told is shipped again, which does no harm.
+    const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
+    if (newest !== undefined) {
+      this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
+      return { term: view.term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
+    }
+    const segments = (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
+    const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
+    const last = chain?.at(-1);
+    const position = { term: view.term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
     if (last === undefined || chain === null) return position;
-    if (last.last <= view.committed && log.epochOf(last.last) === last.lastEpoch) {
+    if (isHere(last.last, last.lastEpoch)) {
       Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
       this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain[0].first, untilMs, gaps: this.gaps, error: null };
     } else this.giveUp(last.last + 1, view.first - 1);
     return position;
-  }
-
-  /** Up to when members said that nothing is missing of this shard; 0 if none did. */
-  private async toldBefore(name: string): Promise<number> {
-    let untilMs = 0;
-    for (const { key } of await this.parts.target.list(HEADS_PREFIX)) {
-      const bytes = await this.parts.target.get(key);
-      // One that is torn tells nothing: the segments are what counts.
-      const heads = bytes === null ? null : headsFromBytes(key, bytes);
-      untilMs = Math.max(untilMs, heads?.shards[name]?.untilMs ?? 0);
-    }
-    return untilMs;
   }
 
   /** What is not there any more is given up. */

@@ -2,7 +2,7 @@ import { ShardShipper } from '../../../../node/shipping/shard-shipper';
 import type { LoggedEntry, LogView, ShippableLog } from '../../../../node/shipping/shippable-log';
 import type { BackupTarget } from '../../../../shared/backup/backup-target';
 import { chainsOf } from '../../../../shared/backup/log-chain';
-import { entriesOfSegment, LOG_PREFIX, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
+import { entriesOfSegment, LOG_PREFIX, type LogHeads, segmentOf, type ShippedEntry } from '../../../../shared/backup/log-format';
 import { ManualClock } from '../../../../shared/time/clock';
 import { Pace } from '../../../../shared/time/pace';
 
@@ -16,6 +16,8 @@ const target: BackupTarget = {
   delete: async (key) => void objects.delete(key),
 };
 const gaps: [number, number][] = [];
+/** What members have told. */
+let told: LogHeads[] = [];
 
 /** A log in an array, of which a primary of `term` has the entries from `first` on. */
 class PlainLog implements ShippableLog {
@@ -56,7 +58,15 @@ class PlainLog implements ShippableLog {
 
 let log: PlainLog;
 const shipper = (): ShardShipper =>
-  new ShardShipper(log, { target, pace: new Pace(Infinity), clock, stop: new AbortController().signal, onShipped: () => undefined, onGap: (_, from, to) => gaps.push([from, to]) });
+  new ShardShipper(log, {
+    target,
+    pace: new Pace(Infinity),
+    clock,
+    stop: new AbortController().signal,
+    told: async () => told,
+    onShipped: () => undefined,
+    onGap: (_, from, to) => gaps.push([from, to]),
+  });
 
 /** What is there, by its segments. */
 function shipped(): ShippedEntry[][] {
@@ -69,6 +79,7 @@ const sequences = (): number[][] => shipped().map((chain) => chain.map(({ sequen
 beforeEach(() => {
   objects.clear();
   gaps.length = 0;
+  told = [];
   log = new PlainLog();
 });
 
@@ -156,4 +167,28 @@ test('a log that goes on from another lineage makes another chain', async () => 
     [4, 2],
     [5, 2],
   ]);
+});
+
+test('what was shipped after it was told is shipped again, with the same times', async () => {
+  log.write();
+  const one = shipper();
+  await one.ship();
+  told = [{ member: 'a', at: 0, shards: { 'c.0': one.head! } }];
+  clock.advance(5);
+  log.write();
+  log.write();
+  await one.ship();
+  const before = shipped();
+  log.barrier();
+  const two = shipper();
+  await two.ship();
+  expect(sequences()).toEqual([[1, 2, 3, 4]].map((all) => expect.arrayContaining(all)));
+  expect(
+    shipped()[0]
+      .filter(({ sequence }) => sequence <= 3)
+      .map(({ sequence, at }) => `${sequence} ${at}`),
+  ).toEqual(expect.arrayContaining(before[0].map(({ sequence, at }) => `${sequence} ${at}`)));
+  expect(new Set(shipped()[0].map(({ sequence, at }) => `${sequence} ${at}`)).size).toBe(4);
+  expect(gaps).toEqual([]);
+  expect(two.head).toMatchObject({ since: 1, sequence: 4 });
 });
