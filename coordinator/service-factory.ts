@@ -90,7 +90,17 @@ export function createService(options: {
   config: BackupTargetConfig &
     Pick<
       Config,
-      'defaultShards' | 'defaultReplicas' | 'requestTimeoutMs' | 'chunkSize' | 'chunkOverlap' | 'uploadBytesMax' | 'metadataBytesMax' | 'backupBytesPerSecond' | 'backupSchedule' | 'backupKeep'
+      | 'defaultShards'
+      | 'defaultReplicas'
+      | 'requestTimeoutMs'
+      | 'chunkSize'
+      | 'chunkOverlap'
+      | 'uploadBytesMax'
+      | 'metadataBytesMax'
+      | 'backupBytesPerSecond'
+      | 'backupSchedule'
+      | 'backupKeep'
+      | 'backupLog'
     >;
   log: Logger;
   quota: CollectionQuota;
@@ -103,6 +113,8 @@ export function createService(options: {
   reshardObstacle?: (() => string | null) | undefined;
   /** The same of backups and restores. */
   backupObstacle?: (() => string | null) | undefined;
+  /** The same of restores to a moment. */
+  backupLogObstacle?: (() => string | null) | undefined;
 }): RunningService {
   const { clock, config, instanceId, log, clusterStore: store, shardClient: shards } = options;
   const catalog = new CollectionCatalog({ store });
@@ -125,7 +137,7 @@ export function createService(options: {
   });
   const openTarget = targetOpener(config);
   const schedule = scheduleOf(config);
-  const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null) });
+  const backups = new BackupRequests({ store, clock, target: config.backupTarget, openTarget, obstacle: options.backupObstacle ?? (() => null), logObstacle: options.backupLogObstacle });
   const deep = new DeepReads(clock);
   const vectors = new ShardedVectorsService({ catalog, collections, embedder, shards, scatter, deep, stamps, clock });
   const search = new ShardedSearchService({ catalog, embedder, shards, scatter, deep, clock, observer: options.searchObserver });
@@ -172,6 +184,7 @@ export function createService(options: {
         pace: new Pace(config.backupBytesPerSecond),
         schedule,
         openTarget,
+        shipsLogs: config.backupLog === 'true',
         drop,
         version: programVersion(),
       });

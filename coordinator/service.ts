@@ -354,6 +354,8 @@ export interface BackupsService {
   create(input: NewBackup): Promise<BackupView>;
   /** The newest first. Errors: invalid_parameter; unavailable when the target can't be reached. */
   list(target?: string): Promise<BackupView[]>;
+  /** From when to when collections can be restored to any moment, by name; none where logs are not shipped. Errors: as `list`. */
+  restorable(target?: string): Promise<RestorableView[]>;
   /** Errors: not_found, and those of `list`. */
   get(id: string, target?: string): Promise<BackupView>;
   /** Deletes a backup, or gives one up that is under way. What others need of it stays. Errors: as `get`. */
@@ -377,7 +379,10 @@ export interface NewBackup {
 }
 
 export interface NewRestore {
-  backup: string;
+  /** Default with `until`: the newest that it can be reached from. */
+  backup?: string | undefined;
+  /** What was acknowledged by this time (ISO 8601), or up to these places of the shards' logs, by collection; default: the moment of the backup. */
+  until?: string | { positions: Record<string, number[]> } | undefined;
   target?: string | undefined;
   collections?: string[] | undefined;
   /** New names, by the name in the backup. */
@@ -401,14 +406,28 @@ export interface BackupView {
   copiedBytes: number;
   totalBytes: number;
   items: number;
-  collections: { name: string; shards: { shard: number; state: 'waiting' | 'running' | 'done'; items: number; copiedBytes: number | null; totalBytes: number }[] }[];
+  collections: { name: string; shards: { shard: number; state: 'waiting' | 'running' | 'done'; items: number; copiedBytes: number | null; totalBytes: number; position?: number | null }[] }[];
   /** The last verification, or the one under way. */
   verification: { state: 'running' | 'done'; objects: number; of: number; bytes: number; damaged: string[]; checkedAt: string | null } | null;
 }
 
+/** From when to when a collection can be restored; null where it can't. */
+export interface RestorableView {
+  name: string;
+  /** null: it is there. */
+  deletedAt: string | null;
+  from: string | null;
+  until: string | null;
+  /** By shard: the last entry of its log that is in the target, how often some were given up, and why it does not get on. */
+  shards: { shard: number; position: number | null; gaps: number; error: string | null }[];
+}
+
 export interface RestoreView {
   id: string;
+  /** The backup; of several, the newest. Empty: the logs begin with the collections. */
   backup: string;
+  /** The moment; null: that of the backup. */
+  until: string | null;
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   keys: boolean;

@@ -5,6 +5,10 @@ import { addReplicaMetrics, addStoreMetrics } from '../node/metrics/replica-metr
 import { LocalShardClient } from '../node/shard/local-shard-client';
 import { indexFactories } from '../node/index-factories';
 import { ShardHost } from '../node/shard/shard-host';
+import type { ShardOptions } from '../node/shard/shard-options';
+import { SettledWrites } from '../node/replication/settled-writes';
+import { LogShipping } from '../node/shipping/log-shipping';
+import { addShippingMetrics } from '../node/metrics/shipping-metrics';
 import { KeyValueClusterStore } from './cluster-store/key-value-cluster-store';
 import { type Config, readConfig } from '../shared/config/config';
 import { RocksKeyValueStore } from '../node/kv/rocks-key-value-store';
@@ -68,10 +72,24 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     fieldsMax: config.collectionFieldsMax,
     buildThreads: config.indexThreads,
     logger: log.child({ part: 'node' }),
-    backups: config.backupTarget === '' ? undefined : { open: targetOpener(config), pace: new Pace(config.backupBytesPerSecond) },
+    backups: backupPlaceOf(config),
     openShardsMax: capacity.openShardsMax,
   });
   endings.defer(() => host.close());
+  if (config.backupLog === 'true') {
+    const shipping = new LogShipping({
+      member: NODE_ID,
+      logs: () => host.logs(),
+      target: targetOpener(config)(config.backupTarget),
+      pace: new Pace(config.backupBytesPerSecond),
+      clock,
+      everyMs: config.backupLogSeconds * 1000,
+      log: log.child({ part: 'backup-log' }),
+    });
+    shipping.start();
+    addShippingMetrics(metrics, shipping);
+    endings.defer(() => shipping.close());
+  }
   addReplicaMetrics(metrics, () => host.observe());
   addDiskMetrics(metrics, config.dataDir);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => host.closedReplicas);
@@ -115,6 +133,12 @@ async function build(config: Config, log: Logger, endings: Endings, ending: Abor
     },
   });
   announce(config, port, first);
+}
+
+/** Where shards are backed up to; undefined: nowhere. */
+function backupPlaceOf(config: Config): ShardOptions['backups'] {
+  if (config.backupTarget === '') return undefined;
+  return { open: targetOpener(config), pace: new Pace(config.backupBytesPerSecond), log: config.backupLog === 'true' ? 'own' : undefined, ledger: (stored) => SettledWrites.load(stored) };
 }
 
 /** Tells the person at the terminal where the service is; the only time that a key's secret is shown. */

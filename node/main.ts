@@ -55,6 +55,9 @@ import { addReplicaMetrics, addStoreMetrics } from './metrics/replica-metrics';
 import { GrpcReplicationLinks } from './replication/grpc-replication-links';
 import { ReplicationService } from './replication/replication-service';
 import { removeReplica } from './replication/shard-copy';
+import { SettledWrites } from './replication/settled-writes';
+import { LogShipping } from './shipping/log-shipping';
+import { addShippingMetrics } from './metrics/shipping-metrics';
 import { SnapshotReceiver } from './replication/snapshot-receiver';
 import { SnapshotSender } from './replication/snapshot-sender';
 import { nodeLimits, shardServices } from './rpc/shard-service';
@@ -157,6 +160,7 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
         budget,
         clock,
         log,
+        isShipped: config.backupLog === 'true',
         surroundings: (hosted) => ({
           links,
           changeAssignment: (change) => changes.make(change),
@@ -203,6 +207,21 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
   addDiskMetrics(metrics, folder);
   metrics.gauge('quiver_shards_behind', 'Shards for which the shard map is earlier than what this node knows: the cluster store was put back', () => known.later().length);
   metrics.gauge('quiver_replicas_closed', 'Replicas that are to be open and are not', () => agent.closedReplicas);
+
+  const { backups } = shardOptions;
+  const shipping =
+    config.backupLog !== 'true' || backups === undefined
+      ? null
+      : new LogShipping({
+          member: nodeId,
+          logs: () => agent.openReplicas().map(({ replica }) => replica),
+          target: backups.open(config.backupTarget),
+          pace: backups.pace,
+          clock,
+          everyMs: config.backupLogSeconds * 1000,
+          log,
+        });
+  if (shipping !== null) addShippingMetrics(metrics, shipping);
 
   const snapshots = new SnapshotReceiver({
     log,
@@ -312,8 +331,10 @@ async function build(config: NodeConfig, log: Logger, endings: Endings, ending: 
     readiness = { ready: false, reason: 'shutting down' };
     // First, because it cancels a handover of its own.
     await comparison.close();
+    await shipping?.close();
     await agent.handOver();
   });
+  shipping?.start();
   readiness = { ready: true };
   log.info({ rpcPort, opsPort: config.opsPort, dataDir: config.dataDir, node: nodeId, store: storeId }, 'ready');
 }
@@ -332,7 +353,7 @@ function backupPlaceOf(config: NodeConfig): ShardOptions['backups'] {
     backupS3CredentialsFile: config.backupS3CredentialsFile,
     backupS3Encryption: config.backupS3Encryption,
   });
-  return { open, pace: new Pace(config.backupBytesPerSecond) };
+  return { open, pace: new Pace(config.backupBytesPerSecond), log: 'replica', ledger: (stored) => SettledWrites.load(stored) };
 }
 
 function main(): void {

@@ -15,6 +15,7 @@ interface BackupOptions extends ConnectionOptions {
 }
 
 interface RestoreOptions extends BackupOptions {
+  until?: string;
   rename?: Record<string, string>;
   shards?: number;
   replicas?: number;
@@ -27,6 +28,14 @@ interface LongWork {
   state: string;
   error: string | null;
   progress: number;
+}
+
+interface Restorable {
+  name: string;
+  deleted_at: string | null;
+  from: string | null;
+  until: string | null;
+  shards: { gaps: number; error: string | null }[];
 }
 
 interface Backup extends LongWork {
@@ -54,6 +63,16 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
       table(
         ['id', 'state', 'started', 'items', 'size', 'collections'],
         backups.map((one) => [one.id, one.state, one.started_at, one.items, size(one.total_bytes), one.collections.map(({ name }) => name).join(', ')]),
+      ),
+    );
+  });
+  targeted(backup.command('moments').description('from when to when collections can be restored to any moment')).action(async (options: BackupOptions) => {
+    const { restorable } = await connect(context, options).call<{ restorable: Restorable[] }>('GET', '/v1/admin/backups', { query: targetOf(options) });
+    if (options.json) return printJson(context, restorable);
+    context.output.write(
+      table(
+        ['collection', 'from', 'until', 'deleted', 'error'],
+        restorable.map((one) => [one.name, one.from, one.until, one.deleted_at, one.shards.find(({ error }) => error !== null)?.error ?? null]),
       ),
     );
   });
@@ -85,16 +104,19 @@ export function addBackupCommands(program: Command, context: CommandContext): vo
     context.messages.write(`backup ${id}: ${deleted.state}\n`);
   });
 
-  targeted(program.command('restore').description('restore collections of a backup, and wait until they serve').argument('<backup>').argument('[collections...]', 'otherwise all of it'))
+  targeted(program.command('restore').description('restore collections of a backup, or of a moment, and wait until they serve').argument('[backup]', 'with --until: "-" or none for the newest that leads there').argument('[collections...]', 'otherwise all of it'))
+    .option('--until <time>', 'what was acknowledged by then, as "2026-07-01T12:00:00Z"', moment)
     .option('--rename <names>', 'names that are free: "colours=colours-before", separated by commas', renames)
     .option('--shards <count>', 'another number of shards', wholeNumber(1, 256))
     .option('--replicas <count>', 'another number of copies of each shard', wholeNumber(1, 5))
     .option('--keys', 'restore the API keys, too')
     .option('--no-wait', 'only begin it')
-    .action(async (backupId: string, collections: string[], options: RestoreOptions) => {
+    .action(async (given: string | undefined, collections: string[], options: RestoreOptions) => {
+      const { rename, shards, replicas, keys, until } = options;
+      const backupId = given === '-' ? undefined : given;
+      if (backupId === undefined && until === undefined) throw new CommandError('name a backup, or a moment with --until', EXIT_CODES.usage);
       const connection = connect(context, options);
-      const { rename, shards, replicas, keys } = options;
-      const body = { backup: backupId, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys };
+      const body = { backup: backupId, until, ...targetOf(options), ...(collections.length > 0 ? { collections } : {}), rename, shards, replicas, keys };
       const begun = await connection.call<LongWork & { collections: { name: string }[] }>('POST', '/v1/admin/restore', { body });
       const done = await waitFor(context, connection, begun, options, ['restores', 'restore']);
       if (options.json) return printJson(context, done);
@@ -121,6 +143,12 @@ async function waitFor<Work extends LongWork>(context: CommandContext, connectio
   }
   if (work.state !== 'done') throw new CommandError(`${label} ${work.id} ${work.state}${work.error === null ? '' : `: ${work.error}`}`, EXIT_CODES.failed);
   return work;
+}
+
+function moment(text: string): string {
+  const ms = Date.parse(text);
+  if (!/^\d{4}-\d\d-\d\dT/.test(text) || Number.isNaN(ms)) throw new InvalidArgumentError(`"${text}" is no time as "2026-07-01T12:00:00Z".`);
+  return new Date(ms).toISOString();
 }
 
 function renames(text: string): Record<string, string> {

@@ -8,6 +8,8 @@ import { BackupPass, type BackupPassParts } from './backup-pass';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, type RestoreRecord, RESTORES_PATH, restoreFromEntry } from './backup-record';
 import { BackupRepository } from './backup-repository';
 import { newBackupRecord } from './backup-requests';
+import { CollectionHistories } from './collection-histories';
+import { ShippedLogs } from './shipped-logs';
 import { BackupSchedule, deleteOldBackups } from './backup-schedule';
 import type { Cron } from './cron';
 import type { KeepRule } from './kept-backups';
@@ -43,6 +45,7 @@ export class BackupDriver {
   private newestTimer: NodeJS.Timeout | null = null;
   private readonly schedule: BackupSchedule | null;
   private scheduling = false;
+  private readonly histories: CollectionHistories | null;
 
   constructor(
     private readonly options: Omit<BackupPassParts, 'stop'> &
@@ -52,6 +55,8 @@ export class BackupDriver {
         schedule: { cron: Cron; keep: KeepRule | null } | null;
         office: DriverOffice;
         openTarget: OpenTarget;
+        /** Whether logs are shipped to the target. */
+        shipsLogs?: boolean;
         log: Logger;
         observer: BackupObserver;
       },
@@ -60,7 +65,8 @@ export class BackupDriver {
     const onUnreadable = (error: unknown): void => log.error({ error }, 'an entry of a backup is unreadable and left alone');
     this.entries = new WatchedEntries({ store, prefix: BACKUPS_PATH, decode: backupFromEntry, onUnreadable });
     this.restores = new WatchedEntries({ store, prefix: RESTORES_PATH, decode: restoreFromEntry, onUnreadable });
-    const { schedule, clock, target } = options;
+    const { schedule, clock, target, shipsLogs = false } = options;
+    this.histories = shipsLogs && target !== '' ? new CollectionHistories({ store, clock, log, logs: new ShippedLogs(options.openTarget(target)) }) : null;
     const newRecord = (): BackupRecord => newBackupRecord(clock.wallMs(), target, { collections: null, scheduled: true });
     this.schedule = schedule === null || target === '' ? null : new BackupSchedule({ store, clock, cron: schedule.cron, newRecord, log });
   }
@@ -90,10 +96,12 @@ export class BackupDriver {
   private look(): void {
     if (this.stopping.signal.aborted) return;
     if (this.options.office.guard === null) {
+      this.histories?.forget();
       for (const { stop } of this.running.values()) stop.abort();
       return;
     }
     const backups = this.entries.all().sort((a, b) => (a.key < b.key ? -1 : 1));
+    void this.histories?.look();
     // One at a time: each asks for all that a target can take.
     const first = backups.find(({ value }) => value.state === 'running');
     for (const { key, value } of backups) {

@@ -135,7 +135,8 @@ export class BackupPass {
         Object.assign(progress, { state: state.state === 'done' ? 'done' : 'running', items: state.items, copiedBytes: state.copiedBytes, totalBytes: state.totalBytes });
         this.store();
         if (state.state === 'failed') throw new QuiverError('storage_failed', `shard ${id.shard} of collection "${record.name}" could not be written: ${state.error ?? 'it failed'}`);
-        if (state.manifest !== null && state.state === 'done') return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs };
+        if (state.manifest !== null && state.state === 'done')
+          return { manifest: state.manifest, items: state.items, totalBytes: state.totalBytes, needs: state.needs, ...(state.position && { position: state.position }) };
       }
       await this.pause();
     }

@@ -43,12 +43,17 @@ export interface RestoredCollection {
   fromUid: string;
   /** Its record when it is there (collectionToValue). */
   record: string;
+  /** Of a restore to a moment: the backup that it is reached from ('': none), and up to which place each log is followed. */
+  base?: string;
+  upTo?: number[];
   shardsReady: number;
 }
 
 export interface RestoreRecord {
   id: string;
   backup: string;
+  /** The moment, as it was asked for; absent: that of the backup. */
+  until?: string;
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   collections: RestoredCollection[];

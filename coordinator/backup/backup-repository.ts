@@ -15,6 +15,7 @@ import {
 } from '../../shared/backup/backup-format';
 import type { BackupTarget } from '../../shared/backup/backup-target';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
+import { ShippedLogs } from './shipped-logs';
 import type { Pace } from '../../shared/time/pace';
 
 const CHECKS_PREFIX = 'checks/';
@@ -123,12 +124,23 @@ export class BackupRepository {
         );
       }
     }
+    await this.sweepLogs(present);
     for (const id of voids) {
       if (needed.has(id)) continue;
       await this.target.delete(manifestKey(id));
       await this.target.delete(CHECKS_PREFIX + id + '.json');
       if (this.isForgotten(id)) await this.target.delete(voidKey(id));
     }
+  }
+
+  /** Removes what of the logs no backup leads to. Where one can't be read, nothing is removed. */
+  private async sweepLogs(present: string[]): Promise<void> {
+    const manifests: BackupManifest[] = [];
+    for (const id of present) {
+      const bytes = await this.target.get(manifestKey(id));
+      if (bytes !== null) manifests.push(contentOf<BackupManifest>(manifestKey(id), bytes));
+    }
+    await new ShippedLogs(this.target).sweep(manifests, this.wallMs());
   }
 
   /** Reads every object of a backup and compares it with its checksum. Errors: not_found, those of the target. */

@@ -5,9 +5,12 @@ import type { ClusterStore } from '../../shared/cluster-store/cluster-store';
 import { isQuiverError, QuiverError } from '../../shared/errors/quiver-error';
 import type { Clock } from '../../shared/time/clock';
 import { collectionFromEntry, collectionPath, COLLECTIONS_PREFIX, collectionToValue, defaultMinInSync } from '../collections/collection-record';
-import type { BackupsService, BackupView, NewBackup, NewRestore, RestoreView } from '../service';
+import type { BackupsService, BackupView, NewBackup, NewRestore, RestorableView, RestoreView } from '../service';
 import { type BackupRecord, BACKUPS_PATH, backupFromEntry, backupPath, type RestoredCollection, type RestoreRecord, RESTORES_PATH, restoreFromEntry, restorePath } from './backup-record';
 import { BackupRepository } from './backup-repository';
+import { restorableOf } from './restorable';
+import { readable, RestoreMoment } from './restore-moment';
+import { ShippedLogs } from './shipped-logs';
 
 const UID_BYTES = 16;
 const ATTEMPTS_MAX = 16;
@@ -25,6 +28,8 @@ export class BackupRequests implements BackupsService {
       openTarget: OpenTarget;
       /** Why there are no backups at present; null: there are. */
       obstacle: () => string | null;
+      /** The same of restores to a moment. */
+      logObstacle?: (() => string | null) | undefined;
     },
   ) {}
 
@@ -57,6 +62,15 @@ export class BackupRequests implements BackupsService {
       else if (manifest !== null) views.push(await this.finishedView(manifest, name, repository, entries));
     }
     return views.sort((a, b) => (a.id < b.id ? 1 : -1));
+  }
+
+  async restorable(target?: string): Promise<RestorableView[]> {
+    const repository = this.repository(this.checked(target));
+    const logs = new ShippedLogs(repository.target);
+    const histories = await logs.histories();
+    if (histories.length === 0) return [];
+    const [heads, manifests] = [await logs.heads(), await readable(repository)];
+    return histories.map((history) => restorableOf(history, heads, manifests));
   }
 
   async get(id: string, target?: string): Promise<BackupView> {
@@ -103,8 +117,7 @@ export class BackupRequests implements BackupsService {
     const { store, clock } = this.options;
     const target = this.checked(input.target);
     this.checkObstacle();
-    const manifest = isBackupId(input.backup) ? await this.repository(target).find(input.backup) : null;
-    if (manifest === null) throw noBackup(input.backup);
+    const manifest = await this.restoredFrom(input, target);
     const wallMs = clock.wallMs();
     const collections = chosenOf(manifest, input, new Date(wallMs).toISOString());
     const present = new Set((await store.list(COLLECTIONS_PREFIX)).entries.map((entry) => collectionFromEntry(entry).name));
@@ -116,6 +129,7 @@ export class BackupRequests implements BackupsService {
     const record: RestoreRecord = {
       id: `restore-${backupId(wallMs, randomBytes(4).toString('hex'))}`,
       backup: manifest.id,
+      ...(input.until !== undefined && { until: typeof input.until === 'string' ? input.until : JSON.stringify(input.until) }),
       target,
       state: 'running',
       collections,
@@ -176,10 +190,27 @@ export class BackupRequests implements BackupsService {
       items: sum(manifest.collections.flatMap(({ shards }) => shards.map(({ items }) => items))),
       collections: manifest.collections.map(({ name, shards }) => ({
         name,
-        shards: shards.map(({ items, totalBytes }, shard) => ({ shard, state: 'done', items, copiedBytes: null, totalBytes })),
+        shards: shards.map(({ items, totalBytes, position }, shard) => ({ shard, state: 'done', items, copiedBytes: null, totalBytes, position: position?.sequence ?? null })),
       })),
       verification: verification ?? null,
     };
+  }
+
+  /** What is restored: a backup, or what leads to a moment. */
+  private async restoredFrom({ until, ...input }: NewRestore, target: string): Promise<RestoreSource> {
+    if (until === undefined) {
+      if (input.backup === undefined) throw new QuiverError('invalid_parameter', 'backup or until must say what is to be restored');
+      const manifest = isBackupId(input.backup) ? await this.repository(target).find(input.backup) : null;
+      if (manifest === null) throw noBackup(input.backup);
+      return manifest;
+    }
+    const why = this.options.logObstacle?.() ?? null;
+    if (why !== null) throw new QuiverError('unavailable', why);
+    if (input.backup !== undefined && !isBackupId(input.backup)) throw noBackup(input.backup);
+    const collections = await new RestoreMoment(this.repository(target)).find({ ...input, until });
+    const id = collections.reduce((newest, { base }) => (base > newest ? base : newest), '');
+    if (input.keys && id === '') throw new QuiverError('invalid_parameter', 'keys are in backups only, and none is used for this moment: leave keys out');
+    return { id, collections };
   }
 
   private repository(target: string): BackupRepository {
@@ -206,6 +237,12 @@ export class BackupRequests implements BackupsService {
   }
 }
 
+/** What a restore takes its collections from. */
+interface RestoreSource {
+  id: string;
+  collections: (Pick<BackupManifest['collections'][number], 'name' | 'uid' | 'record'> & { base?: string; upTo?: number[] })[];
+}
+
 /** A backup that begins now. */
 export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupRecord, 'collections' | 'scheduled'>): BackupRecord {
   const id = backupId(wallMs, randomBytes(4).toString('hex'));
@@ -213,7 +250,7 @@ export function newBackupRecord(wallMs: number, target: string, of: Pick<BackupR
 }
 
 /** What of a backup is to be restored, under which names, and as what. Errors: not_found, invalid_parameter. */
-function chosenOf(manifest: BackupManifest, input: NewRestore, createdAt: string): RestoredCollection[] {
+function chosenOf(manifest: RestoreSource, input: NewRestore, createdAt: string): RestoredCollection[] {
   const known = new Set(manifest.collections.map(({ name }) => name));
   for (const name of [...(input.collections ?? []), ...Object.keys(input.rename)]) if (!known.has(name)) throw new QuiverError('not_found', `collection "${name}" is not in backup ${manifest.id}`);
   const wanted = manifest.collections.filter(({ name }) => input.collections === undefined || input.collections.includes(name));
@@ -232,7 +269,8 @@ function chosenOf(manifest: BackupManifest, input: NewRestore, createdAt: string
       createdAt,
       state: 'creating' as const,
     };
-    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), shardsReady: 0 };
+    const { base, upTo } = collection;
+    return { from: collection.name, fromUid: collection.uid, record: collectionToValue(record), ...(upTo && { base, upTo }), shardsReady: 0 };
   });
 }
 
@@ -269,7 +307,7 @@ function restoreView({ collections, ...record }: RestoreRecord): RestoreView {
     return { from, name, shards, shardsReady: record.state === 'done' ? shards : Math.min(shards, shardsReady) };
   });
   const all = sum(shown.map(({ shards }) => shards));
-  return { ...record, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
+  return { ...record, until: record.until ?? null, progress: all === 0 ? 1 : sum(shown.map(({ shardsReady }) => shardsReady)) / all, collections: shown };
 }
 
 function noBackup(id: string): QuiverError {

@@ -55,7 +55,10 @@ export class RestorePass {
 
   private records(): CollectionRecord[] {
     const { collections, target, backup } = this.owned.content;
-    return collections.map(({ record, fromUid }) => ({ ...collectionFromEntry({ key: '', value: record }), seed: { target, backup, collectionUid: fromUid } }));
+    return collections.map(({ record, fromUid, base = backup, upTo }) => ({
+      ...collectionFromEntry({ key: '', value: record }),
+      seed: { target, backup: base, collectionUid: fromUid, ...(upTo && { log: { upTo } }) },
+    }));
   }
 
   private async isPublished({ name, uid }: CollectionRecord): Promise<boolean> {

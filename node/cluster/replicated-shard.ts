@@ -36,6 +36,8 @@ export interface ReplicatedShardOptions {
   budget: WriteBudget;
   clock: Clock;
   log: Logger;
+  /** Whether logs are shipped to a backup target. */
+  isShipped?: boolean;
   surroundings: (hosted: ReplicatedShard) => ReplicaSurroundings;
 }
 
@@ -67,6 +69,7 @@ export class ReplicatedShard implements HostedReplica {
       changeIdPrefix: options.changeIdPrefix,
       clock: options.clock,
       log: options.log,
+      isShipped: options.isShipped,
       surroundings: options.surroundings(this),
     });
   }

@@ -65,6 +65,28 @@ export const SPEC_KEY = Buffer.from('mspec');
  */
 export const VERSIONS_KEY = Buffer.from('mversions');
 
+/**
+ * Of a shard that keeps its writes for shipping: the number of the last one, and of the batch that it was in. Its writes are
+ * under their numbers, until they are shipped.
+ */
+export const LOGGED_KEY = Buffer.from('mlogged');
+export const WRITES_RANGE = { from: Buffer.from('w'), to: Buffer.from('x') };
+
+export function writeKey(sequence: number): Buffer {
+  return numberedKey('w', sequence);
+}
+
+export const sequenceOfWriteKey = numberOfKey;
+
+/** What a replica stores of the place that its records have in its log, and of the writes that are in it (log-keys.ts). */
+export const REPLICA_RANGE = { from: Buffer.from('ra'), to: Buffer.from('s') };
+export const REPLICA_POSITION_KEY = Buffer.from('ra');
+
+/** Whether this is the key of the writes of a session. */
+export function isSessionKey(key: Buffer): boolean {
+  return key[0] === 114 && key[1] === 115;
+}
+
 export const ITEM_RANGE = { from: Buffer.from('d'), to: Buffer.from('e') };
 export const ORDER_RANGE = { from: Buffer.from('o'), to: Buffer.from('p') };
 export const JOURNAL_RANGE = { from: Buffer.from('j'), to: Buffer.from('k') };

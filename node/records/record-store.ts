@@ -20,6 +20,10 @@ import {
   changeKey,
   changeOfKey,
   GATE_KEY,
+  LOGGED_KEY,
+  REPLICA_RANGE,
+  WRITES_RANGE,
+  writeKey,
   recnoOfItemKey,
   stampOfOrderKey,
 } from './record-keys';
@@ -44,6 +48,8 @@ export interface BatchWriting {
 
 /** All records of one read are in memory at the same time: vectors of 16,384 floats are 64 KiB each. */
 const RECORDS_PER_READ = 256;
+/** A write may have megabytes. */
+const WRITES_PER_READ = 16;
 
 /**
  * The source of truth of a shard: its items, their insertion order and the journal, over a KeyValueStore. Errors:
@@ -100,9 +106,30 @@ export class RecordStore {
     return this.store.scan({ from: itemKey(from), to: itemKey(to + 1) });
   }
 
-  /** Records from number `from` on, the journal, what is stored of the shard itself, and the insertion order, in this order and of one moment. */
+  /**
+   * Records from number `from` on, the journal, what is stored of the shard itself, the insertion order, and the place in a
+   * replica's log, in this order and of one moment.
+   */
   viewFrom(from: number): AsyncIterable<KeyValueEntry[]> {
-    return this.store.scan({ from: itemKey(from), to: ORDER_RANGE.to });
+    return this.store.scan({ from: itemKey(from), to: REPLICA_RANGE.to });
+  }
+
+  /** What is stored of writes that are kept for shipping; null: none ever was. */
+  async logged(): Promise<Buffer | null> {
+    return (await this.store.get(LOGGED_KEY)) ?? null;
+  }
+
+  putLogged(value: Buffer): Promise<void> {
+    return this.store.write([{ type: 'put', key: LOGGED_KEY, value }], { sync: true });
+  }
+
+  /** The writes that are kept, from `sequence` on. */
+  writes(sequence: number, options: { values: boolean }): AsyncIterable<KeyValueEntry[]> {
+    return this.store.scan({ from: writeKey(sequence), to: WRITES_RANGE.to, pageSize: options.values ? WRITES_PER_READ : RECORDS_PER_READ, values: options.values });
+  }
+
+  forgetWrites(upTo: number): Promise<void> {
+    return this.store.clear({ from: WRITES_RANGE.from, to: writeKey(upTo + 1) });
   }
 
   /** Insertion order after (stamp, externalId); null starts at the beginning. */

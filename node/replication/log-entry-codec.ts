@@ -8,23 +8,28 @@ import type { LogEntry } from './core/replica-state';
 /**
  * A log entry as it is stored; its sequence and epoch are in the key. Little-endian:
  *
- *   u32 checksum of what follows; u8 kind: 1 a write, 0 a barrier, which ends here; others are of later versions
- *   f64 request number, f64 settled below, u16 bytes of session, session, payload
+ *   u32 checksum of what follows; u8 kind: 1 a write, 2 one with its time, 0 a barrier, which ends here; others are of later
+ *   versions
+ *   [f64 time,] f64 request number, f64 settled below, u16 bytes of session, session, payload
  */
 const WRITE = 1;
+const TIMED_WRITE = 2;
+const TIME_BYTES = 8;
 const HEAD_BYTES = 5;
 const SOURCE_BYTES = 18;
 
 export function logEntryToBytes({ write }: LogEntry): Buffer {
   const session = Buffer.from(write?.source.session ?? '');
-  const bytes = Buffer.allocUnsafe(write === null ? HEAD_BYTES : HEAD_BYTES + SOURCE_BYTES + session.length + write.payload.length);
-  bytes[4] = write === null ? 0 : WRITE;
+  const start = HEAD_BYTES + (write?.at === undefined ? 0 : TIME_BYTES);
+  const bytes = Buffer.allocUnsafe(write === null ? HEAD_BYTES : start + SOURCE_BYTES + session.length + write.payload.length);
+  bytes[4] = write === null ? 0 : write.at === undefined ? WRITE : TIMED_WRITE;
   if (write !== null) {
-    bytes.writeDoubleLE(write.source.requestNumber, 5);
-    bytes.writeDoubleLE(write.source.settledBelow, 13);
-    bytes.writeUInt16LE(session.length, 21);
-    session.copy(bytes, 23);
-    write.payload.copy(bytes, 23 + session.length);
+    if (write.at !== undefined) bytes.writeDoubleLE(write.at, HEAD_BYTES);
+    bytes.writeDoubleLE(write.source.requestNumber, start);
+    bytes.writeDoubleLE(write.source.settledBelow, start + 8);
+    bytes.writeUInt16LE(session.length, start + 16);
+    session.copy(bytes, start + SOURCE_BYTES);
+    write.payload.copy(bytes, start + SOURCE_BYTES + session.length);
   }
   bytes.writeUInt32LE(crc32(bytes.subarray(4)), 0);
   return bytes;
@@ -36,10 +41,13 @@ export function logEntryFromBytes(bytes: Buffer, position: { sequence: number; e
     throw new QuiverError('storage_failed', `entry ${position.sequence} of the log is damaged`);
   }
   if (bytes[4] === 0) return { ...position, write: null };
-  mustBeKnownFormat(`entry ${position.sequence} of the log`, bytes[4], WRITE);
-  const sessionEnd = 23 + bytes.readUInt16LE(21);
-  const source = { session: bytes.toString('utf8', 23, sessionEnd), requestNumber: bytes.readDoubleLE(5), settledBelow: bytes.readDoubleLE(13) };
+  mustBeKnownFormat(`entry ${position.sequence} of the log`, bytes[4], TIMED_WRITE);
+  const isTimed = bytes[4] === TIMED_WRITE;
+  const start = HEAD_BYTES + (isTimed ? TIME_BYTES : 0);
+  const sessionStart = start + SOURCE_BYTES;
+  const sessionEnd = sessionStart + bytes.readUInt16LE(start + 16);
+  const source = { session: bytes.toString('utf8', sessionStart, sessionEnd), requestNumber: bytes.readDoubleLE(start), settledBelow: bytes.readDoubleLE(start + 8) };
   const payload = bytes.subarray(sessionEnd);
   mustBeKnownFormat(`the write of entry ${position.sequence} of the log`, operationsVersionOf(payload), OPERATIONS_VERSION);
-  return { ...position, write: { source, payload } };
+  return { ...position, write: { source, payload, ...(isTimed && { at: bytes.readDoubleLE(HEAD_BYTES) }) } };
 }

@@ -18,6 +18,8 @@ import type { UnappliedWrite } from './core/write-ledger';
 import { entryBytes, EntryCache } from './entry-cache';
 import type { ReplicaStorage } from './replica-storage';
 import type { ReplicationLinks } from './replication-links';
+import { epochAt } from './log-survey';
+import type { LoggedEntry, LogView, ShippableLog } from '../shipping/shippable-log';
 
 /** Payload of one append message; a larger entry travels alone. */
 const APPEND_BYTES_MAX = 1024 * 1024;
@@ -83,8 +85,8 @@ export interface ReplicaSurroundings {
  * One replica of one shard at work: carries out what the protocol (ShardReplica) decides, on the storage, the links and
  * the cluster store, and lets clients' calls through as far as the protocol allows.
  */
-export class Replica {
-  private readonly id: ShardId;
+export class Replica implements ShippableLog {
+  readonly id: ShardId;
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly surroundings: ReplicaSurroundings;
@@ -111,6 +113,8 @@ export class Replica {
   /** The newest assignment heard of while a copy is being installed. */
   private postponed: ReplicaEvent | null = null;
   private closed = false;
+  /** The first entry that is not known to be in the backup target; Infinity: the log is not shipped. */
+  private unshippedFrom: number;
 
   constructor(options: {
     id: ShardId;
@@ -123,7 +127,10 @@ export class Replica {
     log: Logger;
     surroundings: ReplicaSurroundings;
     logLimits?: LogLimits;
+    /** Whether the log is shipped to a backup target: entries get their time, and are kept for it. */
+    isShipped?: boolean | undefined;
   }) {
+    this.unshippedFrom = options.isShipped === true ? 0 : Infinity;
     this.id = options.id;
     this.limits = options.logLimits ?? LOG_LIMITS;
     this.clock = options.clock;
@@ -161,6 +168,7 @@ export class Replica {
   }
 
   received(message: AppendMessage): void {
+    if (message.unshippedFrom !== undefined && this.isShipped) this.unshippedFrom = message.unshippedFrom;
     this.handle({ type: 'append', message });
   }
 
@@ -198,7 +206,7 @@ export class Replica {
         if (answer.ok) done(answer.result);
         else fail(new QuiverError(answer.kind, `shard ${this.id.shard}: ${answer.reason}`));
       });
-      this.handle({ type: 'write', writeId, ...request });
+      this.handle({ type: 'write', writeId, ...request, ...(this.isShipped && { at: this.clock.wallMs() }) });
     });
   }
 
@@ -261,6 +269,28 @@ export class Replica {
     });
   }
 
+  view(): LogView | null {
+    const nowMs = this.clock.monotonicMs();
+    if (this.closed || this.installing || this.core.role !== 'primary' || this.core.mayServe(nowMs) !== 'yes') return null;
+    const { epoch, committed, lastSequence } = this.core.status(nowMs);
+    return { term: epoch, first: this.storage.state.firstSequence, committed, last: lastSequence };
+  }
+
+  epochOf(sequence: number): number | null {
+    const { state } = this.storage;
+    return sequence >= state.firstSequence - 1 && sequence <= state.lastSequence ? epochAt(state, sequence) : null;
+  }
+
+  async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
+    const { committed } = this.core;
+    const found = this.cache.read(from, committed, maxBytes) ?? (await this.storage.read(from, maxBytes));
+    return found.filter(({ sequence }) => sequence <= committed).map(({ sequence, epoch, write }) => ({ sequence, epoch, at: write?.at ?? null, write }));
+  }
+
+  shipped({ sequence }: LogPosition): void {
+    this.unshippedFrom = sequence + 1;
+  }
+
   /** Whether a copy up to the entry `last`, of `epoch`, may take the place of what is here. */
   mayInstall(epoch: number, last: LogPosition): boolean {
     return !this.closed && this.core.mayInstall(epoch, last);
@@ -293,6 +323,10 @@ export class Replica {
     for (const answer of this.writes.removeAll()) answer({ ok: false, kind: 'commit_unknown', reason: 'the node stops; the write is stored once or not at all, and it is safe to try again' });
     this.waiters.wake();
     this.applications.wake();
+  }
+
+  private get isShipped(): boolean {
+    return this.unshippedFrom !== Infinity;
   }
 
   private handle(event: ReplicaEvent): void {
@@ -375,7 +409,8 @@ export class Replica {
   }
 
   private sendAppend(to: string, message: OutgoingAppend): void {
-    const { range, ...header } = message;
+    const { range, ...rest } = message;
+    const header = this.isShipped ? { ...rest, unshippedFrom: Math.max(1, this.unshippedFrom) } : rest;
     const before = this.outgoing.get(to);
     if (before === undefined) {
       const entries = range === null ? [] : this.cache.read(range.from, range.to, Infinity);
@@ -419,7 +454,7 @@ export class Replica {
     const { storage } = this;
     const { appliedSequence } = storage.state;
     const { kept, away, catchUp } = this.limits;
-    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(kept));
+    const wanted = Math.min(this.core.trimmableBelow(), storage.newestWithin(kept), this.unshippedFrom);
     const pinnedFrom = Math.min(storage.newestWithin(catchUp), appliedSequence + 1);
     const most = this.core.hasLearner(nowMs) ? pinnedFrom : Math.min(storage.newestWithin(away), appliedSequence + 1);
     const below = Math.max(wanted, most);

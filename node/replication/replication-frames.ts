@@ -20,12 +20,13 @@ export interface WireAppend {
   entries: WireEntry[];
   sharesSince: number;
   withdrawsShare: boolean;
+  unshippedFrom: number;
 }
 
 export interface WireEntry {
   epoch: number;
   sequence: number;
-  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer; payloadId: number } | null;
+  write: { session: string; requestNumber: number; settledBelow: number; payload: Buffer; payloadId: number; at: number } | null;
   /** See the protocol. */
   format: number;
 }
@@ -51,7 +52,7 @@ const NOWHERE: LogPosition = { epoch: 0, sequence: 0 };
 export function appendToWire({ collectionUid, shard }: ShardId, message: AppendMessage, piecesOf: (payload: Buffer) => number): WireAppend {
   const { epoch, prev, commit, sentAt, releasesLease, recorded, sharesSince, withdrawsShare } = message;
   const entries = message.entries.map((entry) => entryToWire(entry, piecesOf));
-  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries, sharesSince, withdrawsShare };
+  return { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, recorded, entries, sharesSince, withdrawsShare, unshippedFrom: message.unshippedFrom ?? 0 };
 }
 
 /** `from`: the node at the other end of the stream. `joined` answers the payload that came in pieces under an id. */
@@ -59,7 +60,19 @@ export function appendFromWire(wire: WireAppend, from: string, joined: (payloadI
   const { collectionUid, shard, epoch, prev, commit, sentAt, releasesLease, sharesSince, withdrawsShare } = wire;
   const recorded = wire.recorded.flatMap((one) => (one.replica === null ? [] : [{ replica: one.replica, epoch: one.epoch, match: one.match }]));
   const entries = wire.entries.map((entry) => entryFromWire(entry, joined));
-  const message = { epoch, from, prev: prev ?? NOWHERE, commit, sentAt, releasesLease, sharesSince, withdrawsShare, recorded, entries };
+  const message = {
+    epoch,
+    from,
+    prev: prev ?? NOWHERE,
+    commit,
+    sentAt,
+    releasesLease,
+    sharesSince,
+    withdrawsShare,
+    recorded,
+    entries,
+    ...(wire.unshippedFrom > 0 && { unshippedFrom: wire.unshippedFrom }),
+  };
   return { shard: { collectionUid, shard }, message };
 }
 
@@ -95,15 +108,15 @@ function entryToWire({ epoch, sequence, write }: LogEntry, piecesOf: (payload: B
   if (write === null) return { epoch, sequence, write: null, format: ENTRY_FORMAT };
   const { session, requestNumber, settledBelow } = write.source;
   const payloadId = piecesOf(write.payload);
-  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId }, format: ENTRY_FORMAT };
+  return { epoch, sequence, write: { session, requestNumber, settledBelow, payload: payloadId === 0 ? write.payload : EMPTY, payloadId, at: write.at ?? 0 }, format: ENTRY_FORMAT };
 }
 
 function entryFromWire({ epoch, sequence, write, format }: WireEntry, joined: (payloadId: number) => Buffer): LogEntry {
   const payload = write === null || write.payloadId === 0 ? write?.payload : joined(write.payloadId);
   const unknown = unknownIn(format, payload);
   if (write === null || payload === undefined) return { epoch, sequence, write: null, ...unknown };
-  const { session, requestNumber, settledBelow } = write;
-  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload }, ...unknown };
+  const { session, requestNumber, settledBelow, at } = write;
+  return { epoch, sequence, write: { source: { session, requestNumber, settledBelow }, payload, ...(at > 0 && { at }) }, ...unknown };
 }
 
 /** Acknowledging promises to apply. What would fail only then must be refused here, by versions alone: it costs nothing. */

@@ -7,6 +7,7 @@ import type { ShardId, ShardSpec } from '../../shared/shard/shard-client';
 import { RetryBackoff } from '../../shared/time/retry-backoff';
 import { syncFolder } from '../../shared/files/stable-folder';
 import { diskTakesWrites } from '../kv/disk-room';
+import type { ShippableLog } from '../shipping/shippable-log';
 import { Shard } from './shard';
 import { specText } from '../records/shard-format';
 import { ShardPublisher } from './shard-publisher';
@@ -111,6 +112,11 @@ export class ShardHost implements ShardPublications {
       const { lastOperation } = data.status;
       return { collectionUid, shard, leads: true, epoch: 1, lastSequence: lastOperation, appliedSequence: lastOperation, pendingWrites: open.waitingWrites, lagMax: 0, data };
     });
+  }
+
+  /** The writes that open shards keep for shipping. */
+  logs(): ShippableLog[] {
+    return openAt(this.places.values()).flatMap(({ log }) => log ?? []);
   }
 
   /** Shards that are to be open. */

@@ -9,8 +9,10 @@ import { inSlices } from '../../shared/time/work-slices';
 import { RecordStore } from '../records/record-store';
 import { SlotAllocator } from '../records/slot-allocator';
 import { answerRead, type ShardReader } from './answer-read';
+import { OwnLog } from './backup/own-log';
 import { forgetLineage } from './backup/shard-backup';
 import { ShardBackups } from './backup/shard-backups';
+import { seedOfMoment } from './backup/shard-of-moment';
 import { removeUnfinished, seedShard } from './backup/shard-seeding';
 import { removeOtherCheckpoints } from './checkpoint';
 import { checkOperations, type ShardOperation } from './checked-write';
@@ -28,7 +30,7 @@ import { ShardSearch } from './shard-search';
 import { type ShardGate, ShardWriter } from './shard-writer';
 import { makeStableFolder } from '../../shared/files/stable-folder';
 import { WritePace } from './write-pace';
-import { type WriteBudget, WriteQueue } from './write-queue';
+import { WriteBudget, WriteQueue } from './write-queue';
 
 /** Slow enough that readers and writers do not notice; a gigabyte takes a quarter of a minute. */
 const VERIFY_BYTES_PER_SECOND = 64 * 1024 * 1024;
@@ -70,7 +72,7 @@ export class Shard {
 
   private constructor(
     readonly spec: ShardSpec,
-    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard; gate: Gate },
+    private readonly parts: { folder: string; records: RecordStore; options: ShardOptions; recovered: RecoveredShard; gate: Gate; log: OwnLog | null },
     private readonly surroundings: ShardSurroundings,
   ) {
     const { folder, records, options, recovered } = parts;
@@ -93,7 +95,20 @@ export class Shard {
       backups:
         options.backups === undefined
           ? null
-          : new ShardBackups({ id: spec, dim, folder, records, counters, checkpointer, liveCount: () => indexes.directory.liveCount }, options.backups, options.logger),
+          : new ShardBackups(
+              {
+                id: spec,
+                dim,
+                folder,
+                records,
+                counters,
+                checkpointer,
+                liveCount: () => indexes.directory.liveCount,
+                log: options.backups.log && { of: options.backups.log, wallMs: options.backups.wallMs ?? Date.now },
+              },
+              options.backups,
+              options.logger,
+            ),
     };
     this.fields = new FieldBudget({ filters: () => indexes.filters, fieldsMax: options.fieldsMax ?? Infinity });
     this.writer = new ShardWriter({
@@ -108,7 +123,7 @@ export class Shard {
       onDiverged: (error) => this.diverge(error),
       onWriteFailed: surroundings.onWriteFailed,
     });
-    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => this.writer.commit(requests) });
+    this.queue = new WriteQueue({ budget: surroundings.budget, commit: (requests) => (parts.log === null ? this.writer.commit(requests) : this.commitLogged(requests, parts.log)) });
     this.endPublication = surroundings.publisher?.publish(spec, indexes) ?? (() => undefined);
   }
 
@@ -118,7 +133,7 @@ export class Shard {
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
     await removeUnfinished(folder);
-    if (spec.seed !== undefined) await seedShard(folder, { ...spec, seed: spec.seed }, options);
+    await Shard.begin(folder, spec, options);
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;
@@ -145,7 +160,10 @@ export class Shard {
       });
       if (recovered.manifest === null) await forgetLineage(folder);
       await removeOtherCheckpoints(folder, recovered.manifest?.number ?? null);
-      shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate() }, surroundings);
+      const { backups } = options;
+      const { lastOperation: operation, lastRecno } = recovered.counters;
+      const log = backups?.log !== 'own' ? null : await OwnLog.open({ id: spec, records, operation, isNew: operation === 0 && lastRecno === 0, wallMs: backups.wallMs ?? Date.now });
+      shard = new Shard({ ...spec }, { folder, records, options, recovered, gate: await records.gate(), log }, surroundings);
       void shard.verify();
       return shard;
     } catch (error) {
@@ -153,6 +171,17 @@ export class Shard {
       await records.close();
       throw error;
     }
+  }
+
+  /** Fills the folder of one that begins with something. */
+  private static async begin(folder: string, { seed, ...spec }: ShardSpec, options: ShardOptions): Promise<void> {
+    if (seed === undefined) return;
+    if (seed.log === undefined) return seedShard(folder, { ...spec, seed }, options);
+    const fail = (error: Error): void => options.logger.error({ error, folder }, 'a shard that is restored failed');
+    const surroundings = { budget: new WriteBudget(), onDiverged: fail, onWriteFailed: fail, onDamaged: fail };
+    // What it takes from the log is shipped under its own name later on.
+    const own = { ...options, backups: options.backups && { ...options.backups, log: undefined } };
+    await seedOfMoment(folder, { spec: { ...spec, seed: { ...seed, log: seed.log } }, options, open: (path, source) => Shard.open(path, source, own, surroundings) });
   }
 
   /**
@@ -186,6 +215,20 @@ export class Shard {
     }
     this.admitted.set(payload, checked);
     return claim;
+  }
+
+  /** The same writes, kept beside the records until they are shipped. */
+  private async commitLogged(requests: ShardOperation[][], log: OwnLog): Promise<WriteResult[]> {
+    const payloads = await log.encoded(requests);
+    const { counters } = this.parts.recovered;
+    try {
+      const results = await this.writer.commit(requests, { sync: true, alongside: () => log.changes(payloads, counters.lastOperation + 1) });
+      log.stored();
+      return results;
+    } catch (error) {
+      log.lost();
+      throw error;
+    }
   }
 
   /** Clients wait while the shard is copied faster than they write; those who copy do not. Errors: unavailable, not_found. */
@@ -257,6 +300,11 @@ export class Shard {
     }));
   }
 
+  /** Its writes, where they are kept for shipping. */
+  get log(): OwnLog | null {
+    return this.parts.log;
+  }
+
   /** Writes that wait for their turn. */
   get waitingWrites(): number {
     return this.queue.length;
@@ -323,6 +371,7 @@ export class Shard {
       this.writer.abandon(() => this.closedError(reason));
     }
     await this.queue.settled();
+    await this.parts.log?.close();
     await this.checkpointer.stop();
     // The indexes of a diverged shard do not match its counters.
     if (reason === 'closed' && !this.diverged && this.checkpointer.isBehind) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { QuiverError } from '../errors/quiver-error';
 import type { BackupTarget } from './backup-target';
+import type { LogPlace } from './log-format';
 
 /**
  * What is in a backup target (docs/architecture/backup.md).
@@ -58,6 +59,8 @@ export interface BackedUpShard {
   totalBytes: number;
   /** The backups whose data it needs, itself among them. */
   needs: string[];
+  /** The place of its log at which it was taken; absent: it has none, or a program wrote it that shipped none. */
+  position?: LogPlace;
 }
 
 /** The content of one shard. */
@@ -81,6 +84,8 @@ export interface ShardManifest {
   /** The indexes as they were some time before, and what changed since; null: they are made anew. */
   index: SavedIndex | null;
   journal: CheckedObject[];
+  /** Where it stood in its log, with what is needed to go on from there; absent: as its position. */
+  log?: { sequence: number; epoch: number; gate: string | null; sessions: CheckedObject[] };
 }
 
 /** Records with numbers from `from` up to `to`. */
@@ -165,8 +170,8 @@ export function contentOf<Content>(key: string, bytes: Buffer): Content {
 }
 
 /** Every object of a shard but its manifest. */
-export function objectsOf({ segments, live, journal, index }: ShardManifest): CheckedObject[] {
-  return [...segments, ...live, ...journal, ...(index?.files.flatMap(({ parts }) => parts) ?? [])];
+export function objectsOf({ segments, live, journal, index, log }: ShardManifest): CheckedObject[] {
+  return [...segments, ...live, ...journal, ...(index?.files.flatMap(({ parts }) => parts) ?? []), ...(log?.sessions ?? [])];
 }
 
 function damaged(key: string, what: string): QuiverError {

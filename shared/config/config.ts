@@ -104,6 +104,7 @@ export function readConfig(environment: Environment, cores: number): Config {
   }
   if (!BACKUP_TARGET.test(config.backupTarget)) refuse(SETTINGS.backupTarget, config.backupTarget, 'a folder or a bucket, as file:/path/of/it or s3://bucket/prefix');
   if (!STORE_URL.test(config.backupS3Endpoint)) refuse(SETTINGS.backupS3Endpoint, config.backupS3Endpoint, 'http://host:port or https://host:port');
+  if (config.backupLog === 'true' && config.backupTarget === '') refuse(SETTINGS.backupLog, config.backupLog, 'BACKUP_TARGET to be set, too');
   if (config.backupSchedule !== '' && config.backupTarget === '') refuse(SETTINGS.backupSchedule, config.backupSchedule, 'BACKUP_TARGET to be set, too');
   if (!REVISION.test(config.embeddingRevision)) refuse(SETTINGS.embeddingRevision, config.embeddingRevision, 'a commit, tag or branch of letters, digits, dots, dashes and underscores');
   if (!SHA256.test(config.embeddingSha256)) refuse(SETTINGS.embeddingSha256, config.embeddingSha256, '64 hexadecimal digits in lower case');

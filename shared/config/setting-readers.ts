@@ -16,6 +16,8 @@ const OTHERWISE: Partial<Record<Field, readonly ProcessRole[]>> = {
   shutdownTimeoutMs: ROLES,
   backupTarget: ROLES,
   backupBytesPerSecond: ROLES,
+  backupLog: ROLES,
+  backupLogSeconds: ROLES,
   backupS3Endpoint: ROLES,
   backupS3Region: ROLES,
   backupS3PathStyle: ROLES,

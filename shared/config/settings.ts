@@ -316,6 +316,14 @@ export const SETTINGS = {
     name: 'BACKUP_KEEP', kind: 'text', fallback: '7d,4w,12m',
     meaning: 'Which scheduled backups are kept: the newest of each of the last so many hours (`h`), days (`d`), weeks (`w`), months (`m`) and years (`y`) that have one',
   },
+  backupLog: {
+    name: 'BACKUP_LOG', kind: 'choice', fallback: 'false', choices: ['true', 'false'],
+    meaning: '`true`: the log of every shard is shipped to BACKUP_TARGET, for restores to any moment ([guide](guides/backup.md)); for all members alike',
+  },
+  backupLogSeconds: {
+    name: 'BACKUP_LOG_SECONDS', kind: 'integer', fallback: 5, minimum: 1, maximum: 300,
+    meaning: 'How often that is done, in seconds: what a loss of everything costs at most',
+  },
   backupS3Endpoint: {
     name: 'BACKUP_S3_ENDPOINT', kind: 'text', fallback: '',
     meaning: 'Where the store of an `s3:` target is, as `https://host:port`; empty: AWS',

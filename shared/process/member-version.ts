@@ -16,6 +16,8 @@ export const FEATURES = [
   'versions',
   /** Shards are written to backups and begin with what one has (ShardSpec.seed). */
   'backup',
+  /** Shards begin with what a backup has and the log after it (ShardSeed.log). */
+  'backup-log',
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 

@@ -197,8 +197,8 @@ export const READ_CODECS: { readonly [Kind in ReadKind]: ReadCodec<Kind> } = {
     requestToProto: ({ backup, target, base }) => ({ id: backup, target, base: base ?? undefined }),
     requestFromProto: ({ id, target, base }) => ({ backup: id, target, base }),
     requestBytes: ({ target, base }) => 256 + target.length * 3 + (base?.key.length ?? 0),
-    answerToProto: ({ manifest, error, ...state }) => ({
-      message: { backup: { ...state, manifest: manifest ?? undefined, error: error ?? '' } },
+    answerToProto: ({ manifest, error, position, ...state }) => ({
+      message: { backup: { ...state, manifest: manifest ?? undefined, error: error ?? '', position: position ?? undefined } },
       bytes: 1024 + state.needs.length * 64 + (error?.length ?? 0) * 3,
     }),
     answerFromProto: ({ backup }) => {

@@ -1,4 +1,5 @@
 import type { CheckedObject } from '../backup/backup-format';
+import type { LogPlace } from '../backup/log-format';
 
 /** What a shard is asked to do for a backup. Asked again, it goes on, and answers how far it is. */
 export interface ShardBackupOrder {
@@ -19,6 +20,8 @@ export interface ShardBackupState {
   items: number;
   /** Of one that is done. */
   manifest: CheckedObject | null;
+  /** The place of its log at which it was taken; null: it has none. */
+  position: LogPlace | null;
   needs: string[];
   /** Why it failed. */
   error: string | null;
@@ -33,4 +36,9 @@ export interface ShardSeed {
   collectionUid: string;
   /** How many shards the new collection has. */
   shards: number;
+  /**
+   * Up to which place of its log each shard of the old collection is followed, from where the backup has it. `backup` is
+   * empty where the log begins with the shard.
+   */
+  log?: { upTo: number[] };
 }

@@ -3,6 +3,7 @@ import type { ReplicaStorage } from '../../node/replication/replica-storage';
 import { RocksReplicaStorage } from '../../node/replication/rocks-replica-storage';
 import { Shard } from '../../node/shard/shard';
 import type { IndexFactories } from '../../node/shard/shard-indexes';
+import type { ShardOptions } from '../../node/shard/shard-options';
 import { WriteBudget } from '../../node/shard/write-queue';
 import type { KeyValueStore } from '../../node/kv/key-value-store';
 import { RocksKeyValueStore } from '../../node/kv/rocks-key-value-store';
@@ -22,11 +23,11 @@ export class StoredReplica {
   constructor(
     readonly folder: string,
     private readonly spec: ShardSpec,
-    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories } = {},
+    private readonly options: { openStore?: (folder: string) => Promise<KeyValueStore>; factories?: IndexFactories; backups?: ShardOptions['backups'] } = {},
   ) {}
 
   async open(): Promise<this> {
-    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories } = this.options;
+    const { openStore = (path: string) => RocksKeyValueStore.open(path), factories = plainFactories, backups } = this.options;
     const kept = async (path: string): Promise<KeyValueStore> => (this.store = await openStore(path));
     const surroundings = {
       budget: new WriteBudget(1 << 28),
@@ -34,7 +35,7 @@ export class StoredReplica {
       onWriteFailed: () => undefined,
       onDamaged: (error: Error) => this.log.error({ error }, 'damaged'),
     };
-    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log }, surroundings);
+    this.shard = await Shard.open(this.folder, this.spec, { factories, openStore: kept, recallTarget: 0.99, buildThreads: 1, logger: this.log, backups }, surroundings);
     this.storage = await RocksReplicaStorage.open({ store: this.store, shard: this.shard, markPath: join(this.folder, 'log-mark') });
     return this;
   }

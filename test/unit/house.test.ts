@@ -51,7 +51,7 @@ const FLOORS: Record<string, string[][]> = {
     ['main.ts'],
     ['cluster/', 'index-factories.ts', 'metrics/'],
     ['replication/', 'shard/'],
-    ['filter/', 'keyword/', 'records/', 'rpc/'],
+    ['filter/', 'keyword/', 'records/', 'rpc/', 'shipping/'],
     ['vector/'],
     ['data-folder.ts', 'kv/', 'replication/core/', 'slots/'],
     ['files/'],

@@ -1,5 +1,5 @@
 import type { BackupTarget, NewBackup, NewRestore } from './api';
-import type { Backup, Restore } from './generated/api-types';
+import type { Backup, RestorableCollection, Restore } from './generated/api-types';
 import type { ApiRequest, CallOptions } from './request';
 import type { Transport } from './transport';
 
@@ -17,6 +17,11 @@ export class BackupsApi {
     return (await this.send<{ backups: Backup[] }>({ method: 'GET', path: 'backups', query: { ...where } }, options)).backups;
   }
 
+  /** From when to when collections can be restored to any moment, where logs are shipped. */
+  async restorable(where: BackupTarget = {}, options?: CallOptions): Promise<RestorableCollection[]> {
+    return (await this.send<{ restorable: RestorableCollection[] }>({ method: 'GET', path: 'backups', query: { ...where } }, options)).restorable;
+  }
+
   /** How far a backup is, and what is in it. */
   async get(id: string, where: BackupTarget = {}, options?: CallOptions): Promise<Backup> {
     return this.send({ method: 'GET', path: `backups/${encodeURIComponent(id)}`, query: { ...where } }, options);
@@ -32,7 +37,7 @@ export class BackupsApi {
     return this.send({ method: 'POST', path: `backups/${encodeURIComponent(id)}/verify`, query: { ...where }, isRepeatable: true }, options);
   }
 
-  /** Begins to restore collections into names that are free; `rename` gives others than in the backup. */
+  /** Begins to restore collections into names that are free; `rename` gives others than in the backup. `until`: to a moment. */
   async restore(restore: NewRestore, options?: CallOptions): Promise<Restore> {
     return this.send({ method: 'POST', path: 'restore', json: restore }, options);
   }

@@ -15,7 +15,7 @@ function backupData({ startedAt, endedAt, copiedBytes, totalBytes, collections, 
     total_bytes: totalBytes,
     collections: collections.map(({ name, shards }) => ({
       name,
-      shards: shards.map(({ shard, state, items, ...bytes }) => ({ shard, state, items, copied_bytes: bytes.copiedBytes, total_bytes: bytes.totalBytes })),
+      shards: shards.map(({ shard, state, items, ...bytes }) => ({ shard, state, items, copied_bytes: bytes.copiedBytes, total_bytes: bytes.totalBytes, position: bytes.position ?? null })),
     })),
     verification:
       verification === null
@@ -52,10 +52,13 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       template: '/v1/admin/backups',
       access: 'admin',
       tag,
-      summary: 'List backups, the newest first',
+      summary: 'List backups, the newest first, and what can be restored to any moment',
       query: schemas.targetQuery,
       answer: { type: 'data', schema: schemas.backupsAnswer },
-      handle: async ({ query }) => dataAnswer({ backups: (await backups.list(query.target)).map(backupData) }),
+      handle: async ({ query }) => {
+        const [listed, restorable] = await Promise.all([backups.list(query.target), backups.restorable(query.target)]);
+        return dataAnswer({ backups: listed.map(backupData), restorable: restorable.map(({ deletedAt, ...rest }) => ({ ...rest, deleted_at: deletedAt })) });
+      },
     }),
     defineEndpoint({
       method: 'GET',
@@ -102,12 +105,12 @@ export function backupEndpoints({ backups }: { backups: BackupsService }): Endpo
       tag,
       summary: 'Restore collections from a backup',
       description:
-        'Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves.',
+        'Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.',
       body: { type: 'json', required: true, schema: schemas.restoreBody, example: { backup: EXAMPLE_ID, collections: ['colours'], rename: { colours: 'colours-before' } } },
       answer: { type: 'data', schema: schemas.restoreAnswer },
       errors: [404, 409],
       handle: async ({ body, about }) => {
-        about(`backup:${body.backup}`);
+        if (body.backup !== undefined) about(`backup:${body.backup}`);
         const begun = await backups.restore(body);
         about(`restore:${begun.id}`);
         return dataAnswer(restoreData(begun));

@@ -11,7 +11,10 @@ export const backupParameters = z.object({ id: z.string().min(1).max(64) });
 export const newBackupBody = z.object({ collections: optional(boundedArray(collectionName, NAMES_MAX)), target: optional(target) });
 
 export const restoreBody = z.object({
-  backup: z.string().min(1).max(64),
+  backup: optional(z.string().min(1).max(64)).meta({ description: 'With `until`: the one that it is reached from; otherwise the newest that leads there.' }),
+  until: optional(z.union([z.iso.datetime({ offset: true }), z.object({ positions: z.record(collectionName, boundedArray(integer(0, Number.MAX_SAFE_INTEGER), REQUEST_BOUNDS.shardsMax)) })])).meta({
+    description: 'A time: what was acknowledged by then, and nothing that began later. Or, by collection, the last entry of the log of each of its shards, in their order. Needs `BACKUP_LOG=true`.',
+  }),
   target: optional(target),
   collections: optional(boundedArray(collectionName, NAMES_MAX)),
   rename: withDefault(z.record(collectionName, collectionName), {}),
@@ -29,6 +32,8 @@ const verificationAnswer = z.object({
   checked_at: z.iso.datetime().nullable(),
 });
 
+const shardPosition = z.int().nullable().meta({ description: 'The last entry of the shard’s log that is in it; null: not known.' });
+
 export const backupAnswer = z
   .object({
     id: z.string(),
@@ -44,19 +49,40 @@ export const backupAnswer = z
     collections: z.array(
       z.object({
         name: z.string(),
-        shards: z.array(z.object({ shard: z.int(), state: z.enum(['waiting', 'running', 'done']), items: z.int(), copied_bytes: z.int().nullable(), total_bytes: z.int() })),
+        shards: z.array(z.object({ shard: z.int(), state: z.enum(['waiting', 'running', 'done']), items: z.int(), copied_bytes: z.int().nullable(), total_bytes: z.int(), position: shardPosition })),
       }),
     ),
     verification: verificationAnswer.nullable().meta({ description: 'The last one, or the one under way.' }),
   })
   .meta({ id: 'Backup' });
 
-export const backupsAnswer = z.object({ backups: z.array(backupAnswer) });
+export const restorableAnswer = z
+  .object({
+    name: z.string(),
+    deleted_at: z.iso.datetime().nullable(),
+    from: z.iso.datetime().nullable().meta({ description: 'Null: it can’t be restored to a moment before there is a backup that its log goes on from.' }),
+    until: z.iso.datetime().nullable(),
+    shards: z.array(
+      z.object({
+        shard: z.int(),
+        position: z.int().nullable().meta({ description: 'The last entry of its log that is in the target.' }),
+        gaps: z.int().meta({ description: 'How often entries were given up that are not in the target, since its primary began.' }),
+        error: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'RestorableCollection' });
+
+export const backupsAnswer = z.object({
+  backups: z.array(backupAnswer),
+  restorable: z.array(restorableAnswer).meta({ description: 'With `BACKUP_LOG=true`: from when to when collections can be restored to any moment.' }),
+});
 
 export const restoreAnswer = z
   .object({
     id: z.string(),
-    backup: z.string(),
+    backup: z.string().meta({ description: 'Empty: it is restored from the log alone.' }),
+    until: z.string().nullable().meta({ description: 'The moment that was asked for; null: that of the backup.' }),
     target: z.string(),
     state: z.enum(['running', 'cancelling', 'failed', 'done']),
     keys: z.boolean(),

@@ -19,7 +19,7 @@ export type ReplicaEvent =
   /** An `apply` effect is done. `results` has the entries from the one after the last applied up to `upTo`. */
   | { type: 'applied'; upTo: number; results: AppliedEntry[] }
   /** A client's write. `writeId` is chosen by the caller, unique per process; one `answer` effect answers it. */
-  | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer }
+  | { type: 'write'; writeId: number; source: WriteSource; payload: Buffer; at?: number }
   /** A read waits until this follower has applied `ShardReplica.readPosition`. */
   | { type: 'readWaits' }
   | { type: 'append'; message: AppendMessage }

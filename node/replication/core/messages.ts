@@ -36,6 +36,8 @@ export interface AppendHeader {
   withdrawsShare: boolean;
   /** What replicas once acknowledged; only in heartbeats. A store that holds less than it acknowledged has lost entries. */
   recorded: RecordedMatch[];
+  /** The receiver keeps entries from this one on: they are not in the backup target yet. Absent: nothing is shipped there. */
+  unshippedFrom?: number;
 }
 
 /** A store stated in `epoch` that it has everything up to `match` on stable storage. */

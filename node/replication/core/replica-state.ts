@@ -5,8 +5,11 @@ import type { WriteSource } from '../../../shared/shard/write-source';
 export interface LogEntry {
   epoch: number;
   sequence: number;
-  /** null: the barrier that a new primary writes before it serves. */
-  write: { source: WriteSource; payload: Buffer } | null;
+  /**
+   * null: the barrier that a new primary writes before it serves. `at`: when the primary took the write, by its wall clock;
+   * absent where nobody wants to know. What an entry does never depends on it.
+   */
+  write: { source: WriteSource; payload: Buffer; at?: number } | null;
   /** Set on an entry that came from a primary of a later version: what of it this program does not know. It is never stored. */
   unknown?: string;
 }

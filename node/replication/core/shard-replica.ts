@@ -366,7 +366,8 @@ export class ShardReplica {
     if (entries >= LIMITS.uncommittedEntriesMax || this.pendingWrites.bytes + event.payload.length > LIMITS.uncommittedBytesMax) {
       return answer({ ok: false, kind: 'overloaded', reason: 'too many writes of the shard wait for its replicas' });
     }
-    const sequence = this.primary.append({ source, payload: event.payload });
+    const { payload, at } = event;
+    const sequence = this.primary.append(at === undefined ? { source, payload } : { source, payload, at });
     this.ledger.appended(sequence, source);
     this.pendingWrites.added(writeId, sequence, event.payload.length);
   }

@@ -1,4 +1,6 @@
 import type { OpenTarget } from '../../../shared/backup/backup-target';
+import type { WriteResult } from '../../../shared/shard/shard-client';
+import type { WriteSource } from '../../../shared/shard/write-source';
 import type { Pace } from '../../../shared/time/pace';
 
 /** Where the shards of a process write backups to, and read them from. */
@@ -6,4 +8,16 @@ export interface BackupPlace {
   open: OpenTarget;
   /** Of all shards together. */
   pace: Pace;
+  /** Whose log a shard follows: `replica`, that of its replica; `own`, its own, for shipping; absent: nothing of it is shipped. */
+  log?: 'replica' | 'own' | undefined;
+  /** The wall clock; absent: that of the process. */
+  wallMs?: () => number;
+  /** Which writes of a replicated log are new, from what was stored of them; absent: where none is followed. */
+  ledger?: (stored: { key: Buffer; value: Buffer }[]) => WriteNames;
+}
+
+/** Tells writes that are in a log twice. */
+export interface WriteNames {
+  begin(source: WriteSource, sequence: number): { type: string };
+  finish(source: WriteSource, result: WriteResult): void;
 }

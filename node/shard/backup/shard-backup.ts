@@ -18,6 +18,8 @@ import type { ShardCounters } from '../shard-writer';
 import { chooseSegments, SEGMENT_BYTES } from './chosen-segments';
 import { LiveRecnos } from './live-recnos';
 import { EntryBuffer } from './numbered-entries';
+import { SeenLog, sessionsToBytes } from './seen-log';
+import type { LogPlace } from '../../../shared/backup/log-format';
 
 /** Beside the records, and gone with them: which numbers of records mean the same. */
 const LINEAGE_FILE = 'backup-lineage';
@@ -42,6 +44,8 @@ export interface BackupSource {
   folder: string;
   records: RecordStore;
   counters: ShardCounters;
+  /** Whose log it follows; see BackupPlace. */
+  log?: { of: 'replica' | 'own'; wallMs: () => number } | undefined;
   checkpointer: Pick<Checkpointer, 'hold' | 'keepJournal' | 'write' | 'state'>;
   liveCount: () => number;
 }
@@ -76,7 +80,7 @@ export class ShardBackup {
   }
 
   /** Errors: those of the store and of the target; unavailable when it was stopped. */
-  async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; needs: string[] }> {
+  async run(): Promise<{ manifest: CheckedObject; items: number; totalBytes: number; position: LogPlace | null; needs: string[] }> {
     const { records, checkpointer, counters, liveCount, dim } = this.source;
     const { target } = this.parts;
     const { unsavedChanges } = checkpointer.state;
@@ -111,13 +115,15 @@ export class ShardBackup {
         operation: seen.lastOperation,
         index,
         journal: seen.journal,
+        ...(seen.log.place !== null && { log: { ...seen.log.place, gate: seen.log.gate, sessions: await this.sessions(seen.log.sessions) } }),
       };
       const all = objectsOf(content);
       const manifest = await this.put(sealedText(content), 'shard.json');
       if (index !== null) checkpointer.keepJournal((index.checkpoint as Manifest).operation);
       const totalBytes = all.reduce((sum, { bytes }) => sum + bytes, manifest.bytes);
       Object.assign(this.parts.progress, { totalBytes, items: seen.live.count });
-      return { manifest, items: seen.live.count, totalBytes, needs: [...new Set([this.order.backup, ...all.map(({ key }) => key.split('/')[1])])].sort() };
+      const position = seen.log.place && { ...seen.log.place, at: held.takenMs };
+      return { manifest, items: seen.live.count, totalBytes, position, needs: [...new Set([this.order.backup, ...all.map(({ key }) => key.split('/')[1])])].sort() };
     } finally {
       for (const file of held.files.values()) await file.close();
     }
@@ -141,7 +147,7 @@ export class ShardBackup {
   }
 
   /** The checkpoint in force, its files, and a view of the records from `recno` on that has all since. */
-  private view(recno: number): Promise<{ manifest: Manifest | null; files: Map<string, FileHandle>; pages: AsyncIterable<KeyValueEntry[]> }> {
+  private view(recno: number): Promise<{ manifest: Manifest | null; files: Map<string, FileHandle>; pages: AsyncIterable<KeyValueEntry[]>; takenMs: number }> {
     const { checkpointer, folder, records } = this.source;
     return checkpointer.hold(async (manifest) => {
       const files = new Map<string, FileHandle>();
@@ -149,6 +155,8 @@ export class ShardBackup {
       if (manifest !== null) for (const path of filesOf(manifest)) files.set(path, await open(join(folder, path), 'r'));
       const pages = records.viewFrom(recno)[Symbol.asyncIterator]();
       const first = await pages.next();
+      // What the view has was written before.
+      const takenMs = this.source.log?.wallMs() ?? 0;
       async function* all(): AsyncIterable<KeyValueEntry[]> {
         try {
           for (let page = first; page.done !== true; page = await pages.next()) yield page.value;
@@ -156,17 +164,18 @@ export class ShardBackup {
           await pages.return?.();
         }
       }
-      return { manifest, files, pages: all() };
+      return { manifest, files, pages: all(), takenMs };
     });
   }
 
   private async readView(
     pages: AsyncIterable<KeyValueEntry[]>,
-  ): Promise<{ live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
+  ): Promise<{ log: SeenLog; live: LiveRecnos; spec: string; versions: number | null; journal: CheckedObject[]; firstOperation: number; lastOperation: number }> {
     const segment = new EntryBuffer();
     const entries = new EntryBuffer();
     const journal: CheckedObject[] = [];
     const live = new LiveRecnos();
+    const log = new SeenLog(this.source.log?.of);
     let spec = '';
     let versions: number | null = null;
     let firstOperation = 0;
@@ -184,12 +193,13 @@ export class ShardBackup {
         } else if (key[0] === ORDER) live.add(value.readDoubleLE(0));
         else if (key.equals(SPEC_KEY)) spec = value.toString();
         else if (key.equals(VERSIONS_KEY)) versions = decodedRecord(value, versionFromBytes);
+        else log.look(key, value);
       }
       this.checkStopped();
     }
     await this.putSegment(segment);
     if (entries.count > 0) journal.push(await this.put(entries.take()));
-    return { live, spec, versions, journal, firstOperation, lastOperation };
+    return { log, live, spec, versions, journal, firstOperation, lastOperation };
   }
 
   /** The indexes of the backup before, if the journal tells all that changed since; else those of the checkpoint in force. */
@@ -209,6 +219,10 @@ export class ShardBackup {
       saved.files.push({ path, bytes: size, parts });
     }
     return saved;
+  }
+
+  private async sessions(entries: KeyValueEntry[]): Promise<CheckedObject[]> {
+    return entries.length === 0 ? [] : [await this.put(sessionsToBytes(entries))];
   }
 
   private async putSegment(segment: EntryBuffer): Promise<void> {

@@ -44,7 +44,7 @@ export class ShardBackups {
   private begin(order: ShardBackupOrder, target: ReturnType<OpenTarget>, before: Promise<void>): Job {
     const stop = new AbortController();
     if (this.closed) stop.abort();
-    const state: ShardBackupState = { state: 'running', copiedBytes: 0, totalBytes: 0, items: 0, manifest: null, needs: [], error: null };
+    const state: ShardBackupState = { state: 'running', copiedBytes: 0, totalBytes: 0, items: 0, manifest: null, position: null, needs: [], error: null };
     const run = async (): Promise<void> => {
       await before;
       try {

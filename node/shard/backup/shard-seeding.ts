@@ -19,7 +19,7 @@ import type { ShardOptions } from '../shard-options';
 import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
 
 /** In the folder of a shard as long as it is not filled. */
-const UNFINISHED_FILE = 'seeding';
+export const UNFINISHED_FILE = 'seeding';
 /** Bytes of one batch: small enough that others get their turn between two. */
 const BATCH_BYTES = 512 * 1024;
 const INDEX_FILE = /^(?:checkpoint-\d{1,15}\/(?:directory|filters|keywords)|vectors\/(?:save-\d{1,15}-\d{1,15}\.index|originals-\d{1,15}\.f32))$/;
@@ -199,7 +199,7 @@ function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }
 
-function isThere(path: string): Promise<boolean> {
+export function isThere(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

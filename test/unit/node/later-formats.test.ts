@@ -94,7 +94,7 @@ test.each([0, 3, 200])('a record of format %i in a shard of this version is dama
 });
 
 test.each([
-  ['of another kind', (bytes: Buffer) => (bytes[4] = 2), 'entry 1 of the log was written by a later version: it has format 2'],
+  ['of another kind', (bytes: Buffer) => (bytes[4] = 3), 'entry 1 of the log was written by a later version: it has format 3'],
   ['with operations of a later version', (bytes: Buffer) => bytes.writeUInt32LE(4, 24), 'the write of entry 1 of the log was written by a later version: it has format 4'],
 ])('an entry of the log %s, which does not make the store one that lost something', async (_, change, expected) => {
   const value = entryWith(change);

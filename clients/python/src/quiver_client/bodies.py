@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from .models import BulkSearchQuery, Item, ItemLike, KeyScope, KeyScopeLike
@@ -18,6 +19,15 @@ def given(**fields: Any) -> dict[str, Any]:
 def encoded(vector: VectorLike | None) -> str | None:
     """A vector as it goes over the wire."""
     return None if vector is None else encode_vector(vector)
+
+
+def moment(until: datetime | Mapping[str, Iterable[int]] | None) -> Any:
+    """What a restore goes to: a time, or places of logs."""
+    if until is None:
+        return None
+    if isinstance(until, datetime):
+        return until.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"positions": {name: [*places] for name, places in until.items()}}
 
 
 def json_bytes(body: object) -> bytes:

@@ -22,6 +22,7 @@ __all__ = [
     "ApiKeyWithSecret",
     "Backup",
     "BackupCollection",
+    "BackupList",
     "BackupShard",
     "BatchDeleted",
     "BulkSearchQuery",
@@ -65,6 +66,8 @@ __all__ = [
     "RecommendAnswer",
     "RerankAnswer",
     "Reshard",
+    "RestorableCollection",
+    "RestorableShard",
     "Restore",
     "RestoreCollection",
     "Role",
@@ -618,6 +621,8 @@ class BackupShard:
     items: int
     copied_bytes: int | None
     total_bytes: int
+    position: int | None = None
+    """The last entry of the shard's log that is in it; ``None``: not known."""
 
 
 @dataclass(frozen=True)
@@ -663,6 +668,36 @@ class Backup:
 
 
 @dataclass(frozen=True)
+class RestorableShard:
+    """How far the log of a shard is in the backup target."""
+
+    shard: int
+    position: int | None
+    """The last entry that is there."""
+    gaps: int
+    error: str | None
+
+
+@dataclass(frozen=True)
+class RestorableCollection:
+    """From when to when a collection can be restored to any moment; ``None`` where it can't."""
+
+    name: str
+    deleted_at: datetime | None
+    from_time: datetime | None = field(metadata={"name": "from"})
+    until: datetime | None
+    shards: list[RestorableShard]
+
+
+@dataclass(frozen=True)
+class BackupList:
+    """All backups, the newest first, and what can be restored to any moment."""
+
+    backups: list[Backup]
+    restorable: list[RestorableCollection] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class RestoreCollection:
     """A collection that is restored, by its name in the backup and its new one."""
 
@@ -687,6 +722,8 @@ class Restore:
     progress: float
     """Share of the shards that serve."""
     collections: list[RestoreCollection]
+    until: str | None = None
+    """The moment that was asked for; ``None``: that of the backup."""
 
 
 # The service

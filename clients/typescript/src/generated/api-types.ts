@@ -183,6 +183,8 @@ export interface Backup {
       items: number;
       copied_bytes: number | null;
       total_bytes: number;
+      /** The last entry of the shard’s log that is in it; null: not known. */
+      position: number | null;
     }>;
   }>;
   /** The last one, or the one under way. */
@@ -197,9 +199,28 @@ export interface Backup {
   } | null;
 }
 
+export interface RestorableCollection {
+  name: string;
+  deleted_at: string | null;
+  /** Null: it can’t be restored to a moment before there is a backup that its log goes on from. */
+  from: string | null;
+  until: string | null;
+  shards: Array<{
+    shard: number;
+    /** The last entry of its log that is in the target. */
+    position: number | null;
+    /** How often entries were given up that are not in the target, since its primary began. */
+    gaps: number;
+    error: string | null;
+  }>;
+}
+
 export interface Restore {
   id: string;
+  /** Empty: it is restored from the log alone. */
   backup: string;
+  /** The moment that was asked for; null: that of the backup. */
+  until: string | null;
   target: string;
   state: 'running' | 'cancelling' | 'failed' | 'done';
   keys: boolean;
@@ -1195,7 +1216,7 @@ export interface Operations {
     answer: Backup;
   };
   /**
-   * List backups, the newest first: GET /v1/admin/backups
+   * List backups, the newest first, and what can be restored to any moment: GET /v1/admin/backups
    *
    * Role: admin.
    *
@@ -1207,6 +1228,8 @@ export interface Operations {
     };
     answer: {
       backups: Backup[];
+      /** With `BACKUP_LOG=true`: from when to when collections can be restored to any moment. */
+      restorable: RestorableCollection[];
     };
   };
   /**
@@ -1255,7 +1278,7 @@ export interface Operations {
   /**
    * Restore collections from a backup: POST /v1/admin/restore
    *
-   * Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves.
+   * Into names that are free: `rename` gives others than in the backup. With the number of shards that they had, their indexes come from the backup. Nothing is visible before all of it serves. With `until`, to any moment that `GET /v1/admin/backups` calls restorable.
    *
    * Role: admin.
    *
@@ -1263,7 +1286,12 @@ export interface Operations {
    */
   post_admin_restore: {
     body: {
-      backup: string;
+      /** With `until`: the one that it is reached from; otherwise the newest that leads there. */
+      backup?: string;
+      /** A time: what was acknowledged by then, and nothing that began later. Or, by collection, the last entry of the log of each of its shards, in their order. Needs `BACKUP_LOG=true`. */
+      until?: string | {
+        positions: Record<string, number[]>;
+      };
       target?: string;
       collections?: string[];
       /** Default: {}. */

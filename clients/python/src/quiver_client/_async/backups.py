@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from .. import operations
-from ..bodies import given
-from ..models import Backup, Restore
+from ..bodies import given, moment
+from ..models import Backup, BackupList, RestorableCollection, Restore
 from .transport import AsyncTransport
 
 
@@ -39,8 +40,9 @@ class AsyncBackups:
 
     async def restore(
         self,
-        backup_id: str,
+        backup_id: str | None = None,
         *,
+        until: datetime | Mapping[str, Sequence[int]] | None = None,
         target: str | None = None,
         collections: Sequence[str] | None = None,
         rename: Mapping[str, str] | None = None,
@@ -50,11 +52,14 @@ class AsyncBackups:
     ) -> Restore:
         """Begins to restore collections, of all or of those named, into names that are free.
 
+        ``until`` is a time (without a zone, the local one): what was acknowledged by then, and nothing later. Or, by
+        collection, the last entry of the log of each of its shards. Without a backup, the newest that leads there is taken.
         ``rename`` gives others than in the backup, ``shards`` and ``replicas`` other numbers of them; ``keys`` adds the API
         keys that are not there.
         """
         body = given(
             backup=backup_id,
+            until=moment(until),
             target=target,
             collections=None if collections is None else [*collections],
             rename=None if rename is None else dict(rename),
@@ -77,7 +82,10 @@ class AsyncBackups:
         data = await self._transport.call(operations.LIST_RESTORES, dict[str, list[Restore]])
         return data["restores"]
 
+    async def restorable(self, *, target: str | None = None) -> list[RestorableCollection]:
+        """From when to when collections can be restored to any moment, where logs are shipped."""
+        return (await self._transport.call(operations.LIST_BACKUPS, BackupList, query={"target": target})).restorable
+
     async def list(self, *, target: str | None = None) -> list[Backup]:
         """All backups, the newest first."""
-        data = await self._transport.call(operations.LIST_BACKUPS, dict[str, list[Backup]], query={"target": target})
-        return data["backups"]
+        return (await self._transport.call(operations.LIST_BACKUPS, BackupList, query={"target": target})).backups

@@ -328,6 +328,7 @@ export interface ShardBackup {
   'manifest'?: (BackupObject | null);
   'needs'?: (string)[];
   'error'?: (string);
+  'position'?: (ShippedPosition | null);
 }
 
 export interface ShardBackup__Output {
@@ -338,6 +339,7 @@ export interface ShardBackup__Output {
   'manifest': (BackupObject__Output | null);
   'needs': (string)[];
   'error': (string);
+  'position': (ShippedPosition__Output | null);
 }
 
 export interface ShardStatus {
@@ -384,6 +386,18 @@ export interface ShardTransfer__Output {
   'vectorCount': (number);
   'index': (IndexProgress__Output | null);
   'lastVersion': (number);
+}
+
+export interface ShippedPosition {
+  'sequence'?: (number | string | Long);
+  'epoch'?: (number | string | Long);
+  'at'?: (number | string);
+}
+
+export interface ShippedPosition__Output {
+  'sequence': (number);
+  'epoch': (number);
+  'at': (number);
 }
 
 export interface Status {

@@ -72,6 +72,7 @@ export interface LoggedWrite {
   'settledBelow'?: (number | string | Long);
   'payload'?: (Buffer | Uint8Array | string);
   'payloadId'?: (number);
+  'at'?: (number | string);
 }
 
 export interface LoggedWrite__Output {
@@ -80,6 +81,7 @@ export interface LoggedWrite__Output {
   'settledBelow': (number);
   'payload': (Buffer);
   'payloadId': (number);
+  'at': (number);
 }
 
 export interface Match {
@@ -197,6 +199,7 @@ export interface ShardAppend {
   'entries'?: (Entry)[];
   'sharesSince'?: (number | string);
   'withdrawsShare'?: (boolean);
+  'unshippedFrom'?: (number | string | Long);
 }
 
 export interface ShardAppend__Output {
@@ -211,6 +214,7 @@ export interface ShardAppend__Output {
   'entries': (Entry__Output)[];
   'sharesSince': (number);
   'withdrawsShare': (boolean);
+  'unshippedFrom': (number);
 }
 
 export interface SnapshotAnswer {

@@ -35,7 +35,7 @@ test('the client has a method for each operation, and asks for none besides', as
   const { fetch, calls } = recordingFetch(({ url }) =>
     url.pathname.endsWith('/export')
       ? new Response('{"status":"success","data":{"collection":"a b","vectors":[],"count":0},"error":null}')
-      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [], backups: [], restores: [] }),
+      : success({ ...(/scroll|fetch/.test(url.pathname) ? { vectors: [], next_cursor: null } : {}), results: [], keys: [], collections: [], deleted: [], backups: [], restorable: [], restores: [] }),
   );
   const client = new QuiverClient({ url: 'http://service', apiKey: 'key', fetch });
   const collection = client.collection('a/b');
@@ -92,6 +92,8 @@ test('the client has a method for each operation, and asks for none besides', as
   await backups.verify('b/1');
   await backups.delete('b/1');
   await backups.restore({ backup: 'b/1' });
+  await backups.restore({ until: '2026-07-01T12:00:00Z' });
+  await backups.restorable();
   await backups.listRestores();
   await backups.restoreState('r/1');
   await backups.cancelRestore('r/1');

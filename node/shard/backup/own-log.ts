@@ -1,0 +1,158 @@
+import type { LogPlace } from '../../../shared/backup/log-format';
+import { QuiverError } from '../../../shared/errors/quiver-error';
+import type { ShardId, WriteOperation } from '../../../shared/shard/shard-client';
+import { operationsToBytesInSteps } from '../../../shared/shard/operation-codec';
+import { inSlices } from '../../../shared/time/work-slices';
+import type { KeyValueChange } from '../../kv/key-value-store';
+import { LOGGED_KEY, sequenceOfWriteKey, writeKey } from '../../records/record-keys';
+import type { RecordStore } from '../../records/record-store';
+import type { LoggedEntry, LogView, ShippableLog } from '../../shipping/shippable-log';
+
+/** Beyond it the oldest writes are given up: a target that is away must not fill the disk. */
+const KEPT_MAX = { entries: 1_000_000, bytes: 2 * 1024 * 1024 * 1024 };
+/** There is no other lineage of a log that nobody else has. */
+const EPOCH = 1;
+const TERM = 1;
+const TIME_BYTES = 8;
+
+/**
+ * The writes of a shard without replicas, kept beside its records until they are shipped: they are stored in the batch that
+ * changes the records, so a crash leaves both or none. A write that came while nothing was kept leaves a gap in the numbers.
+ *
+ * A write is stored as f64 time, and the operations (operation-codec.ts).
+ */
+export class OwnLog implements ShippableLog {
+  /** Bytes of the writes that are kept, from `first` on; of those from before the start, none. */
+  private sizes: number[] = [];
+  private bytes = 0;
+  private committed: number;
+  private forgetting: Promise<void> = Promise.resolve();
+  private closed = false;
+
+  private constructor(
+    readonly id: ShardId,
+    private readonly records: RecordStore,
+    private readonly wallMs: () => number,
+    private first: number,
+    private last: number,
+    private readonly keptMax: typeof KEPT_MAX,
+  ) {
+    this.committed = last;
+    this.sizes = Array.from({ length: Math.max(0, last - first + 1) }, () => 0);
+  }
+
+  /** `operation`: the number of the shard's last batch; `isNew`: it never held anything. Errors: those of the store. */
+  static async open(parts: { id: ShardId; records: RecordStore; operation: number; isNew: boolean; wallMs: () => number; keptMax?: typeof KEPT_MAX }): Promise<OwnLog> {
+    const { id, records, operation, isNew, wallMs, keptMax = KEPT_MAX } = parts;
+    const stored = await records.logged();
+    const known = stored === null ? null : loggedFromBytes(stored);
+    // What came before, or meanwhile, counts as one write that nobody has.
+    const last = known === null ? (isNew ? 0 : 1) : known.operation === operation ? known.sequence : known.sequence + 1;
+    if (known === null || known.sequence !== last) await records.putLogged(loggedToBytes({ sequence: last, operation }));
+    let first = last + 1;
+    if (known?.sequence === last) {
+      for await (const [entry] of records.writes(0, { values: false })) {
+        first = Math.min(first, sequenceOfWriteKey(entry.key));
+        break;
+      }
+    } else await records.forgetWrites(last);
+    return new OwnLog({ collectionUid: id.collectionUid, shard: id.shard }, records, wallMs, first, last, keptMax);
+  }
+
+  /** The operations of requests as they are kept. */
+  async encoded(requests: readonly (readonly WriteOperation[])[]): Promise<Buffer[]> {
+    const payloads: Buffer[] = [];
+    for (const operations of requests) payloads.push(await inSlices(operationsToBytesInSteps(operations, true)));
+    return payloads;
+  }
+
+  /** What is stored with the batch `operation`, which has these requests. One batch at a time; `stored` says that it is there. */
+  changes(payloads: readonly Buffer[], operation: number): KeyValueChange[] {
+    const at = this.wallMs();
+    const changes = payloads.map((payload): KeyValueChange => {
+      const value = Buffer.allocUnsafe(TIME_BYTES + payload.length);
+      value.writeDoubleLE(at, 0);
+      payload.copy(value, TIME_BYTES);
+      this.last += 1;
+      this.sizes.push(value.length);
+      this.bytes += value.length;
+      return { type: 'put', key: writeKey(this.last), value };
+    });
+    changes.push({ type: 'put', key: LOGGED_KEY, value: loggedToBytes({ sequence: this.last, operation }) });
+    return changes;
+  }
+
+  stored(): void {
+    this.committed = this.last;
+    let upTo = this.first - 1;
+    while (this.sizes.length > this.keptMax.entries || this.bytes > this.keptMax.bytes) {
+      this.bytes -= this.sizes.shift()!;
+      upTo += 1;
+    }
+    if (upTo >= this.first) this.forget(upTo);
+  }
+
+  /** The batch failed, and another one may follow only if nothing of it was stored. */
+  lost(): void {
+    for (; this.last > this.committed; this.last -= 1) this.bytes -= this.sizes.pop()!;
+  }
+
+  view(): LogView | null {
+    return this.closed ? null : { term: TERM, first: this.first, committed: this.committed, last: this.last };
+  }
+
+  epochOf(sequence: number): number | null {
+    return sequence < 0 || sequence > this.last ? null : sequence === 0 ? 0 : EPOCH;
+  }
+
+  async entries(from: number, maxBytes: number): Promise<LoggedEntry[]> {
+    const found: LoggedEntry[] = [];
+    let bytes = 0;
+    for await (const page of this.records.writes(from, { values: true })) {
+      for (const { key, value } of page) {
+        const sequence = sequenceOfWriteKey(key);
+        bytes += value.length;
+        if (sequence > this.committed || (found.length > 0 && bytes > maxBytes)) return found;
+        found.push({ sequence, epoch: EPOCH, at: value.readDoubleLE(0), write: { source: null, payload: value.subarray(TIME_BYTES) } });
+      }
+    }
+    return found;
+  }
+
+  shipped({ sequence }: LogPlace): void {
+    const gone = Math.min(sequence, this.committed) - this.first + 1;
+    if (gone <= 0) return;
+    for (const size of this.sizes.splice(0, gone)) this.bytes -= size;
+    this.forget(this.first + gone - 1);
+  }
+
+  /** Nothing is asked of the store any more when it resolves. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.forgetting;
+  }
+
+  private forget(upTo: number): void {
+    this.first = upTo + 1;
+    // What is left of it is removed with the next ones.
+    this.forgetting = this.forgetting.then(() => (this.closed ? undefined : this.records.forgetWrites(upTo))).catch(() => undefined);
+  }
+}
+
+/** Where a log stood when its shard was looked at. Errors: storage_damaged. */
+export function loggedFromBytes(bytes: Buffer): { sequence: number; operation: number } {
+  if (bytes.length !== 16) throw new QuiverError('storage_damaged', 'what is stored of kept writes is damaged');
+  return { sequence: bytes.readDoubleLE(0), operation: bytes.readDoubleLE(8) };
+}
+
+export function placeOfLogged(bytes: Buffer): { sequence: number; epoch: number } {
+  const { sequence } = loggedFromBytes(bytes);
+  return { sequence, epoch: sequence === 0 ? 0 : EPOCH };
+}
+
+function loggedToBytes({ sequence, operation }: { sequence: number; operation: number }): Buffer {
+  const bytes = Buffer.allocUnsafe(16);
+  bytes.writeDoubleLE(sequence, 0);
+  bytes.writeDoubleLE(operation, 8);
+  return bytes;
+}

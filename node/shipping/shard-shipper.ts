@@ -1,0 +1,153 @@
+import type { BackupTarget } from '../../shared/backup/backup-target';
+import { chainsOf } from '../../shared/backup/log-chain';
+import { LOG_PREFIX, type LogHead, type LogHeads, type LogSegment, segmentKey, segmentOf, segmentToBytes, type ShippedEntry, shardName } from '../../shared/backup/log-format';
+import type { Clock } from '../../shared/time/clock';
+import type { Pace } from '../../shared/time/pace';
+import type { LoggedEntry, LogView, ShippableLog } from './shippable-log';
+
+/** Bytes of a segment, about: it is in memory as a whole. */
+export const SEGMENT_BYTES = 4 * 1024 * 1024;
+
+export interface ShipperParts {
+  target: BackupTarget;
+  pace: Pace;
+  clock: Pick<Clock, 'wallMs'>;
+  stop: AbortSignal;
+  /** What members have told so far. */
+  told: () => Promise<LogHeads[]>;
+  /** Told of bytes that were written, and of entries that were given up. */
+  onShipped: (bytes: number) => void;
+  onGap: (log: ShippableLog, from: number, to: number) => void;
+}
+
+/** Where the shipping of a term stands. */
+interface Position {
+  term: number;
+  /** The next entry to be shipped, and the epoch and time of the one before. */
+  next: number;
+  epoch: number;
+  at: number;
+}
+
+/**
+ * Brings the log of one shard to the target, as long as this process leads it. What a process before shipped goes on where
+ * that ended: the target tells. Entries that are not there any more, or whose time nobody noted, are a gap: what follows is
+ * of use only with a backup taken later.
+ */
+export class ShardShipper {
+  head: LogHead | null = null;
+  private position: Position | null = null;
+  private gaps = 0;
+
+  constructor(
+    readonly log: ShippableLog,
+    private readonly parts: ShipperParts,
+  ) {}
+
+  /** Ships what is committed by now. Errors: those of the target and of the log. */
+  async ship(): Promise<void> {
+    const { log, parts } = this;
+    // Before the log is looked at: a write that is not in it yet begins, or is acknowledged, later.
+    const sampledMs = parts.clock.wallMs();
+    const view = log.view();
+    if (view === null) {
+      this.head = null;
+      this.position = null;
+      return;
+    }
+    if (this.position?.term !== view.term) this.position = await this.resume(view);
+    const { position } = this;
+    this.skip(position, view.first);
+    while (position.next <= view.committed && !parts.stop.aborted) {
+      const entries = await log.entries(position.next, SEGMENT_BYTES);
+      // Nothing, or something else, once it does not lead any more.
+      if (entries.length === 0 || entries[0].sequence !== position.next) break;
+      await this.put(position, entries);
+    }
+    const isComplete = position.next > view.last;
+    // Of the same millisecond there may be more to come.
+    const untilMs = isComplete ? sampledMs - 1 : Math.max(0, position.at - 1);
+    // From here on no entry may have a time of before.
+    if (isComplete) position.at = Math.max(position.at, sampledMs);
+    this.tell(position, untilMs);
+  }
+
+  /** What went wrong is shown until it goes on. */
+  failed(reason: string): void {
+    if (this.head !== null) this.head = { ...this.head, error: reason };
+  }
+
+  private tell({ next, epoch, at }: Position, untilMs: number, first = next): void {
+    const since = this.head?.since ?? first;
+    this.head = { sequence: next - 1, epoch, since, untilMs: Math.max(untilMs, this.head?.untilMs ?? 0), gaps: this.gaps, error: null };
+    this.log.shipped({ sequence: next - 1, epoch, at });
+  }
+
+  /** Where the target says that shipping ended. */
+  private async resume(view: LogView): Promise<Position> {
+    const { log, parts } = this;
+    const name = shardName(log.id);
+    const told = (await parts.told()).flatMap(({ shards }) => shards[name] ?? []);
+    const untilMs = Math.max(0, ...told.map((head) => head.untilMs));
+    const isHere = (sequence: number, epoch: number): boolean => sequence >= view.first - 1 && sequence <= view.committed && log.epochOf(sequence) === epoch;
+    this.head = null;
+    // What was shipped after it was told is shipped again, which does no harm.
+    const newest = told.filter(({ sequence, epoch }) => isHere(sequence, epoch)).sort((a, b) => b.sequence - a.sequence)[0];
+    if (newest !== undefined) {
+      this.head = { ...newest, untilMs, gaps: this.gaps, error: null };
+      return { term: view.term, next: newest.sequence + 1, epoch: newest.epoch, at: untilMs + 1 };
+    }
+    const segments = (await parts.target.list(`${LOG_PREFIX}${name}/`)).flatMap((object) => segmentOf(object) ?? []);
+    const chain = chainsOf(segments).reduce<LogSegment[] | null>((latest, { segments: own }) => (latest === null || latest.at(-1)!.lastEpoch <= own.at(-1)!.lastEpoch ? own : latest), null);
+    const last = chain?.at(-1);
+    const position = { term: view.term, next: view.first, epoch: log.epochOf(view.first - 1) ?? 0, at: Math.max(last?.toMs ?? 0, untilMs + 1) };
+    if (last === undefined || chain === null) return position;
+    if (isHere(last.last, last.lastEpoch)) {
+      Object.assign(position, { next: last.last + 1, epoch: last.lastEpoch });
+      this.head = { sequence: last.last, epoch: last.lastEpoch, since: chain[0].first, untilMs, gaps: this.gaps, error: null };
+    } else this.giveUp(last.last + 1, view.first - 1);
+    return position;
+  }
+
+  /** What is not there any more is given up. */
+  private skip(position: Position, first: number): void {
+    if (position.next >= first) return;
+    this.giveUp(position.next, first - 1);
+    Object.assign(position, { next: first, epoch: this.log.epochOf(first - 1) ?? 0 });
+  }
+
+  private giveUp(from: number, to: number): void {
+    this.gaps += 1;
+    this.head = null;
+    this.parts.onGap(this.log, from, to);
+  }
+
+  private async put(position: Position, entries: LoggedEntry[]): Promise<void> {
+    const isUntimed = ({ at, write }: LoggedEntry): boolean => write !== null && at === null;
+    const from = entries.findIndex(isUntimed);
+    const timed = from < 0 ? entries : entries.slice(0, from);
+    // What was there before it was switched on is no gap in anything.
+    const isBeginning = from >= 0 && this.head === null && timed.every(({ write }) => write === null);
+    if (timed.length > 0 && !isBeginning) await this.putSegment(position, timed);
+    if (from < 0) return;
+    // When these were acknowledged nobody knows any more: they count as missing.
+    const end = entries.findIndex((entry, i) => i > from && !isUntimed(entry));
+    const last = entries.at(end < 0 ? -1 : end - 1)!;
+    if (!isBeginning) this.giveUp(position.next, last.sequence);
+    Object.assign(position, { next: last.sequence + 1, epoch: last.epoch });
+  }
+
+  private async putSegment(position: Position, entries: LoggedEntry[]): Promise<void> {
+    const { log, parts } = this;
+    let { at } = position;
+    const timed = entries.map((entry): ShippedEntry => ({ ...entry, at: (at = Math.max(at, entry.at ?? 0)) }));
+    const [first, last] = [timed[0], timed[timed.length - 1]];
+    const bytes = segmentToBytes(timed);
+    const name = { first: first.sequence, last: last.sequence, precedingEpoch: position.epoch, lastEpoch: last.epoch, fromMs: first.at, toMs: last.at };
+    await parts.target.put(segmentKey(shardName(log.id), name), bytes);
+    parts.onShipped(bytes.length);
+    Object.assign(position, { next: last.sequence + 1, epoch: last.epoch, at: last.at });
+    this.tell(position, last.at - 1, first.sequence);
+    await parts.pace.pay(bytes.length, parts.stop);
+  }
+}

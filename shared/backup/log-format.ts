@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import { QuiverError } from '../errors/quiver-error';
+import { BACKUP_FORMAT, contentOf, sealedText } from './backup-format';
+
+/**
+ * What is in a backup target of the logs of shards (docs/architecture/backup.md).
+ *
+ *   log/<uid>.<shard>/<first>-<last>-<preceding epoch>-<last epoch>-<from>-<to>   a segment: entries one after the other
+ *   heads/<member>.json        how far the shards are shipped that this member leads; put again and again
+ *   collections/<uid>.json     a collection's record, and from when to when it was there
+ *
+ * A segment, little-endian: `QLOG`, u32 format, SHA-256 of what follows; u32 number of entries; each: f64 sequence,
+ * f64 epoch, f64 time, u8 kind (0 nothing to apply, 1 a write, 2 a write with its name), of a name f64 request number,
+ * f64 settled below, u16 bytes of session, session; of a write u32 bytes of payload, payload.
+ */
+export const LOG_PREFIX = 'log/';
+export const HEADS_PREFIX = 'heads/';
+export const HISTORIES_PREFIX = 'collections/';
+
+const MAGIC = Buffer.from('QLOG');
+const HEAD_BYTES = 40;
+const ENTRY_BYTES = 25;
+
+/** A place of a shard's log, and a time by which it was passed, in milliseconds since 1970. */
+export interface LogPlace {
+  sequence: number;
+  epoch: number;
+  at: number;
+}
+
+/** An entry of a shard's log. */
+export interface ShippedEntry {
+  sequence: number;
+  epoch: number;
+  /** When the primary took it, in milliseconds since 1970; never falls from one to the next. */
+  at: number;
+  /** null: there is nothing to apply. `source`: by which name it is applied once; null: it is in the log once. */
+  write: { source: { session: string; requestNumber: number; settledBelow: number } | null; payload: Buffer } | null;
+}
+
+/** A segment, by its name. */
+export interface LogSegment {
+  key: string;
+  bytes: number;
+  first: number;
+  last: number;
+  /** The epoch of the entry before the first, and of the last. */
+  precedingEpoch: number;
+  lastEpoch: number;
+  fromMs: number;
+  toMs: number;
+}
+
+/** How far a shard is shipped. */
+export interface LogHead {
+  sequence: number;
+  epoch: number;
+  /** No entry of up to this time is missing, in milliseconds since 1970. */
+  untilMs: number;
+  /** The first entry of what is there without a gap. */
+  since: number;
+  /** How often entries were given up since the process began. */
+  gaps: number;
+  /** Why it does not get on; null: it does. */
+  error: string | null;
+}
+
+/** What a member says of the shards that it leads, by `<uid>.<shard>`. */
+export interface LogHeads {
+  member: string;
+  at: number;
+  shards: Record<string, LogHead>;
+}
+
+/** A collection, and when it was there. */
+export interface CollectionHistory {
+  name: string;
+  uid: string;
+  /** What stays when it is given another set of shards. */
+  identity: string;
+  record: string;
+  shards: number;
+  fromMs: number;
+  /** null: it is there. */
+  toMs: number | null;
+}
+
+/** The name of a shard in a target. */
+export function shardName({ collectionUid, shard }: { collectionUid: string; shard: number }): string {
+  return `${collectionUid}.${shard}`;
+}
+
+export function historyKey(uid: string): string {
+  return `${HISTORIES_PREFIX}${uid}.json`;
+}
+
+export function headsKey(member: string): string {
+  return `${HEADS_PREFIX}${member.replace(/[^A-Za-z0-9_-]/g, '_')}.json`;
+}
+
+export function segmentKey(shard: string, { first, last, precedingEpoch, lastEpoch, fromMs, toMs }: Omit<LogSegment, 'key' | 'bytes'>): string {
+  const numbers = [padded(first), padded(last), precedingEpoch, lastEpoch, fromMs, toMs];
+  return `${LOG_PREFIX}${shard}/${numbers.join('-')}`;
+}
+
+/** null: it is none. */
+export function segmentOf({ key, bytes }: { key: string; bytes: number }): LogSegment | null {
+  const match = /\/(\d{16})-(\d{16})-(\d+)-(\d+)-(\d+)-(\d+)$/.exec(key);
+  if (match === null || !key.startsWith(LOG_PREFIX)) return null;
+  const [first, last, precedingEpoch, lastEpoch, fromMs, toMs] = match.slice(1).map(Number);
+  return { key, bytes, first, last, precedingEpoch, lastEpoch, fromMs, toMs };
+}
+
+/** The bytes of a segment. `entries`: at least one, without a gap. */
+export function segmentToBytes(entries: readonly ShippedEntry[]): Buffer {
+  const parts: Buffer[] = [Buffer.alloc(HEAD_BYTES), u32(entries.length)];
+  for (const { sequence, epoch, at, write } of entries) {
+    const head = Buffer.allocUnsafe(ENTRY_BYTES);
+    head.writeDoubleLE(sequence, 0);
+    head.writeDoubleLE(epoch, 8);
+    head.writeDoubleLE(at, 16);
+    head[24] = write === null ? 0 : write.source === null ? 1 : 2;
+    parts.push(head);
+    if (write === null) continue;
+    if (write.source !== null) {
+      const session = Buffer.from(write.source.session);
+      const name = Buffer.allocUnsafe(18);
+      name.writeDoubleLE(write.source.requestNumber, 0);
+      name.writeDoubleLE(write.source.settledBelow, 8);
+      name.writeUInt16LE(session.length, 16);
+      parts.push(name, session);
+    }
+    parts.push(u32(write.payload.length), write.payload);
+  }
+  const bytes = Buffer.concat(parts);
+  MAGIC.copy(bytes);
+  bytes.writeUInt32LE(BACKUP_FORMAT, 4);
+  createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().copy(bytes, 8);
+  return bytes;
+}
+
+/** Errors: storage_damaged; invalid_parameter for one of a later version. */
+export function entriesOfSegment(segment: LogSegment, bytes: Buffer): ShippedEntry[] {
+  const damaged = (what: string): QuiverError => new QuiverError('storage_damaged', `the backup is damaged: ${segment.key} ${what}`);
+  if (bytes.length < HEAD_BYTES + 4 || !bytes.subarray(0, 4).equals(MAGIC)) throw damaged('is unreadable');
+  const format = bytes.readUInt32LE(4);
+  if (format > BACKUP_FORMAT) throw new QuiverError('invalid_parameter', `${segment.key} has format ${format}, which a later version wrote; this program knows ${BACKUP_FORMAT}`);
+  if (!createHash('sha256').update(bytes.subarray(HEAD_BYTES)).digest().equals(bytes.subarray(8, HEAD_BYTES))) throw damaged('does not match its checksum');
+  const entries: ShippedEntry[] = [];
+  let at = HEAD_BYTES + 4;
+  for (let left = bytes.readUInt32LE(HEAD_BYTES); left > 0; left -= 1) {
+    const entry: ShippedEntry = { sequence: bytes.readDoubleLE(at), epoch: bytes.readDoubleLE(at + 8), at: bytes.readDoubleLE(at + 16), write: null };
+    const kind = bytes[at + 24];
+    at += ENTRY_BYTES;
+    if (kind > 2) throw new QuiverError('invalid_parameter', `${segment.key} has an entry of a kind that a later version wrote`);
+    if (kind > 0) {
+      let source = null;
+      if (kind === 2) {
+        const end = at + 18 + bytes.readUInt16LE(at + 16);
+        source = { session: bytes.toString('utf8', at + 18, end), requestNumber: bytes.readDoubleLE(at), settledBelow: bytes.readDoubleLE(at + 8) };
+        at = end;
+      }
+      const start = at + 4;
+      at = start + bytes.readUInt32LE(at);
+      entry.write = { source, payload: bytes.subarray(start, at) };
+    }
+    entries.push(entry);
+  }
+  if (at !== bytes.length || entries[0]?.sequence !== segment.first || entries.at(-1)?.sequence !== segment.last) throw damaged('is not what its name says');
+  return entries;
+}
+
+export function headsToBytes(heads: LogHeads): Buffer {
+  return sealedText(heads);
+}
+
+/** null: they are torn, and tell nothing. */
+export function headsFromBytes(key: string, bytes: Buffer): LogHeads | null {
+  try {
+    return contentOf<LogHeads>(key, bytes);
+  } catch {
+    return null;
+  }
+}
+
+function padded(number: number): string {
+  return String(number).padStart(16, '0');
+}
+
+function u32(number: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(number);
+  return bytes;
+}

@@ -1,0 +1,150 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AdminCall, restored, takeBackup } from '../support/backup-calls';
+import { ClusterProcesses } from '../support/cluster-processes';
+import { EmbeddedProcess } from '../support/embedded-process';
+import { eventually } from '../support/eventually';
+import { S3_KEY, TinyS3 } from '../support/tiny-s3';
+
+/** Restores to a moment, of real processes that are killed in between: embedded into a folder, a cluster into a bucket. */
+
+jest.setTimeout(180_000);
+
+const SHIPPING = { BACKUP_LOG: 'true', BACKUP_LOG_SECONDS: '1' };
+
+const itemOf = (n: number, version: number) => ({ external_id: `id-${n}`, vector: [Math.cos(n + version), Math.sin(n)], metadata: { n, version }, content: `text number ${n}` });
+const itemsOf = (count: number, version: number) => ({ items: Array.from({ length: count }, (_, n) => itemOf(n, version)) });
+
+/** What a collection holds, in its order, with versions. */
+async function contentOf(call: AdminCall, collection: string): Promise<any[]> {
+  return (await call('GET', `/v1/collections/${collection}/export?limit=10000`)).vectors;
+}
+
+/** A moment after what was acknowledged and before what comes, by the clock of this machine. */
+async function moment(): Promise<string> {
+  const ms = Date.now() + 2;
+  await eventually('the clock goes on', async () => Date.now() > ms, 1_000);
+  return new Date(ms).toISOString();
+}
+
+async function reaches(call: AdminCall, name: string, until: string): Promise<any> {
+  let found: any;
+  await eventually(
+    `${name} can be restored to ${until}`,
+    async () => {
+      found = (await call('GET', '/v1/admin/backups')).restorable.find((one: any) => one.name === name);
+      return found?.until !== null && found?.until >= until;
+    },
+    60_000,
+  );
+  return found;
+}
+
+/** Changes of every kind: replaced, patched, by a filter, deleted. */
+async function change(call: AdminCall, name: string): Promise<void> {
+  await call('POST', `/v1/collections/${name}/bulk_upsert`, itemsOf(20, 2));
+  await call('PATCH', `/v1/collections/${name}/vectors/id-30`, { metadata: { patched: true } });
+  await call('POST', `/v1/collections/${name}/update_by_filter`, { filters: { n: { $gte: 90 } }, set: { high: true } });
+  await call('POST', `/v1/collections/${name}/delete_by_filter`, { filters: { n: { $in: [40, 41] } } });
+  await call('DELETE', `/v1/collections/${name}/delete/id-50`);
+}
+
+test('embedded: killed at any time, and restored to moments before, between and after, from the log alone and from a backup', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quiver-moments-'));
+  const embedded = new EmbeddedProcess({ environment: { BACKUP_TARGET: `file:${folder}`, ...SHIPPING } });
+  const call: AdminCall = (method, path, body) => embedded.data(method, path, body);
+  try {
+    await embedded.start();
+    await call('POST', '/v1/collections', { name: 'things', dim: 2, shards: 2 });
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(100, 1));
+    const [first, firstContent] = [await moment(), await contentOf(call, 'things')];
+    await change(call, 'things');
+    const [second, secondContent] = [await moment(), await contentOf(call, 'things')];
+    // What is not shipped yet is shipped by the next process.
+    await embedded.kill();
+    await embedded.start();
+    await call('DELETE', '/v1/collections/things/delete/id-1');
+    const third = await moment();
+    const range = await reaches(call, 'things', third);
+    expect(range).toMatchObject({
+      deleted_at: null,
+      shards: [
+        { shard: 0, gaps: 0, error: null },
+        { shard: 1, gaps: 0, error: null },
+      ],
+    });
+    expect(range.from <= first).toBe(true);
+
+    expect(await restored(call, { until: first, rename: { things: 'at-first' } })).toMatchObject({ state: 'done', backup: '', until: first });
+    expect(await contentOf(call, 'at-first')).toEqual(firstContent);
+    expect((await restored(call, { until: second, rename: { things: 'at-second' }, shards: 3 })).state).toBe('done');
+    expect(await contentOf(call, 'at-second')).toEqual(secondContent);
+    expect((await call('POST', '/v1/collections/at-second/search', { vector: [1, 0], k: 3 })).results).toHaveLength(3);
+
+    const thirdContent = await contentOf(call, 'things');
+    const backup = await takeBackup(call, { collections: ['things'] });
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3));
+    const [fourth, fourthContent] = [await moment(), await contentOf(call, 'things')];
+    await reaches(call, 'things', fourth);
+    await call('DELETE', '/v1/collections/things');
+    await embedded.kill();
+    await embedded.start();
+    const refusal = async (body: object): Promise<any> => (await embedded.call('POST', '/v1/admin/restore', body)).error;
+    let gone: any;
+    await eventually('the target knows that it is deleted', async () => (gone = (await call('GET', '/v1/admin/backups')).restorable.find(({ name }: any) => name === 'things'))?.deleted_at !== null);
+    expect(gone.from > third).toBe(true);
+    // What is before the oldest backup is gone.
+    expect(await refusal({ until: second, collections: ['things'] })).toMatchObject({ code: 400, message: expect.stringContaining('can not be restored to') });
+    expect(await refusal({ until: new Date(Date.now() + 600_000).toISOString(), collections: ['at-first'], rename: { 'at-first': 'x' } })).toMatchObject({ code: 400 });
+    expect(await refusal({ until: '2001-01-01T00:00:00Z', collections: ['things'] })).toMatchObject({ code: 404, message: expect.stringContaining('did not exist') });
+    expect(await refusal({})).toMatchObject({ code: 400 });
+    const positions = { things: backup.collections[0].shards.map(({ position }: any) => position) };
+    expect(await restored(call, { until: { positions } })).toMatchObject({ state: 'done', backup: backup.id });
+    expect(await contentOf(call, 'things')).toEqual(thirdContent);
+    expect((await restored(call, { until: fourth, collections: ['things'], rename: { things: 'at-fourth' } })).state).toBe('done');
+    expect(await contentOf(call, 'at-fourth')).toEqual(fourthContent);
+    expect(readdirSync(join(folder, 'log')).length).toBeGreaterThan(0);
+  } finally {
+    await embedded.destroy();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a cluster whose primary is killed between writes, into a bucket that fails for a while', async () => {
+  const store = await TinyS3.start();
+  const environment = { ...SHIPPING, BACKUP_TARGET: 's3://backups/quiver', BACKUP_S3_ENDPOINT: store.endpoint, BACKUP_S3_ACCESS_KEY_ID: S3_KEY.id, BACKUP_S3_SECRET_ACCESS_KEY: S3_KEY.secret };
+  const cluster = await ClusterProcesses.start({ nodes: 3, coordinators: 1, environment });
+  const call: AdminCall = (method, path, body) => cluster.data(method, path, body);
+  try {
+    await call('POST', '/v1/collections', { name: 'things', dim: 2, shards: 2, replicas: 3 });
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(100, 1));
+    const [first, firstContent] = [await moment(), await contentOf(call, 'things')];
+    await change(call, 'things');
+    const [second, secondContent] = [await moment(), await contentOf(call, 'things')];
+    // The target is away, and the primary dies: its successor has what was not shipped.
+    store.fault = ({ method }) => (method === 'PUT' ? { status: 503, code: 'SlowDown' } : null);
+    await call('DELETE', '/v1/collections/things/delete/id-60');
+    const primary = await cluster.primaryOf('things');
+    await primary.kill();
+    await eventually('the next primary takes writes', async () => (await cluster.call('POST', '/v1/collections/things/bulk_upsert', itemsOf(30, 3))).status === 'success', 60_000);
+    const [third, thirdContent] = [await moment(), await contentOf(call, 'things')];
+    store.fault = () => null;
+    await call('POST', '/v1/collections/things/bulk_upsert', itemsOf(60, 4));
+    await reaches(call, 'things', third);
+    for (const [until, content, name, shards] of [
+      [first, firstContent, 'at-first', 2],
+      [second, secondContent, 'at-second', 3],
+      [third, thirdContent, 'at-third', 2],
+    ] as const) {
+      expect(await restored(call, { until, collections: ['things'], rename: { things: name }, shards, replicas: 2 })).toMatchObject({ state: 'done', error: null });
+      expect(await contentOf(call, name)).toEqual(content);
+    }
+    await primary.start();
+    await cluster.settled();
+    expect(await cluster.differences()).toEqual([]);
+  } finally {
+    await cluster.destroy();
+    await store.close();
+  }
+});
