@@ -53,6 +53,8 @@ export interface RestoreRecord {
   state: 'running' | 'cancelling' | 'failed' | 'done';
   collections: RestoredCollection[];
   keys: boolean;
+  /** What whoever asked for it should know. Missing from records of earlier versions. */
+  warnings?: string[] | undefined;
   startedAt: string;
   endedAt: string | null;
   error: string | null;
@@ -64,6 +66,11 @@ export function backupPath(id: string): string {
 
 export function restorePath(id: string): string {
   return RESTORES_PATH + id;
+}
+
+/** By which a restore holds its backup in the target: in the form of a backup's id. */
+export function claimIdOf(restore: string): string {
+  return restore.replace(/^restore-/, '');
 }
 
 /** Errors: storage_failed when the text is none. */

@@ -42,6 +42,8 @@ export interface ShardSurroundings {
   onWriteFailed: (error: Error) => void;
   /** The data on the disk differ from what was written. Reported once, whether a read or the check of all records found it. */
   onDamaged: (error: Error) => void;
+  /** Aborted when it is not to be opened any more: what takes long then ends. */
+  ended?: AbortSignal | undefined;
   /** Whom other threads follow to search the shard; default: none do. */
   publisher?: ShardPublisher;
 }
@@ -118,7 +120,7 @@ export class Shard {
    */
   static async open(folder: string, spec: ShardSpec, options: ShardOptions, surroundings: ShardSurroundings): Promise<Shard> {
     await removeUnfinished(folder);
-    if (spec.seed !== undefined) await seedShard(folder, { ...spec, seed: spec.seed }, options);
+    if (spec.seed !== undefined) await seedShard(folder, { ...spec, seed: spec.seed }, options, surroundings.ended);
     await makeStableFolder(folder);
     const records = new RecordStore(await options.openStore(join(folder, 'records')));
     let recovered: RecoveredShard | null = null;

@@ -16,6 +16,7 @@ import { specTextLike } from '../../records/shard-format';
 import { versionToBytes } from '../../records/version-count';
 import { type Manifest, writeManifest } from '../checkpoint';
 import type { ShardOptions } from '../shard-options';
+import { PatientTarget } from './patient-target';
 import { backedUpCollection, journalEntries, liveRecords, shardManifest } from './backed-up-records';
 
 /** In the folder of a shard as long as it is not filled. */
@@ -36,9 +37,14 @@ export async function removeUnfinished(folder: string): Promise<void> {
  * What a shard begins with follows from the seed alone: every replica begins with the same records, at the same place of
  * the log. Errors: invalid_parameter for a backup that can't be used; those of the target and of the disk.
  */
-export async function seedShard(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>): Promise<void> {
+export async function seedShard(
+  folder: string,
+  spec: ShardSpec & { seed: ShardSeed },
+  options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>,
+  ended = new AbortController().signal,
+): Promise<void> {
   try {
-    await seed(folder, spec, options);
+    await seed(folder, spec, options, ended);
   } catch (error) {
     // Damage of the backup says nothing about what is stored here.
     if (isQuiverError(error) && error.kind === 'storage_damaged') throw new QuiverError('invalid_parameter', error.message, { cause: error });
@@ -46,11 +52,11 @@ export async function seedShard(folder: string, spec: ShardSpec & { seed: ShardS
   }
 }
 
-async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>): Promise<void> {
+async function seed(folder: string, spec: ShardSpec & { seed: ShardSeed }, options: Pick<ShardOptions, 'openStore' | 'backups' | 'logger'>, ended: AbortSignal): Promise<void> {
   if (await isThere(join(folder, 'records'))) return;
   if (options.backups === undefined) throw new QuiverError('storage_failed', 'this process has no place for backups');
   const { target: name, backup, collectionUid } = spec.seed;
-  const target = options.backups.open(name);
+  const target = new PatientTarget(options.backups.open(name), { ended, log: options.logger, patience: options.backups.patience });
   const collection = await backedUpCollection(target, backup, collectionUid);
   await makeStableFolder(folder);
   const marker = await open(join(folder, UNFINISHED_FILE), 'w');
