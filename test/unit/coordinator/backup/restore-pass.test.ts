@@ -24,7 +24,7 @@ const record: CollectionRecord = {
   metric: 'l2',
   description: null,
   language: null,
-  quantization: 'none',
+  quantization: 'int8',
   shards: 2,
   replicas: 1,
   minInSync: 1,
@@ -55,7 +55,8 @@ async function passOf(read: (assigned: ShardAssignment | null) => Promise<unknow
     error: null,
   };
   const key = restorePath(restore.id);
-  const { revision } = await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
+  await store.transact([], [{ type: 'put', key, value: JSON.stringify(restore) }]);
+  const { revision } = (await store.get(key))!;
   const owned = new OwnedEntry({ store, office: ONLY_DRIVER }, key, restoreFromEntry({ key, value: JSON.stringify(restore) }), revision);
   const shards = {
     // As the controller does when it sees the reservation.
